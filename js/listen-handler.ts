@@ -20,6 +20,7 @@ import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { OperatedStreams } from './bus/operator/operator.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
+import { authorizingWanted } from './bus/wanted/interest.js';
 import type { EventServer } from './events/serve/host.js';
 import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
 import { Discovery } from './handler/discovery.js';
@@ -115,11 +116,11 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   expectLoaded();
   // The arguments after the request are passed on unread.
   const requestHandler = new RequestHandler(asFetch(handler), options as ListenHandlerOptions);
-  const { bus, close, disconnect, drain, fetch, legacy, stats } = requestHandler;
+  const { bus, close, disconnect, drain, fetch, legacy, listeners, stats } = requestHandler;
   const { onError = report, tracer } = options;
   const event = requestHandler.events?.publish.bind(requestHandler.events);
   const notify = notifierOn(bus, tracer && { tracer, onError }, event);
-  const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
+  const server = { fetch, notify, close, drain, disconnect, listeners, stats, bus, legacy };
   setOperator(server, bus, requestHandler.operated);
   return { server, isIdle: () => requestHandler.isIdle };
 }
@@ -175,7 +176,8 @@ class RequestHandler {
     this.legacy = legacyOf(options, this.bus);
     const bounds =
       this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
-    const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
+    const isAuthorized = authorize !== undefined || this.bus.interest !== undefined;
+    const earlier = earlierOf(this.legacy, bounds, isAuthorized);
     this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
     this.#streams = this.#createStreams(options);
     this.events = this.#createEventServer(options);
@@ -212,6 +214,8 @@ class RequestHandler {
 
   readonly disconnect = (principal: string): Promise<void> =>
     this.bus.publish({ kind: 'disconnect', principal });
+
+  readonly listeners = (principal: string): number => this.#streams.streamsOf(principal);
 
   readonly stats = (): ListenStats => ({
     ...this.#streams.stats,
@@ -324,9 +328,11 @@ class RequestHandler {
       onError: this.#onError,
       refusals: this.#refusals,
       capabilities: this.#capabilities.bind(this),
-      authorize:
+      authorize: authorizingWanted(
+        this.bus.interest,
         this.#authorizeOptions.authorize &&
-        this.#callAuthorize.bind(this, this.#authorizeOptions.authorize),
+          this.#callAuthorize.bind(this, this.#authorizeOptions.authorize),
+      ),
       open: this.#streams.openSession.bind(this.#streams),
     };
     return new SessionHandler(host, sessionsOf(this.bus));

@@ -218,6 +218,11 @@ export interface ListenHandler<Rest extends unknown[] = []> {
    * @throws ListenError (as a rejection) `invalid-principal`, and what the bus throws.
    */
   disconnect: (principal: string) => Promise<void>;
+  /**
+   * Returns how many streams the caller that the option `principal` named `principal` has open at
+   * this server, in this process or isolate.
+   */
+  listeners: (principal: string) => number;
   /** Returns the current state and the counters of the streams of this server. */
   stats: () => ListenStats;
   /** The bus in use. */

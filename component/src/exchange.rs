@@ -204,7 +204,7 @@ impl From<exchange::Answer> for Answer {
 impl From<Earlier> for Revisions {
     fn from(earlier: Earlier) -> Self {
         match earlier {
-            Earlier::Behind => Self::Behind,
+            Earlier::Forwarded => Self::Forwarded,
             Earlier::Refused => Self::Refused,
         }
     }

@@ -90,7 +90,7 @@ class Operate {
     this.#update();
   }
 
-  /** Watches while the tab is visible: a page that nobody sees asks the bus for nothing. */
+  /** Watches while the tab is visible. A hidden page asks the bus for nothing. */
   #update(): void {
     if (this.#isSelected && !document.hidden) {
       this.#setState('waiting', 'connecting');

@@ -18,7 +18,7 @@ export class Tiles {
   }
 
   /** Shows a snapshot and the history that contains it. */
-  show({ bus, isolates, objects }: Snapshot, history: History): void {
+  show({ bus, isolates, objects, webhooks }: Snapshot, history: History): void {
     const streams = isolates.reduce((sum, { streams }) => sum + streams.open, 0);
     const delay = history.percentiles('deliveries', 0.95).at(-1) ?? null;
     const { collapsed, ended, missed, refused, written } = history.totals;
@@ -29,6 +29,7 @@ export class Tiles {
       position: bus?.position,
       ...{ written, collapsed, ended, refused, missed },
       sessions: bus?.sessions,
+      webhooks,
       away: isolates.reduce((sum, { streams }) => sum + streams.away, 0),
     };
     for (const [key, value] of Object.entries(numbers)) this.#set(key, value, count);
@@ -47,6 +48,7 @@ const TILES = [
   ['isolates', 'Isolates', 'Isolates that hold streams of this bus'],
   ['shards', 'Shards', 'Objects that hold sockets beside the bus object'],
   ['sessions', 'Sessions', 'Sessions of clients of earlier revisions'],
+  ['webhooks', 'Webhooks', 'Webhook subscriptions, if the bus delivers to webhooks'],
   ['position', 'Log position', 'Events published since the log began'],
   ['delay', 'Delivery p95', 'From publish to write, over the last ten seconds'],
   ['written', 'Cues written', 'Since this page began to watch'],

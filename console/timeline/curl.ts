@@ -9,7 +9,7 @@ export function curlOf(frame: Frame): string | undefined {
   const { hasToken, url } = frame.to;
   const headers = [...headersOf(frame.text)];
   // The shell inserts the token, so that it is not in the clipboard.
-  if (hasToken) headers.push('Authorization: Bearer $TOKEN');
+  if (hasToken) headers.push(TOKEN);
   const fields = headers.map((header) => `  -H ${quoted(header)} \\\n`).join('');
   return `curl -N ${quoted(url)} \\\n${fields}  -d ${singleQuoted(frame.text)}`;
 }
@@ -24,13 +24,17 @@ function* headersOf(message: string): Generator<string> {
   if (version === MODERN) {
     const routing = routingOf(text(method) ?? '', members);
     yield* Object.entries(routing).map(([name, value]) => `${name}: ${value}`);
-  } else if (method !== 'initialize') yield 'Mcp-Session-Id: $SESSION';
+  } else if (method !== 'initialize') yield SESSION;
 }
 
+/** Only these two are left to the shell: names and URIs come from servers. */
 function quoted(value: string): string {
-  return /\$(TOKEN|SESSION)$/.test(value) ? `"${value}"` : singleQuoted(value);
+  return value === TOKEN || value === SESSION ? `"${value}"` : singleQuoted(value);
 }
 
 function singleQuoted(value: string): string {
   return `'${value.replaceAll("'", `'\\''`)}'`;
 }
+
+const TOKEN = 'Authorization: Bearer $TOKEN';
+const SESSION = 'Mcp-Session-Id: $SESSION';

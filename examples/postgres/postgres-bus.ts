@@ -24,6 +24,7 @@ export function postgresBus(
 class PostgresBroker implements Broker {
   readonly #settings: pg.ClientConfig;
   readonly #channel: string;
+  readonly #signals: string;
   /** One connection, so that publishes keep their order. The pool reopens it after a loss. */
   readonly #pool: pg.Pool;
   #receivedAll = async (): Promise<void> => {};
@@ -37,6 +38,7 @@ class PostgresBroker implements Broker {
       query_timeout: 5_000,
     };
     this.#channel = pg.escapeIdentifier(channel);
+    this.#signals = pg.escapeIdentifier(`${channel}:wanted`);
     this.#pool = new pg.Pool({ ...this.#settings, max: 1 });
     // Ignores the loss of an idle connection: the next publish opens another one.
     this.#pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
@@ -45,10 +47,18 @@ class PostgresBroker implements Broker {
   async publish(events: string, timeout: AbortSignal): Promise<void> {
     if (Buffer.byteLength(events) > MAX_BYTES)
       throw new Error(`more than ${MAX_BYTES} bytes of events`);
+    await this.#notify(this.#channel, events, timeout);
+  }
+
+  async signal(text: string): Promise<void> {
+    await this.#notify(this.#signals, text, AbortSignal.timeout(5_000));
+  }
+
+  async #notify(channel: string, text: string, timeout: AbortSignal): Promise<void> {
     const client = await this.#pool.connect();
     try {
       timeout.throwIfAborted();
-      await client.query(`NOTIFY ${this.#channel}, ${pg.escapeLiteral(events)}`);
+      await client.query(`NOTIFY ${channel}, ${pg.escapeLiteral(text)}`);
       client.release();
     } catch (error) {
       client.release(true);
@@ -57,17 +67,36 @@ class PostgresBroker implements Broker {
   }
 
   async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
+    // Postgres delivers everything published before a query before the answer to it.
+    await this.#listen(this.#channel, listener.onEvents.bind(listener), signal, (receivedAll) => {
+      listener.onReady(false);
+      this.#receivedAll = receivedAll;
+    });
+  }
+
+  followSignals(
+    onSignal: (text: string) => void,
+    onReady: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return this.#listen(this.#signals, onSignal, signal, onReady);
+  }
+
+  async #listen(
+    channel: string,
+    onText: (text: string) => void,
+    signal: AbortSignal,
+    onReady: (receivedAll: () => Promise<void>) => void,
+  ): Promise<void> {
     const client = new pg.Client(this.#settings);
     const { promise: lost, reject: lose } = Promise.withResolvers<never>();
     client.on('error', lose).on('end', () => lose(new Error('the connection has ended')));
-    client.on('notification', ({ payload = '' }) => listener.onEvents(payload));
+    client.on('notification', ({ payload = '' }) => onText(payload));
     signal.addEventListener('abort', () => lose(signal.reason));
-    const listening = client.connect().then(() => client.query(`LISTEN ${this.#channel}`));
+    const listening = client.connect().then(() => client.query(`LISTEN ${channel}`));
     try {
       await Promise.race([listening, lost]);
-      listener.onReady(false);
-      // Postgres delivers everything published before a query before the answer to it.
-      this.#receivedAll = async () => void (await Promise.race([client.query('SELECT 1'), lost]));
+      onReady(async () => void (await Promise.race([client.query('SELECT 1'), lost])));
       await lost;
     } finally {
       void Promise.allSettled([listening, client.end()]);

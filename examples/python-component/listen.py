@@ -13,7 +13,7 @@ class Listen:
         self._keep_alive = keep_alive_ms
         self.streams = Streams(core)
         options = record(
-            origins=[], hosts=None, limits=None, holds_streams=True, earlier="behind"
+            origins=[], hosts=None, limits=None, holds_streams=True, earlier="forwarded"
         )
         self._service = core.call("exchange", "[static]service.create", options)
         self._discovered = core.call(

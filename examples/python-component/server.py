@@ -3,6 +3,7 @@
 python server.py PORT [KEEP_ALIVE_MS], with the component at .build/component/mcp-listen.wasm.
 """
 
+import asyncio
 import contextlib
 import json
 import pathlib
@@ -24,16 +25,29 @@ def desk() -> str:
 
 
 @server.tool()
-async def switch(times: int = 1) -> str:
-    for _ in range(times):
-        lamp["is_on"] = not lamp["is_on"]
-        listening.streams.publish('{"type":"resourceUpdated","uri":"lamp://desk"}')
+async def switch() -> str:
+    lamp["is_on"] = not lamp["is_on"]
+    changed(["lamp://desk"])
     return desk()
+
+
+@server.tool()
+async def announce(uris: list[str], times: int = 1) -> str:
+    for _ in range(times):
+        changed(uris)
+        await asyncio.sleep(0)
+    return "announced"
 
 
 @server.tool()
 async def streams() -> str:
     return str(len(listening.streams))
+
+
+def changed(uris):
+    """Publishes that resources have changed."""
+    events = [{"kind": "resource_updated", "uri": uri} for uri in uris]
+    listening.streams.publish(*map(json.dumps, events))
 
 
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}

@@ -30,6 +30,7 @@ export function broadcastChannelBus(options: ProcessBusOptions = {}): ProcessBus
 class ChannelBroker implements Broker {
   readonly #name: string;
   #channel: BroadcastChannel | undefined;
+  #signals: BroadcastChannel | undefined;
   #listener: BrokerListener | undefined;
 
   constructor(name: string) {
@@ -51,8 +52,29 @@ class ChannelBroker implements Broker {
     await untilAborted(signal);
   }
 
+  async signal(text: string): Promise<void> {
+    this.#openSignals().postMessage(text);
+  }
+
+  async followSignals(
+    onSignal: (text: string) => void,
+    onReady: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const signals = this.#openSignals();
+    signals.onmessage = ({ data }) => onSignal(typeof data === 'string' ? data : '');
+    onReady();
+    await untilAborted(signal);
+  }
+
   async close(): Promise<void> {
     this.#channel?.close();
+    this.#signals?.close();
+  }
+
+  #openSignals(): BroadcastChannel {
+    this.#signals ??= new BroadcastChannel(`${this.#name}:wanted`);
+    return this.#signals;
   }
 
   #open(): BroadcastChannel {

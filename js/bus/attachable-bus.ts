@@ -4,6 +4,7 @@ import type { Opening } from './opening.js';
 import type { BusOperator, OperatedStreams } from './operator/operator.js';
 import type { ServerStream } from './server-stream.js';
 import type { SessionStore } from './session-store.js';
+import type { Interest } from './wanted/interest.js';
 
 /**
  * A bus to which streams attach with frames of the core. Every bus of this package implements it.
@@ -43,6 +44,8 @@ export interface AttachableBus extends ListenBus {
   settle?(): Promise<void>;
   /** The log of occurrences of MCP Events; absent if the bus keeps none. */
   readonly events?: EventSource | undefined;
+  /** Grants topics to streams before they are acknowledged; absent: every topic is granted. */
+  readonly interest?: Interest | undefined;
   /** Counters of the streams' connections. */
   readonly counters?: AttachmentCounters;
   /**

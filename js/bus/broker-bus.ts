@@ -23,10 +23,15 @@ import {
   type EventSource,
   isOccurrence,
 } from './events.js';
-import { InMemoryBus } from './memory/memory-bus.js';
+import { InMemoryBus, type InMemoryBusOptions } from './memory/memory-bus.js';
 import { BrokerEvents } from './occurrences/broker-events.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
+import { BrokerInterest } from './wanted/broker-interest.js';
+import type { WantedBus } from './wanted/interest.js';
+import type { WantedOptions } from './wanted/options.js';
+
+import type { Topic } from './wanted/topic.js';
 
 /** Options of {@link brokerBus}. */
 export interface BrokerBusOptions extends RetentionOptions {
@@ -37,6 +42,13 @@ export interface BrokerBusOptions extends RetentionOptions {
    * @default console.error
    */
   onError?: (error: Error) => void;
+  /**
+   * Hooks for what the streams of all processes subscribe to, and `isWanted`: `{}` enables the
+   * latter alone. Every process of the bus needs the same option.
+   *
+   * @default undefined
+   */
+  wanted?: WantedOptions;
   /**
    * Opens the log of occurrences of MCP Events: `eventLog()` of `mcp-listen/events`. Redis and
    * JetStream keep the log, and each process has a copy in its memory; over other brokers
@@ -59,7 +71,7 @@ export interface ProcessBusOptions extends BrokerBusOptions {
 }
 
 /** A bus that connects several processes. */
-export interface ProcessBus extends ListenBus, EventPublisher {
+export interface ProcessBus extends ListenBus, EventPublisher, WantedBus {
   /**
    * Starts to connect, and resolves once the bus receives everything published from then on. A
    * server waits for it itself.
@@ -115,6 +127,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #broker: Broker;
   readonly #onError: (error: Error) => void;
   readonly #local: LocalBus;
+  /** @internal */
+  readonly interest: BrokerInterest | undefined;
   readonly #events: BrokerEvents | undefined;
   readonly #closing = new AbortController();
   readonly #streamCounts = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
@@ -128,10 +142,16 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   #isTold = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(broker: Broker, { events, onError = report, ...retention }: BrokerBusOptions) {
+  constructor(broker: Broker, { events, onError = report, wanted, ...rest }: BrokerBusOptions) {
     this.#broker = broker;
     this.#onError = guarded(onError);
-    this.#local = new LocalBus({ ...retention, onError: this.#onError });
+    this.#local = new LocalBus(() => this.interest?.changed(), { ...rest, onError: this.#onError });
+    this.interest =
+      wanted &&
+      new BrokerInterest(broker, {
+        ...{ onError: this.#onError, wanted, ofSessions: () => this.#local.ofSessions },
+        context: { bus: undefined, publish: (event) => this.publish(event) },
+      });
     if (events === undefined) return;
     this.#events = new BrokerEvents(broker, events, {
       deliver: (cues) => this.#local.deliver(cues),
@@ -206,6 +226,12 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (this.#isClosed) throw new ListenError('bus-lost', 'the bus is closed');
   }
 
+  async isWanted(topic: Topic): Promise<boolean> {
+    this.#follow();
+    if (this.interest !== undefined) return this.interest.isWanted(topic);
+    throw new ListenError('not-supported', 'the bus was created without the option wanted');
+  }
+
   async settle(): Promise<void> {
     if (!this.#isLive) throw new ListenError('bus-lost', 'the broker of the bus is away');
     await this.#broker.settle?.();
@@ -214,6 +240,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isLive = false;
+    await this.interest?.close();
     this.#closing.abort();
     this.#live.resolve();
     this.#local.end();
@@ -295,6 +322,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
       signal,
       (cause) => this.#lose(cause),
     );
+    this.interest?.follow(signal);
   }
 
   #lose(cause: unknown): void {
@@ -328,6 +356,22 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
 
 /** The streams of this process, and the events that they can resume from. */
 class LocalBus extends InMemoryBus {
+  readonly #onChange: () => void;
+
+  /** @param onChange - called after a change of what the streams of sessions subscribe to. */
+  constructor(onChange: () => void, options: InMemoryBusOptions) {
+    super(options);
+    this.#onChange = onChange;
+  }
+
+  override get ofSessions(): string[] {
+    return super.ofSessions;
+  }
+
+  protected override sessionsChanged(): void {
+    this.#onChange();
+  }
+
   override get streams(): number {
     return super.streams;
   }

@@ -57,6 +57,20 @@ export interface Broker {
    * that a server that closes misses nothing. Without it, events in transit may be missed then.
    */
   settle?(): Promise<void>;
+  /**
+   * Sends a text of at most 7,999 bytes to the other processes, whether or not it arrives. The bus
+   * calls it only with the option `wanted`, which needs it.
+   */
+  signal?(text: string): Promise<void>;
+  /**
+   * Passes the signals of other processes to `onSignal` until the broker is lost (rejects) or
+   * `signal` aborts. Calls `onReady` once it does. It is called again as `follow` is.
+   */
+  followSignals?(
+    onSignal: (text: string) => void,
+    onReady: () => void,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Closes the connections of the broker; `signal` of `follow` has aborted before. */
   close(): Promise<void>;
 }

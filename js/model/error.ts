@@ -48,7 +48,8 @@ export type ListenErrorCode =
   | 'upstream-redirected'
   | 'upstream-timeout'
   | 'upstream-too-large'
-  | 'upstream-unreachable';
+  | 'upstream-unreachable'
+  | 'wanted-failed';
 
 /** Returns whether an attempt after the error `code` should wait longer than after other errors. */
 export function isBusy(code: string | undefined): boolean {

@@ -14,3 +14,20 @@ export interface SubscriptionFilter {
   /** States of these tasks, by exact id (Tasks extension, SEP-2663). */
   taskIds?: string[];
 }
+
+/** Returns the union of two filters, in an order that does not depend on theirs. */
+export function union(left: SubscriptionFilter, right: SubscriptionFilter): SubscriptionFilter {
+  const lists = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
+  const both: SubscriptionFilter = {};
+  for (const list of lists) if (left[list] || right[list]) both[list] = true;
+  for (const names of ['resourceSubscriptions', 'taskIds'] as const) {
+    const all = new Set([...(left[names] ?? []), ...(right[names] ?? [])]);
+    if (all.size > 0) both[names] = [...all].sort();
+  }
+  return both;
+}
+
+/** Whether `whole` accepts everything that `part` accepts. */
+export function covers(whole: SubscriptionFilter, part: SubscriptionFilter): boolean {
+  return JSON.stringify(union(whole, part)) === JSON.stringify(union(whole, {}));
+}

@@ -11,6 +11,8 @@ export interface Snapshot {
   streams: ListenStats;
   /** The counters of the bus object; absent for a bus within one process. */
   bus?: BusStats;
+  /** The number of webhook subscriptions; absent if the bus delivers to none. */
+  webhooks?: number;
   /** The bus object, which is 0, and its shards; empty for a bus within one process. */
   objects: ObjectSnapshot[];
   /** The isolates that hold streams of the bus and answered in time, and the one that answered. */

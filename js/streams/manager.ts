@@ -8,6 +8,7 @@ import {
 } from '../auth/reauthorize.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
+import { listenersOf } from '../bus/operator/listeners.js';
 import type { Listeners } from '../bus/operator/operator.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
@@ -30,6 +31,7 @@ import {
 import { continentOf, exceed, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
+import { Granting } from './granting.js';
 import type { InnerStream } from './inner/inner-stream.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
 import { SETTLE_MS, StreamRegistry } from './registry.js';
@@ -81,21 +83,18 @@ export class StreamManager {
   /** The statistics of the streams, including those of their attachments to the bus. */
   get stats(): Omit<ListenStats, 'refused'> {
     const stats = { ...this.#streams.stats, away: 0, gaps: 0, healed: 0, outages: 0, resyncs: 0 };
-    for (const tally of [this.#options.bus.counters, this.#sessions.counters]) {
-      const { away = 0, gaps = 0, healed = 0, outages = 0, resyncs = 0 } = tally ?? {};
-      stats.away += away;
-      stats.gaps += gaps;
-      stats.healed += healed;
-      stats.outages += outages;
-      stats.resyncs += resyncs;
-    }
+    for (const tally of [this.#options.bus.counters, this.#sessions.counters])
+      for (const counter of COUNTERS) stats[counter] += tally?.[counter] ?? 0;
     return stats;
   }
+
+  /** Returns how many streams a caller holds. */
+  readonly streamsOf = (name: string): number => this.#quota.streamsOf(name);
 
   /** Returns the topics with the most streams, but for those of streams that the bus opened. */
   listeners(max: number, hasCallers: boolean): Listeners {
     const fed = this.#fanout?.core.listeners(max, hasCallers) ?? [];
-    return [...fed, ...this.#sessions.listeners(max, hasCallers)];
+    return [...listenersOf(fed), ...this.#sessions.listeners(max, hasCallers)];
   }
 
   /** Whether no stream is open or opening, and new ones are accepted. */
@@ -125,9 +124,7 @@ export class StreamManager {
     );
   }
 
-  /**
-   * Ends the `count` oldest streams one after the other, or all of them. If all, opens no more.
-   */
+  /** Ends the `count` oldest streams in turn, or all of them, and then opens no more. */
   async drain(windowMs: number, count: number | undefined): Promise<void> {
     this.#isDraining ||= count === undefined;
     await this.#streams.drain(windowMs, count, this.#settle);
@@ -142,12 +139,16 @@ export class StreamManager {
     permit: string | undefined,
     caller: CallerContext,
   ): Promise<Response | Refusal> {
+    const { bus, discovery } = this.#options;
+    const granting = new Granting(bus.interest);
     const stream = await this.#openFor(caller, core.names(scopeOf(caller)), (request, rest) =>
-      this.#options.discovery.use(request, rest, (known) =>
-        this.#openingOf(core, known, permit, caller),
+      granting.granted(
+        discovery.use(request, rest, (known) => this.#openingOf(core, known, permit, caller)),
       ),
     );
-    return typeof stream === 'number' ? stream : stream.response();
+    if (typeof stream !== 'number') return stream.response();
+    granting.release();
+    return stream;
   }
 
   /**
@@ -394,6 +395,6 @@ export class StreamManager {
   }
 }
 
-function attachTimeout(): ListenError {
-  return new ListenError('attach-timeout', 'the bus did not answer in time');
-}
+const COUNTERS = ['away', 'gaps', 'healed', 'outages', 'resyncs'] as const;
+const attachTimeout = (): ListenError =>
+  new ListenError('attach-timeout', 'the bus did not answer in time');

@@ -65,6 +65,11 @@ export class PrincipalQuota {
       : undefined;
   }
 
+  /** Returns how many streams the caller with this name holds or is opening. */
+  streamsOf(principal: string): number {
+    return this.#used.get(`principal ${principal}`)?.streams ?? 0;
+  }
+
   /** Counts a stream that is opening. */
   reserve(context: CallerContext, names: number): QuotaShare {
     const share = { caller: callerOf(context), names };

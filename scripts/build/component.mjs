@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { run } from '../process/command.mjs';
 import { unlessFresh } from '../process/fresh.mjs';
 import { main } from '../process/main.mjs';
@@ -15,6 +16,13 @@ export const componentFile = join(componentFolder, 'mcp-listen.wasm');
 
 /** The JavaScript module that jco makes of the component, for Node. */
 export const transpiledFile = join(componentFolder, 'node', 'mcp-listen.js');
+
+/**
+ * Returns the size of the built component, compressed with gzip -9, in kilobytes of 1,000 bytes.
+ */
+export async function componentSize() {
+  return gzipSync(await readFile(componentFile), { level: 9 }).length / 1_000;
+}
 
 /** Builds the component of wit/, and its transpiled form for Node, unless they are up to date. */
 export async function buildComponent() {
@@ -65,4 +73,8 @@ const inputs = [
   ...crate,
 ];
 
-await main(import.meta.url, buildComponent);
+await main(import.meta.url, async () => {
+  await buildComponent();
+  const size = (await componentSize()).toFixed(1);
+  process.stdout.write(`${relative(root, componentFile)}: ${size} KB of gzip\n`);
+});

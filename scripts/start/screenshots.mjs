@@ -14,8 +14,8 @@ const images = join(root, 'docs', 'images');
 /** The pictures of the console: a tab in a color scheme. */
 const pictures = /** @type {const} */ ([
   ['console.png', 'Inspect', 'light'],
-  ['console-dark.png', 'Inspect', 'dark'],
   ['operate.png', 'Operate', 'light'],
+  ['console-dark.png', 'Inspect', 'dark'],
 ]);
 
 /** Maximum bytes of a picture. */
@@ -35,7 +35,7 @@ async function screenshots() {
     await page.goto(server.url);
     await fill(page);
     for (const [file, tab, colorScheme] of pictures) {
-      await open(page, tab);
+      await open(page, tab, server.url);
       await take(page, join(images, file), colorScheme);
     }
   } finally {
@@ -129,15 +129,25 @@ async function press(page, tab, name, fillIn) {
 }
 
 /**
- * Shows a tab of the page; Operate once its charts have a few seconds of numbers.
+ * Shows a tab of the page; Operate once its charts show what is published meanwhile.
  * @param {Page} page
  * @param {'Inspect' | 'Operate'} tab
+ * @param {string} url of the console, with the publish secret
  */
-async function open(page, tab) {
+async function open(page, tab, url) {
   await page.getByRole('tab', { name: tab, exact: true }).click();
   if (tab === 'Inspect') return;
   await page.getByText('watching', { exact: true }).waitFor();
-  await page.waitForTimeout(10_000);
+  const { hash, origin } = new URL(url);
+  const headers = {
+    authorization: `Bearer ${new URLSearchParams(hash.slice(1)).get('publish')}`,
+    'content-type': 'application/json',
+  };
+  const body = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
+  for (let events = 0; events < 60; events += 1) {
+    await fetch(`${origin}/publish`, { method: 'POST', headers, body });
+    await page.waitForTimeout(100 + 150 * Math.sin(events / 8) ** 2);
+  }
 }
 
 /**

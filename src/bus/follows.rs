@@ -35,6 +35,11 @@ impl Follows {
         self.index.topics()
     }
 
+    /// Whether any shard follows this topic.
+    pub(super) fn contains(&self, topic: &Topic) -> bool {
+        self.index.contains(topic)
+    }
+
     /// Returns the shards that follow the topics of `event`.
     pub(super) fn matching(&self, event: &ServerEvent) -> Vec<ShardId> {
         self.index.matching(event)

@@ -122,6 +122,11 @@ impl Bus {
         &self.cursor
     }
 
+    /// Whether the filter of any stream names this topic, at an edge or at a shard.
+    pub fn wants(&self, topic: &Topic) -> bool {
+        self.edges.contains(topic) || self.shards.follows.contains(topic)
+    }
+
     /// Returns the union of the filters of all streams, at edges and at shards, regardless of who
     /// may receive the changes. Subscribers to everything are not streams and add nothing.
     pub fn wanted(&self) -> SubscriptionFilter {

@@ -13,7 +13,6 @@ mod write_batch;
 
 use alloc::vec::Vec;
 use alloc::{collections::BTreeSet, sync::Arc};
-use core::cmp::Reverse;
 
 use crate::{
     bus::Cursor,
@@ -269,16 +268,27 @@ impl Fanout {
         &self.index
     }
 
-    /// Returns the `max` topics with the most streams, the largest first, and the number of streams
-    /// of each. Omits principals and groups unless `has_callers`. Visits every topic.
-    pub fn listeners(&self, max: usize, has_callers: bool) -> Vec<(&Topic, usize)> {
-        let topics = self.index.counts();
-        let mut counts: Vec<_> = topics
-            .filter(|(topic, _)| has_callers || !topic.is_of_callers())
-            .collect();
-        counts.sort_by_key(|(_, streams)| Reverse(*streams));
-        counts.truncate(max);
-        counts
+    /// Returns the `max` topics with the most streams, and the number of streams of each, in the
+    /// order of the topics. Omits principals and groups unless `has_callers`. Visits every topic.
+    pub fn listeners(&self, max: usize, has_callers: bool) -> Vec<(&Topic, u32)> {
+        let topics = || {
+            let counts = self.index.counts();
+            counts.filter(|(topic, _)| has_callers || !topic.is_of_callers())
+        };
+        let mut counts: Vec<u32> = topics().map(|(_, streams)| streams).collect();
+        counts.sort_unstable();
+        let Some(&least) = counts.iter().rev().take(max).next_back() else {
+            return Vec::new();
+        };
+        let larger = counts.iter().filter(|streams| **streams > least).count();
+        let mut equal = max.saturating_sub(larger);
+        let mut is_listed = |streams: u32| {
+            let is_equal = streams == least && equal > 0;
+            equal -= usize::from(is_equal);
+            is_equal || streams > least
+        };
+        let listed = topics().filter(|(_, streams)| is_listed(*streams));
+        listed.collect()
     }
 
     /// Returns the ids of all streams.

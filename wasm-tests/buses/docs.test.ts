@@ -27,16 +27,19 @@ beforeAll(async () => {
 
 afterAll(() => cleanup.run());
 
-test.each(['redis', 'ioredis', 'nats', 'threads', 'events'])('%s.ts serves', async (name) => {
-  const { bus, server } = await compiled<{ bus: ProcessBus; server: ListenHandler }>(name);
-  const stream = await open(server, { toolsListChanged: true });
-  await stream.message();
-  await server.notify.toolsChanged();
-  expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  stream.drop();
-  await server.close();
-  await bus.close();
-});
+test.each(['redis', 'ioredis', 'nats', 'threads', 'events', 'polled'])(
+  '%s.ts serves',
+  async (name) => {
+    const { bus, server } = await compiled<{ bus: ProcessBus; server: ListenHandler }>(name);
+    const stream = await open(server, { toolsListChanged: true });
+    await stream.message();
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    stream.drop();
+    await server.close();
+    await bus.close();
+  },
+);
 
 test('own.ts keeps the promises that own.test.ts lists', async () => {
   const { tests } = await compiled<{ tests: BusPromise[] }>('own.test');

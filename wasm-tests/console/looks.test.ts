@@ -32,7 +32,7 @@ describe('the colours', () => {
 
 test('nothing overflows at the side, at any width of the window', async () => {
   const console = await busy({});
-  for (const width of [360, 390, 620, 759, 760, 1024, 1239, 1240, 1440, 1600]) {
+  for (const width of [360, 390, 620, 759, 760, 1024, 1239, 1240, 1440, 1600, 2560]) {
     await console.page.setViewportSize({ width, height: 844 });
     expect([width, await overflowing(console)]).toEqual([width, []]);
   }
@@ -42,12 +42,13 @@ test('axe finds no violations, in light and dark, on wide and narrow screens', a
   const console = await busy({ bypassCSP: true });
   for (const colorScheme of ['light', 'dark'] as const) {
     await console.page.emulateMedia({ colorScheme });
-    for (const width of [390, 1440]) {
+    for (const width of [390, 2560]) {
       await console.page.setViewportSize({ width, height: 900 });
       expect(await violations(console)).toEqual([]);
     }
   }
-  await console.page.getByRole('tab', { name: 'Tool', exact: true }).click();
+  for (const form of ['Tool', 'Prompt', 'Event', 'Request', 'Resource']) await console.form(form);
+  await console.page.getByRole('region', { name: 'Last state' }).waitFor();
   await console.frames.first().click();
   expect(await violations(console)).toEqual([]);
 });
@@ -69,6 +70,9 @@ async function busy(options: BrowserContextOptions): Promise<ConsolePage> {
   await console.connected();
   await console.subscribe('A');
   await console.subscribe('B');
+  await console.button('Read note://todo').click();
+  await console.page.getByText(/^Read\./).waitFor();
+  await console.form('Tool');
   await console.callTool('edit_note');
   await console.publish('note://todo', 2);
   await expect.poll(() => console.dots.count()).toBeGreaterThanOrEqual(4);

@@ -30,6 +30,29 @@ test('a subscription requests the named tasks, and shows the state of each', asy
   expect(await console.figure('A', 'Last cue').textContent()).toBe('task t-1');
 });
 
+test('a task that a tool creates is added, its state is read, and it is cancelled', async () => {
+  const { console } = await connected();
+  const states: Record<string, object> = {
+    'tools/call': { resultType: 'task', ...taskState('t-9') },
+    'tasks/get': { ...taskState('t-9'), statusMessage: 'Half done' },
+    'tasks/cancel': { ...taskState('t-9'), status: 'cancelled' },
+  };
+  await console.page.route('**/mcp', (route) => {
+    const { id, method } = route.request().postDataJSON() ?? {};
+    const result = states[method];
+    if (result === undefined) return route.fallback();
+    const headers = { 'access-control-allow-origin': '*' };
+    return route.fulfill({ headers, json: { jsonrpc: '2.0', id, result } });
+  });
+  expect(await console.callTool('switch')).toContain('The server works on task t-9.');
+  expect(await console.tick(/^t-9/).isChecked()).toBe(true);
+  const row = console.page.getByRole('group', { name: 'Tasks' });
+  await console.button('Get task t-9').click();
+  await row.getByText('working: Half done').waitFor();
+  await console.button('Cancel task t-9').click();
+  await row.getByText('cancelled', { exact: true }).waitFor();
+});
+
 test('a task that is no longer checked is not requested', async () => {
   const { console } = await connected();
   await console.addTask('t-1');

@@ -14,7 +14,10 @@ fn open(fanout: &mut Fanout, names: &[&str], principal: Option<&str>) -> StreamI
     let filter = SubscriptionFilter {
         resource_subscriptions: names.iter().map(|name| uri(name)).collect(),
         scope: Scope {
-            principal: principal.and_then(|name| Name::new(name).ok()),
+            principals: principal
+                .and_then(|name| Name::new(name).ok())
+                .into_iter()
+                .collect(),
             ..Scope::default()
         },
         ..SubscriptionFilter::default()
@@ -25,7 +28,7 @@ fn open(fanout: &mut Fanout, names: &[&str], principal: Option<&str>) -> StreamI
     opened
 }
 
-fn listed(fanout: &Fanout, max: usize, has_callers: bool) -> Vec<(String, usize)> {
+fn listed(fanout: &Fanout, max: usize, has_callers: bool) -> Vec<(String, u32)> {
     let listeners = fanout.listeners(max, has_callers).into_iter();
     listeners
         .map(|(topic, streams)| (topic.to_text(), streams))
@@ -38,16 +41,27 @@ fn topics_are_listed_by_their_streams_and_callers_only_on_request() {
     open(&mut fanout, &["a", "b"], Some("ann"));
     open(&mut fanout, &["b"], Some("ann"));
     let last = open(&mut fanout, &["b", "c"], None);
-    let named = |topics: &[(&str, usize)]| -> Vec<_> {
+    let named = |topics: &[(&str, u32)]| -> Vec<_> {
         let owned = topics.iter().map(|(name, count)| ((*name).into(), *count));
         owned.collect()
     };
     let a = ("resource:a", 1);
     let b = ("resource:b", 3);
-    assert_eq!(listed(&fanout, 2, false), named(&[b, a]));
+    // Of `a` and `c`, which have as many streams, the first one is listed.
+    assert_eq!(listed(&fanout, 2, false), named(&[a, b]));
+    assert_eq!(listed(&fanout, 1, false), named(&[b]));
+    assert_eq!(listed(&fanout, 0, false), []);
     let callers = listed(&fanout, 9, true);
     assert!(callers.contains(&("principal:ann".into(), 2)));
     assert_eq!(callers.len(), 4);
     fanout.remove(last);
-    assert_eq!(listed(&fanout, 9, false), named(&[("resource:b", 2), a]));
+    assert_eq!(listed(&fanout, 9, false), named(&[a, ("resource:b", 2)]));
+    open(&mut fanout, &["0", "c"], None);
+    open(&mut fanout, &["c"], None);
+    open(&mut fanout, &["c"], None);
+    assert_eq!(
+        listed(&fanout, 2, false),
+        named(&[("resource:b", 2), ("resource:c", 3)])
+    );
+    assert_eq!(listed(&fanout, 3, false).len(), 3);
 }

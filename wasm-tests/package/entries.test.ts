@@ -77,6 +77,15 @@ test('a client that watches no events has no code for them', async () => {
   expect(files.filter((file) => file.includes('events/'))).toEqual([]);
 });
 
+test('only mcp-listen/console contains the page of the console', async () => {
+  const holders: string[] = [];
+  for (const entry of entries) {
+    const { files } = await bundled(`export * from '${entry}'`, ['workerd']);
+    if (files.some((file) => file.startsWith('page/'))) holders.push(entry);
+  }
+  expect(holders).toEqual(['mcp-listen/console']);
+});
+
 test('unused code is left out', async () => {
   const { files } = await bundled(
     `import { ListenError } from 'mcp-listen/slim'; console.log(ListenError);`,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { instantiation } from '../../bench/size/instantiation.ts';
 import { gzippedSize } from '../../bench/size/module.ts';
@@ -28,6 +29,15 @@ test.each(['server', 'client'] as const)(
     );
   },
 );
+
+test('the console has at most 150 KB after gzip', async () => {
+  const page = (await import(join(root, 'page', 'index.js'))) as Record<string, string>;
+  const { core = '', ...texts } = page;
+  const files = [Buffer.from(core, 'base64'), ...Object.values(texts)];
+  const bytes = files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).byteLength, 0);
+  expect(files).toHaveLength(4);
+  expect(bytes).toBeLessThanOrEqual(150_000);
+});
 
 test('a compiled module of a server is instantiated within its budget', async () => {
   const times: number[] = [];

@@ -4,6 +4,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     bus::{self, Cursor, EdgeId, Registry, ShardId, ShardReceived},
     session::Sessions,
+    topic::Topic,
     wire::{Claim, ProtocolError, decode_topics},
 };
 
@@ -321,6 +322,13 @@ impl Bus {
     /// of a filter.
     pub fn wanted(&mut self) -> Result<String, JsValue> {
         Ok(self.root()?.core.wanted().to_json())
+    }
+
+    /// Whether any stream subscribes to the topic with this text; false for a text that is no
+    /// topic.
+    pub fn wants(&mut self, topic: &str) -> Result<bool, JsValue> {
+        let root = self.root()?;
+        Ok(Topic::from_text(topic).is_some_and(|topic| root.core.wants(&topic)))
     }
 
     /// Handles a batch from the root. Returns the answer to it.

@@ -21,6 +21,8 @@ export class NatsBroker implements Broker {
   readonly log: BrokerLog | undefined;
   readonly #connections: NatsConnectionManager;
   readonly #subject: string;
+  /** The subject of signals. */
+  readonly #signals: string;
   readonly #wantsJetStream: boolean | undefined;
   readonly #log: JetStreamLog;
   /** The JetStream manager of each connection, by its `lost` promise. */
@@ -29,6 +31,7 @@ export class NatsBroker implements Broker {
   constructor(connections: NatsConnectionManager, name: string, options: NatsBrokerOptions) {
     this.#connections = connections;
     this.#subject = name;
+    this.#signals = `${name}.wanted`;
     this.#wantsJetStream = options.jetStream;
     this.#log = new JetStreamLog(name, options);
     const { events, jetStream } = options;
@@ -56,6 +59,30 @@ export class NatsBroker implements Broker {
     if (manager !== undefined) await this.#log.receivedAll(manager);
     // The server replies in order: everything that it sent before the reply has been received.
     else await lease.connection.flush();
+  }
+
+  async signal(text: string): Promise<void> {
+    const { connection } = await this.#connections.lease();
+    connection.publish(this.#signals, text);
+  }
+
+  async followSignals(
+    onSignal: (text: string) => void,
+    onReady: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { connection, lost } = await this.#connections.lease();
+    const callback = (error: Error | null, message: { string(): string }): void => {
+      if (error === null) onSignal(message.string());
+    };
+    const subscription = connection.subscribe(this.#signals, { callback });
+    try {
+      await unless(lost, connection.flush());
+      onReady();
+      await Promise.race([lost, untilAborted(signal)]);
+    } finally {
+      subscription.unsubscribe();
+    }
   }
 
   close(): Promise<void> {

@@ -15,6 +15,8 @@ export class RedisBroker implements Broker {
   readonly #writer: RedisWriter;
   readonly #stream: string;
   readonly #counter: string;
+  /** The stream of signals. */
+  readonly #signals: string;
   readonly #window: string;
   #cursor: Cursor | undefined;
   readonly #numbers = new Thresholds(() => this.#cursor?.number ?? 0);
@@ -27,6 +29,7 @@ export class RedisBroker implements Broker {
     this.#stream = name;
     // The braces place both keys in the same slot of a cluster.
     this.#counter = `{${name}}:number`;
+    this.#signals = `{${name}}:wanted`;
     this.#window = String(window);
   }
 
@@ -44,6 +47,28 @@ export class RedisBroker implements Broker {
 
   async settle(): Promise<void> {
     await this.#numbers.reached(Number((await this.#writer.call(['GET', this.#counter])) ?? 0));
+  }
+
+  async signal(text: string): Promise<void> {
+    await this.#writer.run(SIGNAL, [this.#signals], [text], AbortSignal.timeout(SIGNAL_MS));
+  }
+
+  async followSignals(
+    onSignal: (text: string) => void,
+    onReady: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await withReader(this.#connections, signal, async (reader) => {
+      const last = await reader.call(['XREVRANGE', this.#signals, '+', '-', 'COUNT', '1']);
+      let id = entriesOf(last)[0]?.id ?? '0-0';
+      onReady();
+      while (!signal.aborted) {
+        for (const entry of await readAfter(reader, this.#signals, id)) {
+          id = entry.id;
+          onSignal(entry.fields['text'] ?? '');
+        }
+      }
+    });
   }
 
   async close(): Promise<void> {
@@ -133,3 +158,7 @@ return number`;
 /** Returns the last entry and the last number, which belong together. */
 const LAST = `return {redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1),
   redis.call('GET', KEYS[2])}`;
+/** Appends a signal to a short stream, which only processes that are connected read. */
+const SIGNAL = `return redis.call('XADD', KEYS[1], 'MAXLEN', '~', 256, '*', 'text', ARGV[1])`;
+/** Milliseconds after which a signal is not sent any more. */
+const SIGNAL_MS = 2_000;

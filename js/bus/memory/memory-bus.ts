@@ -1,5 +1,6 @@
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
+import type { SubscriptionFilter } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
 import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
@@ -21,6 +22,10 @@ import {
   occurrenceText,
 } from '../events.js';
 import type { RetentionOptions } from '../retention.js';
+import type { WantedBus } from '../wanted/interest.js';
+import type { WantedOptions } from '../wanted/options.js';
+import { ProcessInterest } from '../wanted/process-interest.js';
+import { type Topic, topicsOf } from '../wanted/topic.js';
 import { MemoryEventRows } from './memory-event-rows.js';
 import { RecentEvents } from './memory-log.js';
 import { MemorySessionTable } from './memory-session-table.js';
@@ -43,10 +48,16 @@ export interface InMemoryBusOptions extends RetentionOptions {
    * @default undefined
    */
   events?: EventLogMaker;
+  /**
+   * Hooks for what streams subscribe to, and `isWanted`: `{}` enables the latter alone.
+   *
+   * @default undefined
+   */
+  wanted?: WantedOptions;
 }
 
 /** A bus within one process or isolate. Events reach only the streams attached to this object. */
-export class InMemoryBus implements AttachableBus, EventPublisher {
+export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   /**
    * Sessions of clients of earlier revisions, in this process only.
    *
@@ -59,6 +70,8 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
    * @internal
    */
   readonly events: EventSource | undefined;
+  /** @internal */
+  readonly interest: ProcessInterest | undefined;
   readonly #rows = new MemorySessionTable();
   #log: RecentEvents;
   #core: Bus;
@@ -80,7 +93,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
    * const server = createListenHandler(handler, { bus });
    * ```
    */
-  constructor({ events, onError = report, ...retention }: InMemoryBusOptions = {}) {
+  constructor({ events, onError = report, wanted, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
     this.#onError = onError;
     this.#retention = retention;
@@ -92,6 +105,12 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
       page: async (question) => this.#page(question),
       ...(this.#webhooks !== undefined && { webhooks: this.#webhooks }),
     };
+    this.interest =
+      wanted &&
+      new ProcessInterest({
+        ...{ onError, wanted, ofSessions: () => this.ofSessions },
+        context: { bus: undefined, publish: (event) => this.publish(event) },
+      });
     this.#core = newBus(this.#log, this.#rows);
     this.sessions = new MemorySessions(this.#rows, {
       core: () => this.#bus,
@@ -136,6 +155,11 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
     };
   }
 
+  async isWanted(topic: Topic): Promise<boolean> {
+    if (this.interest !== undefined) return this.interest.isWanted(topic);
+    throw new ListenError('not-supported', 'the bus was created without the option wanted');
+  }
+
   /** @internal */
   connect(frame: string, listener: AttachmentListener): BusConnection {
     return this.#connect(frame, listener);
@@ -153,6 +177,16 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
   /** Number of attached streams and listeners. */
   get attached(): number {
     return this.streams + this.#bus.state().attached;
+  }
+
+  /** The topics of the streams of sessions. */
+  protected get ofSessions(): string[] {
+    return topicsOf(JSON.parse(this.#bus.wanted()) as SubscriptionFilter);
+  }
+
+  /** Called after a change of what the streams of sessions subscribe to. */
+  protected sessionsChanged(): void {
+    this.interest?.changed();
   }
 
   /** Number of streams that sinks feed. */
@@ -297,6 +331,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
 
   /** Performs the outputs of the core after a change of a session. */
   #flush(): void {
+    this.sessionsChanged();
     const bus = this.#bus;
     const next = (): BusOutput | undefined => bus.output(0, performance.now());
     for (let output = next(); output !== undefined; output = next()) {
@@ -322,7 +357,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
   }
 
   #leave(edge: number): void {
-    if (this.#listeners.delete(edge)) this.#bus.disconnect(edge, performance.now());
+    if (!this.#listeners.delete(edge)) return;
+    this.#bus.disconnect(edge, performance.now());
+    this.sessionsChanged();
   }
 }
 

@@ -17,6 +17,14 @@ export function sumListeners(lists: Iterable<Listeners>): {
   };
 }
 
+/** Parses the topics that the core has listed: the number of streams, a space, and the topic. */
+export function listenersOf(lines: string[]): Listeners {
+  return lines.map((line) => {
+    const space = line.indexOf(' ');
+    return [line.slice(space + 1), Number(line.slice(0, space))];
+  });
+}
+
 function isOfCallers(topic: string): boolean {
   return /^(?:principal|group):/.test(topic);
 }

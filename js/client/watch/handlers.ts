@@ -1,7 +1,5 @@
 import type { ChangeEvent } from '../../model/event.js';
-import type { SubscriptionFilter } from '../../model/filter.js';
 import type { TaskState } from '../../model/task.js';
-import { eventsOfFilter } from '../../wasm/client/bindings.js';
 
 /**
  * Handlers that read changed data again. Calls for one topic never overlap: changes during a call
@@ -37,10 +35,10 @@ export class Handlers {
     this.#onError = onError;
   }
 
-  /** Calls the handlers of everything that is honored. */
-  all(honored: SubscriptionFilter): void {
+  /** Calls the handlers of all events, which are those of everything that is honored. */
+  all(events: Iterable<ChangeEvent>): void {
     if (typeof this.#handler === 'function') this.#request('', this.#handler);
-    else for (const text of eventsOfFilter(JSON.stringify(honored))) this.changed(JSON.parse(text));
+    else for (const event of events) this.changed(event);
   }
 
   /** Calls the handler of one event. */

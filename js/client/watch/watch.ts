@@ -1,7 +1,8 @@
 import { calling, ListenError } from '../../model/error.js';
+import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
-import { normalizeFilter } from '../../wasm/client/bindings.js';
+import { eventsOfFilter, normalizeFilter } from '../../wasm/client/bindings.js';
 import { expectLoaded } from '../../wasm/client/load.js';
 import { type ClientListenOptions, expectTimeouts } from '../options.js';
 import type { ListenTarget } from '../transport/target.js';
@@ -143,7 +144,7 @@ class Watcher implements Watch {
   #handleStatus(status: WatchStatus, cause: unknown): void {
     const error = status.end && errorOf(status.end, cause);
     this.#setStatus(status, error);
-    if (status.state === 'live') this.#handlers.all(status.honored ?? {});
+    if (status.state === 'live') this.#handlers.all(eventsOf(status.honored));
     if (error !== undefined) this.#options.onError?.(error);
     if (status.state === 'stopped') this.#source.stop();
   }
@@ -170,6 +171,10 @@ function openSource(
   if (share === false || !canShare()) return begin(emit);
   const group = typeof share === 'string' ? share : nameOf(target);
   return new TabSharing(`mcp-listen ${group} ${filter}`, begin, emit);
+}
+
+function eventsOf(honored: SubscriptionFilter = {}): ChangeEvent[] {
+  return eventsOfFilter(JSON.stringify(honored)).map((text) => JSON.parse(text) as ChangeEvent);
 }
 
 function nameOf(target: ListenTarget): string {

@@ -20,6 +20,8 @@ import {
 import type { Opening } from '../../bus/opening.js';
 import type { BusOperator, OperatedStreams } from '../../bus/operator/operator.js';
 import type { SessionStore } from '../../bus/session-store.js';
+import type { WantedBus } from '../../bus/wanted/interest.js';
+import { type Topic, textOfTopic } from '../../bus/wanted/topic.js';
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import type { StreamLogger } from '../../observe/log.js';
@@ -42,6 +44,7 @@ import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
 import { BusConnector, type OperatorAnswer } from './connector.js';
 import { DurableObjectSessions } from './durable-object-sessions.js';
+import { EdgeInterest } from './edge-interest.js';
 import { DurableObjectOperator } from './operator.js';
 
 /** Options of {@link durableObjectBus}. */
@@ -77,6 +80,14 @@ export interface DurableObjectBusOptions {
    * @default 'auto'
    */
   sockets?: 'auto' | 'shared' | 'each';
+  /**
+   * Whether a stream waits for `onWanted` of the bus object before it is acknowledged, so that the
+   * hook can refuse. This is one more call to the object for each stream with a topic that no other
+   * stream of the isolate has. Set it if the class has `static wanted`.
+   *
+   * @default false
+   */
+  wanted?: boolean;
 }
 
 /**
@@ -94,11 +105,11 @@ export interface DurableObjectBusOptions {
 export function durableObjectBus(
   namespace: BusNamespace,
   options: DurableObjectBusOptions = {},
-): ListenBus & EventPublisher {
+): ListenBus & EventPublisher & WantedBus {
   return new DurableObjectBus(namespace, options);
 }
 
-class DurableObjectBus implements AttachableBus, EventPublisher {
+class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
   readonly events: EventSource = {
@@ -111,6 +122,7 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     },
   };
 
+  readonly interest: EdgeInterest | undefined;
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #connector: BusConnector;
@@ -120,6 +132,10 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
     const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
+    if (options.wanted === true)
+      this.interest = new EdgeInterest((topics) =>
+        this.#call(MAX_ATTEMPTS, (stub) => stub.want(topics)),
+      );
     if (isReserved(name))
       throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);
     this.#namespace = namespace;
@@ -179,6 +195,10 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   waitUntil(work: Promise<void>): void {
     waitUntil(work);
+  }
+
+  isWanted(topic: Topic): Promise<boolean> {
+    return this.#call(MAX_ATTEMPTS, (stub) => stub.isWanted(textOfTopic(topic)));
   }
 
   operate(streams: OperatedStreams): BusOperator {

@@ -65,6 +65,7 @@ export class DurableObjectOperator implements BusOperator {
       isolate: isolateId(),
       streams: own.streams,
       ...(answer.bus && { bus: answer.bus }),
+      ...(answer.webhooks !== undefined && { webhooks: answer.webhooks }),
       objects: answer.objects,
       isolates: reports.map(({ isolate, streams }) => ({ isolate, streams })),
       topics,

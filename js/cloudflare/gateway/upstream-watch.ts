@@ -3,17 +3,11 @@ import type { RequestFactory } from '../../client/transport/target.js';
 import type { WatchEvent, WatchStatus } from '../../client/watch/watch-events.js';
 import { upstreamUrl } from '../../handler/proxy.js';
 import { ListenError } from '../../model/error.js';
-import type { SubscriptionFilter } from '../../model/filter.js';
+import { covers, type SubscriptionFilter, union } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { eventsOfFilter } from '../../wasm/client/bindings.js';
-import {
-  type BusWatcher,
-  covers,
-  union,
-  type WatchedBus,
-  type WatcherMaker,
-} from '../object/bus/watcher.js';
+import type { BusWatcher, WatchedBus, WatcherMaker } from '../object/bus/watcher.js';
 import { UpstreamSubscription } from './upstream-subscription.js';
 
 /** An MCP server that a bus subscribes to on behalf of all its streams. */

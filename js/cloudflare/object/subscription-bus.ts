@@ -1,14 +1,16 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { EventLogMaker, EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
+import type { WantedOptions } from '../../bus/wanted/options.js';
 import type { BusStats } from '../../model/bus-stats.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress, webhookAddress } from '../wire/names.js';
 import type { ObjectAnswer, Question } from '../wire/operate.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
+import { BusHooks } from './bus/hooks.js';
 import { RootBus } from './bus/root.js';
-import type { BusWatcher, WatcherMaker } from './bus/watcher.js';
+import { type BusWatcher, type WatcherMaker, watchers } from './bus/watcher.js';
 import { Isolates, isolateTags } from './isolates.js';
 import { BusKey } from './key.js';
 import { onCoreReset } from './on-core-reset.js';
@@ -40,6 +42,11 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    * default there is none, and the bus carries changes only.
    */
   static events: EventLogMaker | undefined = undefined;
+  /**
+   * Hooks for what the streams of each bus of this class subscribe to. They run in the object, and
+   * can refuse a stream's topic if the servers create the bus with the option `wanted`.
+   */
+  static wanted: WantedOptions | undefined = undefined;
   readonly #key: BusKey;
   readonly #start: Start;
   readonly #isolates: Isolates;
@@ -116,6 +123,16 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#root.readEvents(question);
   }
 
+  /** Resolves with those of the topics, given as texts, that the hooks refuse to a new stream. */
+  async want(topics: string[]): Promise<string[]> {
+    return (await this.#role.hooks?.want(topics)) ?? [];
+  }
+
+  /** Returns whether any stream of the bus subscribes to the topic with this text. */
+  isWanted(topic: string): boolean {
+    return this.#root.wants(topic);
+  }
+
   /** Returns the counters of this bus or shard. */
   stats(): BusStats {
     return this.#role.bus.stats();
@@ -139,7 +156,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
         ...shards.flatMap(({ objects }) => objects),
       ],
       reports: [...reports, ...shards.flatMap(({ reports }) => reports)],
-      ...(bus instanceof RootBus && { bus: bus.stats() }),
+      ...(bus instanceof RootBus && { bus: bus.stats(), webhooks: bus.webhooks?.total }),
       log: bus instanceof RootBus ? bus.tail(question) : [],
     };
   }
@@ -229,7 +246,12 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   #createRole(): Role {
     const { ctx, env } = this;
-    const { events, options, watcher: watcherOf } = this.constructor as typeof SubscriptionBus;
+    const {
+      events,
+      options,
+      wanted,
+      watcher: watcherOf,
+    } = this.constructor as typeof SubscriptionBus;
     this.#onReset();
     this.#key.issue();
     const name = ctx.id.name ?? '';
@@ -240,9 +262,10 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     if (webhooks !== undefined)
       return { bus: new WebhookObject(ctx, env, webhooks, events), watcher: undefined };
     const bus = new RootBus(ctx, env, options, this.#key, events);
-    const watcher = watcherOf?.(name, bus);
-    if (ctx.getWebSockets().length > 0) watcher?.wantedChanged();
-    return { bus, watcher };
+    const hooks = wanted && new BusHooks(ctx.storage.sql, name, bus, wanted);
+    const watcher = watchers([watcherOf?.(name, bus), hooks].filter((one) => one !== undefined));
+    if (ctx.getWebSockets().length > 0 || hooks?.isDue === true) watcher?.wantedChanged();
+    return { bus, watcher, hooks };
   }
 
   /**
@@ -279,4 +302,6 @@ interface Role {
   bus: RootBus | ShardBus | WebhookObject;
   /** Publishes changes of another server; undefined if the class has no watcher, and at others. */
   watcher: BusWatcher | undefined;
+  /** Calls the hooks `wanted`; undefined if the class has none, and at others. */
+  hooks?: BusHooks | undefined;
 }

@@ -28,6 +28,8 @@ export interface ObjectAnswer {
   reports: IsolateReport[];
   /** The counters; of a bus only. */
   bus?: BusStats;
+  /** The number of webhook subscriptions, of a bus that delivers to webhooks. */
+  webhooks?: number | undefined;
   /** The log; of a bus only. */
   log: LoggedEvent[];
 }

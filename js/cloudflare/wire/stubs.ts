@@ -33,6 +33,8 @@ export interface BusStub extends SocketStub {
   askSession(question: string): Promise<string>;
   follow(shard: number, call: string): Promise<string>;
   followWebhooks(call: string): Promise<string>;
+  want(topics: string[]): Promise<string[]>;
+  isWanted(topic: string): Promise<boolean>;
 }
 
 /** The methods of a shard that edges and its root call. */

@@ -1,6 +1,6 @@
 import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
-import type { Listeners } from '../../bus/operator/operator.js';
+import { listenersOf } from '../../bus/operator/listeners.js';
 import { ListenError } from '../../model/error.js';
 import { finiteTimeout } from '../../model/timeouts.js';
 import { Outage } from '../../observe/stream-observer.js';
@@ -66,8 +66,8 @@ export class SharedConnection {
   }
 
   /** Returns the topics with the most streams, and those of callers if `hasCallers`. */
-  listeners(max: number, hasCallers: boolean): Listeners {
-    return this.isCurrent ? this.#core.listeners(max, hasCallers) : [];
+  listeners(max: number, hasCallers: boolean): ReturnType<typeof listenersOf> {
+    return this.isCurrent ? listenersOf(this.#core.listeners(max, hasCallers)) : [];
   }
 
   /** Whether the core still knows the connection: false after `end`, and after a trap. */

@@ -250,6 +250,11 @@ impl Registry {
         self.index.topics()
     }
 
+    /// Whether any attached edge has this topic.
+    pub(super) fn contains(&self, topic: &Topic) -> bool {
+        self.index.contains(topic)
+    }
+
     /// Returns the bytes of the names that have to be followed for the edges, each name once.
     pub(super) fn followed_name_bytes(&self) -> usize {
         self.index.name_bytes()

@@ -95,8 +95,11 @@ impl<Id: Copy + Ord> Index<Id> {
     }
 
     /// Returns each topic, in order, with the number of ids that are entered under it.
-    pub fn counts(&self) -> impl Iterator<Item = (&Topic, usize)> {
-        self.wanted.iter().map(|(topic, ids)| (topic, ids.len()))
+    pub fn counts(&self) -> impl Iterator<Item = (&Topic, u32)> {
+        let count = |ids: &Ids<Id>| u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        self.wanted
+            .iter()
+            .map(move |(topic, ids)| (topic, count(ids)))
     }
 
     /// Returns the bytes of the names that a bus has to follow for all topics, each name

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { afterAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { componentFile } from '../../../scripts/build/component.mjs';
-import { root } from '../../../scripts/process/project.mjs';
+import { hostProgram } from '../../../scripts/setup/component-host.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { corpusFor, expectAnswer } from '../../host/corpus/corpus.ts';
 import { answerOf, type ComponentHost, playOf } from './host.ts';
@@ -12,24 +12,27 @@ const HOSTS: Record<string, () => Promise<ComponentHost>> = {
   'Node by jco': nodeHost,
   'Python by wasmtime': async () =>
     new ProcessHost(python, [join(import.meta.dirname, 'component_host.py')]),
-  'Rust by wasmtime': async () =>
-    new ProcessHost(join(root, 'target/component-check/debug/component-check'), [componentFile]),
 };
 
-// Rust takes minutes to compile its host: npm run check:component.
-const isRust = process.env['COMPONENT_HOST'] === 'rust';
-const hosts = Object.entries(HOSTS).filter(([name]) => name.startsWith('Rust') === isRust);
+// wasmtime takes minutes to compile in Rust, so this host runs in npm run check:component alone.
+const RUST: typeof HOSTS = {
+  'Rust by wasmtime': async () => new ProcessHost(hostProgram, [componentFile]),
+};
+const hosts = process.env['COMPONENT_HOST'] === 'rust' ? RUST : HOSTS;
 
-describe.each(hosts)('the component in %s', (_, start) => {
-  const host = start();
-  afterAll(async () => (await host).close());
+describe.each(Object.entries(hosts))('the component in %s', (_, start) => {
+  let host: ComponentHost;
+  beforeAll(async () => {
+    host = await start();
+  });
+  afterAll(() => host?.close());
 
   describe.each(corpusFor('node'))('$file', ({ cases }) => {
     const ours = cases.filter(
       ({ options }) => !('legacy' in options) || options.legacy !== 'sessions',
     );
     test.each(ours)('$name', async (wanted) =>
-      expectAnswer(wanted, answerOf(wanted, await (await host).play(playOf(wanted)))),
+      expectAnswer(wanted, answerOf(wanted, await host.play(playOf(wanted)))),
     );
   });
 });

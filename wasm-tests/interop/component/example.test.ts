@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  if (server.exitCode !== null) return;
+  if (server.exitCode !== null || server.signalCode !== null) return;
   const ended = once(server, 'exit');
   server.kill('SIGKILL');
   await ended;
@@ -47,31 +47,21 @@ test("a Python server notifies the SDK's client of a change, until it cancels", 
 test('a Python server keeps a silent stream alive', async () => {
   const stream = await listen(url, LAMP);
   expect(await stream.message()).toContain('acknowledged');
-  expect(await stream.comment()).toBe(': keep-alive');
-  await stream.close();
+  expect(await stream.block()).toBe(': keep-alive');
+  stream.drop();
 });
 
-test('a Python server holds one notification for a client that reads nothing', async () => {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  await once(socket, 'connect');
-  socket.pause();
-  const body = listenBody(LAMP);
-  const fields = Object.entries({ ...LISTEN_HEADERS, host: `${hostname}:${port}` });
-  const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  socket.write(
-    `POST /mcp HTTP/1.1\r\n${head}content-length: ${body.length}\r\n\r\n${body}`,
-  );
-  await expect.poll(() => called('streams')).toBe('1');
-  await called('switch', 100_000);
-  let text = '';
-  socket.on('data', (bytes) => {
-    text += bytes;
-  });
-  await expect.poll(() => text).toContain('resources/updated');
-  // All of it is published in one turn of the loop, in which no body is written.
-  expect(text.split('resources/updated')).toHaveLength(2);
-  socket.destroy();
+test('a Python server holds a bounded number of notifications for a client that reads nothing', async () => {
+  const uris = Array.from({ length: 25 }, (_, index) => `lamp://${index}/`.padEnd(2_000, 'x'));
+  const socket = await unreadListen({ resourceSubscriptions: uris });
+  const publisher = await typescriptClient(url);
+  // 10 MB, more than the buffers of two sockets.
+  await publisher.callTool({ name: 'announce', arguments: { uris, times: 200 } });
+  const text = await readUntilSilent(socket);
+  const received = text.split('notifications/resources/updated').length - 1;
+  expect(received).toBeGreaterThanOrEqual(uris.length);
+  expect(received).toBeLessThan(200 * uris.length * 0.7);
+  await publisher.close();
 });
 
 test('a Python server that stops ends its streams with their result', async () => {
@@ -83,9 +73,35 @@ test('a Python server that stops ends its streams with their result', async () =
   await once(server, 'exit');
 });
 
-async function called(name: string, times?: number): Promise<string> {
+/** Opens a stream and does not read it. */
+async function unreadListen(filter: object): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  await once(socket, 'connect');
+  socket.pause();
+  const body = listenBody(filter);
+  const fields = { ...LISTEN_HEADERS, host: `${hostname}:${port}`, 'content-length': body.length };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  await expect.poll(() => called('streams')).toBe('1');
+  return socket;
+}
+
+/** Reads until a keep-alive shows that nothing is pending. */
+async function readUntilSilent(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (bytes) => {
+    text += bytes;
+  });
+  socket.resume();
+  await expect.poll(() => text.slice(-30)).toContain(': keep-alive');
+  socket.destroy();
+  return text;
+}
+
+async function called(name: string): Promise<string> {
   const client = await typescriptClient(url);
-  const { content } = await client.callTool({ name, arguments: times ? { times } : {} });
+  const { content } = await client.callTool({ name, arguments: {} });
   await client.close();
   return (content as { text: string }[])[0]?.text ?? '';
 }

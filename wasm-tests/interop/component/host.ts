@@ -12,7 +12,7 @@ export interface Play {
   hosts: string[] | null;
   /** JSON text for `service-options`. */
   limits: string | null;
-  earlier: 'behind' | 'refused';
+  earlier: 'forwarded' | 'refused';
   /** MCP's `ServerCapabilities` as JSON text. */
   capabilities: string;
   /** The name of the caller, or how it is refused. */
@@ -45,7 +45,7 @@ export function playOf({ body, headers, method, options, url }: Case): Play {
     origins: [...(written.allowedOrigins ?? [])],
     hosts: written.allowedHosts === undefined ? null : [...written.allowedHosts],
     limits: written.limits === undefined ? null : JSON.stringify({ ...bounds, bodyBytes }),
-    earlier: written.legacy === 'reject' ? 'refused' : 'behind',
+    earlier: written.legacy === 'reject' ? 'refused' : 'forwarded',
     capabilities: JSON.stringify(server?.capabilities ?? EVERYTHING),
     caller: callerOf(written.principal),
   };

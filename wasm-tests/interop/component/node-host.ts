@@ -65,10 +65,16 @@ function played(core: Core, play: Play): Played {
     if (step.tag === 'listen') return opened(core, exchange, play.capabilities);
     if (step.tag === 'body')
       exchange.handleBody(Buffer.from(play.body, 'base64').subarray(0, step.val + 1));
-    else if (typeof play.caller === 'object' && play.caller !== null)
+    else if (isRefusal(play.caller))
       return answered(exchange, exchange.refuse(play.caller.refused));
     else exchange.handleCaller(play.caller ?? undefined);
   }
+}
+
+type Caller = Play['caller'];
+
+function isRefusal(caller: Caller): caller is Extract<Caller, object> {
+  return typeof caller === 'object' && caller !== null;
 }
 
 function answered(exchange: Exchange, { body, status }: Answer): Played {

@@ -1,4 +1,6 @@
+import { QueryClient } from '@tanstack/query-core';
 import type { Watch } from 'mcp-listen/client';
+import type { SharedWatch } from 'mcp-listen/client/store';
 import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -97,6 +99,27 @@ test('sdk.ts uses the transport of a client of the SDK', async () => {
     () => host.server.notify.toolsChanged(),
   );
   await client.close();
+});
+
+test('changes.ts counts, and queries.ts invalidates, over the stream of shared.ts', async () => {
+  const { mcp } = await compiled<{ mcp: SharedWatch }>('shared');
+  const { useChanges } = await compiled<{ useChanges(uri: string): number }>('changes');
+  const { invalidateChanged } = await compiled<{
+    invalidateChanged(queries: QueryClient, uris: string[]): () => void;
+  }>('queries');
+  expect(renderToString(createElement(() => `${useChanges('note://a')}`))).toBe('0');
+  const queries = new QueryClient();
+  queries.setQueryData(['tools'], []);
+  const stop = invalidateChanged(queries, ['note://a']);
+  const isStale = () => queries.getQueryState(['tools'])?.isInvalidated;
+  await expect.poll(isStale).toBe(true);
+  queries.setQueryData(['tools'], []);
+  await host.server.notify.toolsChanged();
+  await expect.poll(isStale).toBe(true);
+  expect(host.bus.attached).toBe(1);
+  stop();
+  queries.clear();
+  await mcp.close();
 });
 
 test('every program of the page has run', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { expanded, variablesOf } from '../../../console/act/resource/uri-template.ts';
 import { Conversation } from '../../../console/mcp/conversation.ts';
 import { frameOf } from '../../../console/mcp/frame.ts';
 import { answerIn } from '../../../console/mcp/wire.ts';
-import { Statistics } from '../../../console/numbers/statistics.ts';
+import { curlOf } from '../../../console/timeline/curl.ts';
 import { History } from '../../../console/timeline/history.ts';
 import {
   acknowledged,
@@ -93,40 +94,54 @@ describe('an answer', () => {
   );
 });
 
-test('statistics add up over isolates, and earlier counts are no rise', () => {
-  const statistics = new Statistics();
-  const answer = (isolate: string, collapsed: number, position: number) =>
-    statistics.add({
-      isolate,
-      streams: { collapsed, resyncs: 0 },
-      bus: { attached: 2, position },
-    });
-  expect(answer('a', 100, 10).increase).toEqual({
-    streams: 0,
-    events: 0,
-    collapsed: 0,
-    resyncs: 0,
-  });
-  expect(answer('b', 50, 14)).toMatchObject({
-    totals: { collapsed: 150, events: 14 },
-    increase: { events: 4, collapsed: 0 },
-  });
-  expect(answer('a', 103, 14)).toMatchObject({
-    totals: { collapsed: 153 },
-    increase: { events: 0, collapsed: 3 },
-  });
-  expect(() => statistics.add({ isolate: 'a', streams: {}, bus: {} })).toThrow('no number');
+test('the history keeps the latest 50,000 frames, and says which it dropped', () => {
+  const history = new History();
+  const dropped: string[] = [];
+  for (let count = 0; count < 51_500; count += 1)
+    dropped.push(...history.add(seen(`{"id":${count},"method":"m"}`)).map(({ text }) => text));
+  expect(history.seen).toBe(51_500);
+  const kept = history.filtered(() => true);
+  expect(kept.length).toBe(51_500 - dropped.length);
+  expect(kept.length).toBeGreaterThanOrEqual(50_000);
+  expect(kept[0]?.text).toBe(`{"id":${dropped.length},"method":"m"}`);
+  expect(dropped[0]).toBe('{"id":0,"method":"m"}');
 });
 
-test('the history keeps the latest frames, and returns the newest first', () => {
-  const history = new History();
-  for (let count = 0; count < 12_000; count += 1) history.add(seen(`{"id":${count},"method":"m"}`));
-  expect(history.seen).toBe(12_000);
-  expect(history.kept).toBeLessThanOrEqual(5_500);
-  expect(history.latest(2, ({ text }) => text.includes('99,')).map(({ text }) => text)).toEqual([
-    '{"id":11999,"method":"m"}',
-    '{"id":11899,"method":"m"}',
+test('a request becomes a curl command without its token, quoted for a shell', () => {
+  const text = listenBody({ resourceSubscriptions: ["note://it's"] });
+  const to = { url: 'https://mcp.example/mcp', hasToken: true };
+  const frame = frameOf({ at: 0, source: 'A', direction: 'out', text, to });
+  expect(curlOf(frame)?.split(' \\\n')).toEqual([
+    "curl -N 'https://mcp.example/mcp'",
+    "  -H 'Content-Type: application/json'",
+    "  -H 'Accept: application/json, text/event-stream'",
+    "  -H 'MCP-Protocol-Version: 2026-07-28'",
+    "  -H 'Mcp-Method: subscriptions/listen'",
+    '  -H "Authorization: Bearer $TOKEN"',
+    `  -d '${text.replace("'", "'\\''")}'`,
   ]);
+  expect(curlOf(seen(text))).toBeUndefined();
+});
+
+test('no name of a server reaches the shell that runs a curl command', () => {
+  const name = '"; reboot; $TOKEN';
+  const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+  const params = { name, _meta: meta };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const to = { url: "http://a/'$(reboot)", hasToken: false };
+  const command = curlOf(frameOf({ at: 0, source: 'A', direction: 'out', text, to })) ?? '';
+  expect(command.split(/'(?:[^']|'\\'')*'/).join('')).toBe(
+    'curl -N  \\\n  -H  \\\n'.concat('  -H  \\\n'.repeat(4), '  -d '),
+  );
+});
+
+test.each([
+  ['note://{name}', ['name'], 'note://a%20b'],
+  ['file:///{+name}{?q,name}', ['name', 'q'], 'file:///a%20b?name=a%20b'],
+  ['x://{name:3}/{other}', ['name', 'other'], 'x://a%20b/{other}'],
+])('the template %s has variables and becomes a URI', (template, variables, uri) => {
+  expect(variablesOf(template)).toEqual(variables);
+  expect(expanded(template, new Map([['name', 'a b']]))).toBe(uri);
 });
 
 function seen(text: string) {

@@ -9,7 +9,6 @@ use mcp_listen::{
 
 use crate::{
     number::{millis, time},
-    object::object,
     text::event_of,
     write_batch::packed,
 };
@@ -201,19 +200,17 @@ impl Fanout {
         renewed.error
     }
 
-    /// Returns the `max` topics with the most streams, the largest first. Omits principals and
-    /// groups unless `hasCallers`.
-    #[wasm_bindgen(unchecked_return_type = "[topic: string, streams: number][]")]
+    /// Returns the `max` topics with the most streams: the number of streams of each, a space, and
+    /// the topic. Omits principals and groups unless `hasCallers`.
     pub fn listeners(
         &self,
         max: usize,
         #[wasm_bindgen(js_name = hasCallers)] has_callers: bool,
-    ) -> JsValue {
+    ) -> Vec<String> {
         let listeners = self.fanout().listeners(max, has_callers).into_iter();
-        let counts: Vec<_> = listeners
-            .map(|(topic, streams)| (topic.to_text(), streams))
-            .collect();
-        object(&counts)
+        listeners
+            .map(|(topic, streams)| streams.to_string() + " " + &topic.to_text())
+            .collect()
     }
 
     /// Handles a possible loss of events: poll every stream. If the streams are about to close,

@@ -2,9 +2,12 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     bus::Cursor,
+    capabilities::Capabilities,
     isolate::{self, SessionStart},
     listen::ServerStream,
 };
+
+use crate::edge::options::filter_of;
 
 /// A stream that is not held by a fan-out: it is new, or was released.
 #[wasm_bindgen]
@@ -41,6 +44,24 @@ impl StreamState {
         ];
         let hold = states.into_iter().filter(|(_, holds)| *holds);
         hold.map(|(state, _)| state as u32).sum()
+    }
+}
+
+#[wasm_bindgen]
+impl Stream {
+    /// Returns what the stream honors, as the JSON text of a filter.
+    pub fn honored(&self) -> String {
+        self.inner.honored().to_json()
+    }
+
+    /// Narrows what the stream honors to what `permit` (JSON text of a filter) names too. Call it
+    /// before the stream is opened.
+    pub fn narrow(&mut self, permit: &str) -> Result<(), JsValue> {
+        let permit = filter_of(permit)?;
+        let honored = self.inner.honored();
+        let narrowed = honored.honored(Capabilities::ALL, Some(&permit));
+        self.inner.handle_filter(narrowed);
+        Ok(())
     }
 }
 

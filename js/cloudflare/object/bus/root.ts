@@ -147,6 +147,9 @@ export class RootBus implements WatchedBus {
     return JSON.parse(this.#core.wanted()) as SubscriptionFilter;
   }
 
+  /** Returns whether any stream subscribes to the topic with this text, here or at a shard. */
+  readonly wants = (topic: string): boolean => this.#core.wants(topic);
+
   /** Makes the alarm fire at `at` or before. */
   wakeBy(at: number): Promise<void> {
     return this.#alarm.wakeBy(at);
@@ -159,7 +162,7 @@ export class RootBus implements WatchedBus {
 
   /** Returns the last events of the log, oldest first. */
   tail({ after, hasCallers }: SnapshotOptions): LoggedEvent[] {
-    return this.#log.tail(after, MAX_TAIL, hasCallers);
+    return this.#log.tail(after, after > 0 ? MAX_NEW : MAX_TAIL, hasCallers);
   }
 
   /** Passes a question of an operator on to the shards. */
@@ -173,14 +176,8 @@ export class RootBus implements WatchedBus {
     const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.attached);
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
-    return {
-      attached,
-      sockets,
-      position,
-      sessions: this.sessions.count,
-      dropped: this.#dropped,
-      shards,
-    };
+    const sessions = this.sessions.count;
+    return { attached, sockets, position, sessions, dropped: this.#dropped, shards };
   }
 
   /** Handles a call of a shard that states what it follows. */
@@ -395,5 +392,5 @@ export class RootBus implements WatchedBus {
 
 type Delivery = Publication['deliveries'][number];
 
-/** Maximum events in the answer to an operator. */
-const MAX_TAIL = 100;
+/** Maximum events in the first answer to an operator, and in later ones. */
+const [MAX_TAIL, MAX_NEW] = [100, 1_000];

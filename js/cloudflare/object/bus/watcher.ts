@@ -24,19 +24,15 @@ export interface BusWatcher {
 /** Creates the watcher of the bus of this name; undefined if it has none. */
 export type WatcherMaker = (busName: string, bus: WatchedBus) => BusWatcher | undefined;
 
-/** Returns the union of two filters, in an order that does not depend on theirs. */
-export function union(left: SubscriptionFilter, right: SubscriptionFilter): SubscriptionFilter {
-  const lists = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
-  const both: SubscriptionFilter = {};
-  for (const list of lists) if (left[list] || right[list]) both[list] = true;
-  for (const names of ['resourceSubscriptions', 'taskIds'] as const) {
-    const all = new Set([...(left[names] ?? []), ...(right[names] ?? [])]);
-    if (all.size > 0) both[names] = [...all].sort();
-  }
-  return both;
-}
-
-/** Whether `whole` accepts everything that `part` accepts. */
-export function covers(whole: SubscriptionFilter, part: SubscriptionFilter): boolean {
-  return JSON.stringify(union(whole, part)) === JSON.stringify(union(whole, {}));
+/** Returns a watcher that calls all of these. */
+export function watchers(all: readonly BusWatcher[]): BusWatcher | undefined {
+  if (all.length < 2) return all[0];
+  return {
+    wantedChanged: () => {
+      for (const watcher of all) watcher.wantedChanged();
+    },
+    alarm: async () => {
+      for (const watcher of all) await watcher.alarm();
+    },
+  };
 }

@@ -46,7 +46,7 @@ export class RootWebhooks {
       follower.names = new Set(names);
       follower.subscriptions = subscriptions;
     }
-    return { ...this.#end, total: this.#total };
+    return { ...this.#end, total: this.total };
   }
 
   /**
@@ -89,7 +89,8 @@ export class RootWebhooks {
     return { epoch: this.#log.epoch, head: this.#log.position };
   }
 
-  get #total(): number {
+  /** The number of subscriptions of all objects. */
+  get total(): number {
     const followers = [...this.#objects.values()];
     return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
   }

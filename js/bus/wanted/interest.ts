@@ -1,0 +1,56 @@
+import type { AllowedFilter, AuthorizeContext, Denial } from '../../auth/authorize.js';
+import type { Topic } from './topic.js';
+import { topicsOf, withoutTopics } from './topic.js';
+
+/** A bus that can be asked what its streams subscribe to. */
+export interface WantedBus {
+  /**
+   * Resolves with whether any stream of the bus subscribes to the topic, in this or another process
+   * or isolate.
+   *
+   * @throws ListenError (as a rejection) `not-supported`: the bus was created without `wanted`.
+   */
+  isWanted(topic: Topic): Promise<boolean>;
+}
+
+/**
+ * What the streams of this process or isolate subscribe to, for the hooks of the bus.
+ *
+ * @internal
+ */
+export interface Interest {
+  /** Grants topics, given as texts, to a stream that is not acknowledged yet. */
+  want(topics: readonly string[]): Promise<Grant>;
+}
+
+/**
+ * The topics of one stream.
+ *
+ * @internal
+ */
+export interface Grant {
+  /** The topics that the hooks refuse. */
+  refused: readonly string[];
+  /** The stream has ended; may be called twice. */
+  release(): void;
+}
+
+type CallAuthorize = (context: AuthorizeContext) => Promise<AllowedFilter | Denial>;
+
+/** Lets the hooks of a bus refuse what `authorize` allows to a client of an earlier revision. */
+export function authorizingWanted(
+  interest: Interest | undefined,
+  authorize: CallAuthorize | undefined,
+): CallAuthorize | undefined {
+  if (interest === undefined) return authorize;
+  return async (context) => {
+    const permit: AllowedFilter | Denial = (await authorize?.(context)) ?? context.requested;
+    if ('denied' in permit) return permit;
+    const allowed = new Set(topicsOf(permit));
+    const asked = topicsOf(context.requested).filter((topic) => allowed.has(topic));
+    // The bus counts the streams of sessions itself.
+    const { refused, release } = await interest.want(asked);
+    release();
+    return withoutTopics(permit, refused);
+  };
+}

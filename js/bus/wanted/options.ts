@@ -1,0 +1,74 @@
+import { expectAmounts } from '../../model/amount.js';
+import type { ServerEvent } from '../../model/event.js';
+import type { Topic } from './topic.js';
+
+/**
+ * Hooks for what the streams of a bus subscribe to, over all processes or isolates together. For
+ * each topic, calls of the two hooks alternate and do not overlap.
+ */
+export interface WantedOptions {
+  /**
+   * Called when the first stream subscribes to a topic, before that stream is acknowledged. If it
+   * returns false, throws or takes longer than `timeoutMs`, the topic is left out of what the
+   * stream honors.
+   *
+   * It is called again, with `isAgain`, when the process or object that called it has restarted or
+   * was replaced by another one. Streams are then acknowledged already: if it refuses, they stay
+   * open, and it is called again every 30 seconds.
+   *
+   * @default undefined
+   * @example
+   * ```ts
+   * onWanted: ({ kind }) => kind === 'resource_updated' && startPolling()
+   * ```
+   */
+  onWanted?: (topic: Topic, context: WantedContext) => unknown;
+  /**
+   * Called when no stream has subscribed to a topic for `unwantedMs`.
+   *
+   * @default undefined
+   */
+  onUnwanted?: (topic: Topic, context: WantedContext) => unknown;
+  /**
+   * Milliseconds without a stream after which a topic is no longer wanted, so that clients that
+   * reconnect do not stop and start what the hooks do. At most a second more passes. 0 waits for
+   * no client.
+   *
+   * @default 30_000
+   */
+  unwantedMs?: number;
+  /**
+   * Milliseconds that a stream waits for `onWanted`. Clients wait for the acknowledgment. 0 waits
+   * for no result, so every topic is refused until `onWanted` has returned.
+   *
+   * @default 3_000
+   */
+  timeoutMs?: number;
+}
+
+/** What the hooks of {@link WantedOptions} receive with a topic. */
+export interface WantedContext {
+  /** The name of the bus object; undefined for buses of processes. */
+  bus: string | undefined;
+  /**
+   * Whether `onWanted` was called for this topic before, and changes may have been missed since.
+   */
+  isAgain: boolean;
+  /** Publishes an event on the bus. */
+  publish: (event: ServerEvent) => Promise<unknown>;
+}
+
+/**
+ * Returns the options with their defaults.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function wantedOptions({
+  onUnwanted = () => {},
+  onWanted = () => {},
+  timeoutMs = 3_000,
+  unwantedMs = 30_000,
+}: WantedOptions): Required<WantedOptions> {
+  expectAmounts('wanted', { timeoutMs, unwantedMs });
+  return { onUnwanted, onWanted, timeoutMs, unwantedMs };
+}

@@ -1,0 +1,254 @@
+import { withTimeout } from '../../timing/with-timeout.js';
+
+/**
+ * What the other processes of a bus subscribe to, and for which topics they call the hooks. Each
+ * process numbers its changes, and repeats its last number regularly, so that a receiver that
+ * missed one asks for everything again. A process that is silent for {@link GONE_MS} is gone.
+ */
+export class PeerInterests {
+  readonly #id = crypto.randomUUID();
+  readonly #send: (text: string) => Promise<void>;
+  readonly #onChange: (lost: Iterable<string>) => void;
+  readonly #peers = new Map<string, Peer>();
+  #wants: ReadonlySet<string> = new Set();
+  #holds: ReadonlySet<string> = new Set();
+  #number = 0;
+  #beat: ReturnType<typeof setInterval> | undefined;
+  #repeating: ReturnType<typeof setTimeout> | undefined;
+
+  /**
+   * @param send - sends a text to the other processes; it may be lost, and never rejects.
+   * @param onChange - called after a change, with the topics that a process no longer holds.
+   */
+  constructor(send: (text: string) => Promise<void>, onChange: (lost: Iterable<string>) => void) {
+    this.#send = send;
+    this.#onChange = onChange;
+  }
+
+  /** Starts: asks the other processes for everything. */
+  join(): void {
+    this.#beat ??= unref(setInterval(() => this.#tick(), BEAT_MS));
+    this.#write({ ask: '' });
+    this.#repeat();
+  }
+
+  /** Stops. Resolves once the other processes were told, or a second has passed. */
+  async leave(): Promise<void> {
+    if (this.#beat === undefined) return;
+    clearInterval(this.#beat);
+    clearTimeout(this.#repeating);
+    await withTimeout(LEAVE_MS, this.#post({ leaves: true }), () => new Error()).catch(() => {});
+  }
+
+  /** Whether a stream of another process has the topic. */
+  isWanted(topic: string): boolean {
+    return this.#some(({ wants }) => wants.has(topic));
+  }
+
+  /** Whether another process calls the hooks for the topic. */
+  isHeld(topic: string): boolean {
+    return this.#some(({ holds }) => holds.has(topic));
+  }
+
+  /** Whether a process that takes precedence calls the hooks for the topic. */
+  isTaken(topic: string): boolean {
+    return this.#some(({ holds }, id) => id < this.#id && holds.has(topic));
+  }
+
+  /** Whether this process has to call the hooks for a topic of its streams. */
+  isMine(topic: string): boolean {
+    return !this.#some(
+      ({ holds, wants }, id) => holds.has(topic) || (id < this.#id && wants.has(topic)),
+    );
+  }
+
+  /** The topics of the streams of all other processes; a topic may occur more than once. */
+  *wanted(): Iterable<string> {
+    for (const { wants } of this.#peers.values()) yield* wants;
+  }
+
+  /** Sends what has changed of the topics of this process and of those that it holds. */
+  update(wants: ReadonlySet<string>, holds: Iterable<string>): void {
+    const [formerWants, formerHolds] = [this.#wants, this.#holds];
+    this.#wants = wants;
+    this.#holds = new Set(holds);
+    this.#writeChanges([
+      ...changes('wants', this.#wants, formerWants),
+      ...changes('drops', formerWants, this.#wants),
+      ...changes('holds', this.#holds, formerHolds),
+      ...changes('yields', formerHolds, this.#holds),
+    ]);
+  }
+
+  /** Handles a text of another process, or of this one. */
+  receive(text: string): void {
+    const message = messageIn(text);
+    if (message === undefined || message.from === this.#id) return;
+    if (message.leaves === true) this.#remove([message.from]);
+    else if (message.ask !== undefined) this.#answer(message.ask);
+    else this.#handleNumbered(message);
+  }
+
+  #handleNumbered(message: Message): void {
+    const { from, changes: list = [], isFirst = false, number = 0 } = message;
+    const known = this.#peers.get(from);
+    const peer = known ?? { holds: new Set(), wants: new Set(), number: -1, seenAt: 0 };
+    peer.seenAt = performance.now();
+    const isNext = number === peer.number + (list.length > 0 ? 1 : 0);
+    if (!isFirst && !isNext) {
+      this.#write({ ask: from });
+      return;
+    }
+    const former = new Set(peer.holds);
+    if (isFirst) {
+      peer.holds.clear();
+      peer.wants.clear();
+    }
+    this.#peers.set(from, peer);
+    peer.number = number;
+    for (const change of list) apply(peer, change);
+    if (isFirst || list.length > 0)
+      this.#onChange([...former].filter((topic) => !peer.holds.has(topic)));
+  }
+
+  /** Answers a question for everything once for all that ask at about the same time. */
+  #answer(of: string): void {
+    if (of !== '' && of !== this.#id) return;
+    this.#repeating ??= unref(setTimeout(() => this.#repeat(), REPEAT_MS));
+  }
+
+  #repeat(): void {
+    clearTimeout(this.#repeating);
+    this.#repeating = undefined;
+    const all = [...changes('wants', this.#wants, NONE), ...changes('holds', this.#holds, NONE)];
+    this.#writeChanges(all, true);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    const gone = [...this.#peers].filter(([, { seenAt }]) => now - seenAt > GONE_MS);
+    if (gone.length > 0) this.#remove(gone.map(([id]) => id));
+    this.#write({ number: this.#number });
+  }
+
+  #remove(ids: string[]): void {
+    const lost = ids.flatMap((id) => [...(this.#peers.get(id)?.holds ?? [])]);
+    for (const id of ids) this.#peers.delete(id);
+    this.#onChange(lost);
+  }
+
+  /** Writes changes in messages of bounded size. The first one replaces everything, if asked. */
+  #writeChanges(all: Change[], replaces = false): void {
+    const parts = inParts(all);
+    if (parts.length === 0 && replaces) parts.push([]);
+    for (const [index, changes] of parts.entries()) {
+      this.#number += 1;
+      this.#write({ number: this.#number, changes, isFirst: replaces && index === 0 });
+    }
+  }
+
+  #write(message: Omit<Message, 'from'>): void {
+    void this.#post(message);
+  }
+
+  #post(message: Omit<Message, 'from'>): Promise<void> {
+    return this.#send(JSON.stringify({ from: this.#id, ...message }));
+  }
+
+  #some(holds: (peer: Peer, id: string) => boolean): boolean {
+    for (const [id, peer] of this.#peers) if (holds(peer, id)) return true;
+    return false;
+  }
+}
+
+/** Another process, as its messages describe it. */
+interface Peer {
+  wants: Set<string>;
+  holds: Set<string>;
+  /** The number of its last message with changes. */
+  number: number;
+  /** When it last wrote, on the clock of `performance.now()`. */
+  seenAt: number;
+}
+
+interface Change {
+  kind: 'wants' | 'drops' | 'holds' | 'yields';
+  topic: string;
+}
+
+/** A message to the other processes. */
+interface Message {
+  from: string;
+  /** The number of the last message with changes. */
+  number?: number;
+  changes?: Change[];
+  /** Whether the changes replace everything from before. */
+  isFirst?: boolean;
+  /** Asks this process for everything; empty: every process. */
+  ask?: string;
+  leaves?: boolean;
+}
+
+function apply({ holds, wants }: Peer, { kind, topic }: Change): void {
+  if (kind === 'wants') wants.add(topic);
+  else if (kind === 'drops') wants.delete(topic);
+  else if (kind === 'holds') holds.add(topic);
+  else holds.delete(topic);
+}
+
+function changes(
+  kind: Change['kind'],
+  set: ReadonlySet<string>,
+  without: ReadonlySet<string>,
+): Change[] {
+  return [...set].filter((topic) => !without.has(topic)).map((topic) => ({ kind, topic }));
+}
+
+/** Divides changes into parts that fit a message. */
+function inParts(all: readonly Change[]): Change[][] {
+  const parts: Change[][] = [];
+  let size = MESSAGE_SIZE;
+  for (const change of all) {
+    size += change.topic.length + OVERHEAD;
+    if (size > MESSAGE_SIZE) {
+      parts.push([]);
+      size = change.topic.length + OVERHEAD;
+    }
+    parts.at(-1)?.push(change);
+  }
+  return parts;
+}
+
+/** Returns the message; undefined if the text is not one. */
+function messageIn(text: string): Message | undefined {
+  try {
+    const message = JSON.parse(text) as Message | null;
+    const { changes: list = [], from } = message ?? {};
+    const isOne = typeof from === 'string' && Array.isArray(list);
+    return isOne && list.every((change) => typeof change?.topic === 'string')
+      ? (message as Message)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a timer from keeping the process alive; only Node has `unref`. */
+function unref<Timer>(timer: Timer): Timer {
+  (timer as { unref?: () => void }).unref?.();
+  return timer;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+/** Milliseconds between two messages of a process without changes. */
+const BEAT_MS = 2_000;
+/** Milliseconds of silence after which a process is gone. */
+const GONE_MS = 7_000;
+/** Milliseconds that a process that leaves waits for the broker. */
+const LEAVE_MS = 1_000;
+/** Milliseconds for which questions for everything are collected. */
+const REPEAT_MS = 100;
+/** Characters of the topics of one message. NOTIFY of Postgres carries 7,999 bytes. */
+const MESSAGE_SIZE = 2_400;
+/** Characters of a change beside its topic. */
+const OVERHEAD = 32;

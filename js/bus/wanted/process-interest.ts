@@ -1,0 +1,131 @@
+import { guarded } from '../../observe/on-error.js';
+import { HookedTopics } from './hooked-topics.js';
+import type { Grant, Interest } from './interest.js';
+import { type WantedContext, type WantedOptions, wantedOptions } from './options.js';
+import { PeerInterests } from './peer-interests.js';
+import { type Topic, textOfTopic } from './topic.js';
+
+/** What the hooks of a bus in a process need. */
+export interface ProcessInterestOptions {
+  wanted: WantedOptions;
+  context: Omit<WantedContext, 'isAgain'>;
+  onError: (error: Error) => void;
+  /** Returns the topics of the streams of sessions, which are not granted one by one. */
+  ofSessions: () => Iterable<string>;
+  /** Sends a text to the other processes, and never rejects; undefined if there are none. */
+  signal?: ((text: string) => Promise<void>) | undefined;
+}
+
+/**
+ * What the streams of this process subscribe to. Of several processes the one that first wants a
+ * topic calls the hooks, for all of them.
+ */
+export class ProcessInterest implements Interest {
+  /** The other processes; undefined if the bus has one process. */
+  readonly peers: PeerInterests | undefined;
+  readonly #hooks: HookedTopics;
+  readonly #ofSessions: () => Iterable<string>;
+  /** The number of streams with each topic. */
+  readonly #counts = new Map<string, number>();
+  /** Topics whose process has stopped calling the hooks while they were wanted. */
+  readonly #lost = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #firesAt = 0;
+  #isClosed = false;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor({ context, ofSessions, onError, signal, wanted }: ProcessInterestOptions) {
+    this.#ofSessions = ofSessions;
+    this.#hooks = new HookedTopics({
+      hooks: wantedOptions(wanted),
+      context,
+      onError: guarded(onError),
+      onHeld: () => this.changed(),
+      onEnd: () => this.changed(),
+      graceMs: 0,
+    });
+    this.peers =
+      signal &&
+      new PeerInterests(signal, (lost) => {
+        for (const topic of lost) this.#lost.add(topic);
+        this.changed();
+      });
+  }
+
+  async want(topics: readonly string[]): Promise<Grant> {
+    for (const topic of topics) this.#count(topic, 1);
+    const now = performance.now();
+    const verdicts = await Promise.all(
+      topics.map((topic) => this.peers?.isHeld(topic) === true || this.#hooks.want(topic, now)),
+    );
+    let granted = topics.filter((_topic, index) => verdicts[index]);
+    const refused = topics.filter((_topic, index) => !verdicts[index]);
+    for (const topic of refused) this.#count(topic, -1);
+    this.changed();
+    const release = (): void => {
+      for (const topic of granted) this.#count(topic, -1);
+      granted = [];
+      this.changed();
+    };
+    return { refused, release };
+  }
+
+  /** Returns whether any process of the bus has a stream with the topic. */
+  isWanted(topic: Topic): boolean {
+    const text = textOfTopic(topic);
+    if (this.#counts.has(text) || this.peers?.isWanted(text) === true) return true;
+    for (const other of this.#ofSessions()) if (other === text) return true;
+    return false;
+  }
+
+  /** Handles a change of what streams subscribe to. */
+  changed(): void {
+    this.#wakeIn(SETTLE_MS + this.#counts.size * MS_PER_TOPIC);
+  }
+
+  /** Calls `onUnwanted` for what this process holds, and leaves the other processes. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#hooks.stopAll();
+    await this.peers?.leave();
+  }
+
+  #count(topic: string, change: number): void {
+    const count = (this.#counts.get(topic) ?? 0) + change;
+    if (count > 0) this.#counts.set(topic, count);
+    else this.#counts.delete(topic);
+  }
+
+  #sweep(): void {
+    const { peers } = this;
+    const local = new Set([...this.#counts.keys(), ...this.#ofSessions()]);
+    const wanted = new Set([...local, ...(peers?.wanted() ?? [])]);
+    const mine = [...local].filter((topic) => peers?.isMine(topic) !== false);
+    for (const topic of mine) if (this.#lost.delete(topic)) this.#hooks.restore(topic);
+    for (const topic of this.#lost) if (!wanted.has(topic)) this.#lost.delete(topic);
+    const now = performance.now();
+    const isTaken = (topic: string): boolean => peers?.isTaken(topic) === true;
+    const next = this.#hooks.sweep({ wanted, mine, isTaken, now });
+    peers?.update(local, this.#hooks.held);
+    if (next !== undefined) this.#wakeIn(next - now);
+  }
+
+  #wakeIn(ms: number): void {
+    const firesAt = performance.now() + ms;
+    if (this.#isClosed || (this.#timer !== undefined && this.#firesAt <= firesAt)) return;
+    clearTimeout(this.#timer);
+    this.#firesAt = firesAt;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#sweep();
+    }, ms);
+    // Only Node has `unref`.
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+}
+
+/** Milliseconds for which changes are collected before the hooks are called for them. */
+const SETTLE_MS = 100;
+/** Additional milliseconds for each topic, so that this takes a small part of the time. */
+const MS_PER_TOPIC = 0.05;

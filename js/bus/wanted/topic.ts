@@ -1,0 +1,70 @@
+import type { SubscriptionFilter } from '../../model/filter.js';
+
+/**
+ * What a stream subscribes to: a list, one resource, or one task. Except for a task, a topic is the
+ * event that reports a change of it, so it can be published as it is.
+ */
+export type Topic =
+  | { kind: 'tools_list_changed' }
+  | { kind: 'prompts_list_changed' }
+  | { kind: 'resources_list_changed' }
+  | { kind: 'resource_updated'; uri: string }
+  | { kind: 'task_status'; taskId: string };
+
+/** Returns the text of a topic, as the core writes it. */
+export function textOfTopic(topic: Topic): string {
+  switch (topic.kind) {
+    case 'resource_updated':
+      return `${RESOURCE}${topic.uri}`;
+    case 'task_status':
+      return `${TASK}${topic.taskId}`;
+    default:
+      return LISTS.find(({ kind }) => kind === topic.kind)?.text ?? '';
+  }
+}
+
+/** Returns the topic with this text. */
+export function topicOf(text: string): Topic {
+  if (text.startsWith(RESOURCE))
+    return { kind: 'resource_updated', uri: text.slice(RESOURCE.length) };
+  if (text.startsWith(TASK)) return { kind: 'task_status', taskId: text.slice(TASK.length) };
+  return { kind: LISTS.find((list) => list.text === text)?.kind ?? 'resources_list_changed' };
+}
+
+/** Returns the texts of the topics of a filter, except those that only streams of Events have. */
+export function topicsOf(filter: SubscriptionFilter): string[] {
+  const { resourceSubscriptions = [], taskIds = [] } = filter;
+  const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENTS));
+  return [
+    ...LISTS.filter(({ member }) => filter[member]).map(({ text }) => text),
+    ...uris.map((uri) => `${RESOURCE}${uri}`),
+    ...taskIds.map((id) => `${TASK}${id}`),
+  ];
+}
+
+/** Returns a filter without the topics with these texts. */
+export function withoutTopics<Filter extends SubscriptionFilter>(
+  filter: Filter,
+  texts: readonly string[],
+): Filter {
+  const without = new Set(texts);
+  const { resourceSubscriptions, taskIds } = filter;
+  const rest: Filter = { ...filter };
+  for (const { member, text } of LISTS) if (without.has(text)) delete rest[member];
+  if (resourceSubscriptions !== undefined)
+    rest.resourceSubscriptions = resourceSubscriptions.filter(
+      (uri) => !without.has(`${RESOURCE}${uri}`),
+    );
+  if (taskIds !== undefined) rest.taskIds = taskIds.filter((id) => !without.has(`${TASK}${id}`));
+  return rest;
+}
+
+const RESOURCE = 'resource:';
+const TASK = 'task:';
+/** The prefix of URIs that streams of Events follow within a server. */
+const EVENTS = 'mcp-event:';
+const LISTS = [
+  { kind: 'tools_list_changed', member: 'toolsListChanged', text: 'tools' },
+  { kind: 'prompts_list_changed', member: 'promptsListChanged', text: 'prompts' },
+  { kind: 'resources_list_changed', member: 'resourcesListChanged', text: 'resources' },
+] as const;

@@ -1,0 +1,289 @@
+import { ListenError } from '../../model/error.js';
+import type { ChangeEvent } from '../../model/event.js';
+import { covers, type SubscriptionFilter } from '../../model/filter.js';
+import { CoalescedTask, type WatchHandler, type WatchHandlers } from '../watch/handlers.js';
+import type { Watch } from '../watch/watch.js';
+import type { WatchState } from '../watch/watch-events.js';
+import { Member, unionOf } from './members.js';
+import { type Store, WritableStore } from './store.js';
+
+/** Opens a watch with `watch` of `mcp-listen/client`, for a target and options of your choice. */
+export type OpenWatch = (filter: SubscriptionFilter, handlers: WatchHandlers) => Watch;
+
+/** The state of the watch that is shared. */
+export interface SharedStatus {
+  /** `stopped` also while no filter is watched. */
+  state: WatchState;
+  /** What the server honors of all filters together; undefined unless the state is `live`. */
+  honored: SubscriptionFilter | undefined;
+  /** Why the watch waits or has stopped; undefined otherwise. */
+  error: ListenError | undefined;
+}
+
+/** What was read last. */
+export interface Latest<Data> {
+  /** The result of the last read that succeeded; undefined before. */
+  data: Data | undefined;
+  /** What the last read threw; undefined if it succeeded. */
+  error: unknown;
+}
+
+/** Options of {@link shareWatch}. */
+export interface ShareWatchOptions {
+  /**
+   * Called when a handler fails, and when `open` throws.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+}
+
+/** One watch for many filters. */
+export interface SharedWatch extends AsyncDisposable {
+  /** The state of the watch. */
+  readonly status: Store<SharedStatus>;
+  /**
+   * Calls `handler` as `watch` does, for a filter that shares the watch; returns a function that
+   * ends this.
+   */
+  watch(filter: SubscriptionFilter, handler: WatchHandler): () => void;
+  /**
+   * Returns a store that counts what makes another read necessary: the opening of the watch, each
+   * change, and each gap. The filter is watched while the store has subscribers. While it has, the
+   * same filter gets the same store.
+   */
+  changes(filter: SubscriptionFilter): Store<number>;
+  /**
+   * Returns a store with the last result of `read`, which is called whenever the counter of
+   * {@link SharedWatch.changes} would increase, one call at a time.
+   */
+  latest<Data>(filter: SubscriptionFilter, read: () => Data | Promise<Data>): Store<Latest<Data>>;
+  /** Ends the watch permanently. */
+  close(): Promise<void>;
+}
+
+/**
+ * Shares one watch between many filters: it subscribes to all of them together. A filter that needs
+ * more opens another watch, and the former one stays open until the new one is live, so nothing is
+ * missed, and only what is new is read.
+ *
+ * @example
+ * ```ts
+ * const mcp = shareWatch((filter, handlers) => watch('https://mcp.example/mcp', filter, handlers));
+ * const stop = mcp.watch({ toolsListChanged: true }, { tools: () => readTools() });
+ * ```
+ */
+export function shareWatch(open: OpenWatch, options: ShareWatchOptions = {}): SharedWatch {
+  return new Sharing(open, options);
+}
+
+class Sharing implements SharedWatch {
+  readonly #open: OpenWatch;
+  readonly #onError: (error: Error) => void;
+  readonly #members = new Set<Member>();
+  readonly #status = new WritableStore<SharedStatus>(NO_STATUS);
+  readonly #counters = new Map<string, Store<number>>();
+  #current: Line | undefined;
+  /** Replaces `#current` once it is live. */
+  #next: Line | undefined;
+  /** Former watches, which stay open until nothing of theirs can be in transit. */
+  readonly #former = new Set<Line>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #updatesAt = 0;
+  /** Until when the watch may subscribe to more than is needed, in milliseconds since 1970. */
+  #shrinksAt = 0;
+  #isClosed = false;
+
+  constructor(open: OpenWatch, { onError = console.error }: ShareWatchOptions) {
+    this.#open = open;
+    this.#onError = onError;
+  }
+
+  get status(): Store<SharedStatus> {
+    return this.#status;
+  }
+
+  readonly watch = (filter: SubscriptionFilter, handler: WatchHandler): (() => void) => {
+    const member = new Member(filter, handler, (cause) =>
+      this.#onError(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),
+    );
+    this.#members.add(member);
+    if (this.#current?.watch.state === 'stopped') this.#current = undefined;
+    queueMicrotask(() => this.#join(member));
+    this.#updateIn(0);
+    return () => {
+      if (!this.#members.delete(member)) return;
+      this.#shrinksAt = Date.now() + SHRINK_MS;
+      this.#updateIn(this.#members.size === 0 ? LINGER_MS : SHRINK_MS);
+    };
+  };
+
+  readonly changes = (filter: SubscriptionFilter): Store<number> => {
+    const key = JSON.stringify(filter);
+    const known = this.#counters.get(key);
+    if (known !== undefined) return known;
+    const store: WritableStore<number> = new WritableStore(0, () => {
+      this.#counters.set(key, store);
+      const stop = this.watch(filter, () => store.set(store.getSnapshot() + 1));
+      return () => {
+        stop();
+        this.#counters.delete(key);
+      };
+    });
+    return store;
+  };
+
+  readonly latest = <Data>(
+    filter: SubscriptionFilter,
+    read: () => Data | Promise<Data>,
+  ): Store<Latest<Data>> => {
+    const empty: Latest<Data> = { data: undefined, error: undefined };
+    const store: WritableStore<Latest<Data>> = new WritableStore(empty, () => {
+      const task = new CoalescedTask(
+        async () => store.set({ data: await read(), error: undefined }),
+        (error) => store.set({ ...store.getSnapshot(), error }),
+        () => {},
+      );
+      return this.watch(filter, () => task.request());
+    });
+    return store;
+  };
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#members.clear();
+    clearTimeout(this.#timer);
+    this.#end();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Calls the handlers of a new member for what is live already. */
+  #join(member: Member): void {
+    if (this.#members.has(member) && this.#current?.isLive === true)
+      member.join(this.#current.filter, this.#current.watch.honored ?? {});
+  }
+
+  #updateIn(ms: number): void {
+    const at = Date.now() + ms;
+    if (this.#isClosed || (this.#timer !== undefined && this.#updatesAt <= at)) return;
+    clearTimeout(this.#timer);
+    this.#updatesAt = at;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#update();
+    }, ms);
+  }
+
+  /** Opens a watch for what all members need, unless the latest one suffices. */
+  #update(): void {
+    if (this.#members.size === 0) {
+      this.#end();
+      return;
+    }
+    const wanted = unionOf(this.#members);
+    const subscribed = (this.#next ?? this.#current)?.filter;
+    if (subscribed === undefined || !covers(subscribed, wanted)) this.#begin(wanted);
+    else if (covers(wanted, subscribed)) return;
+    else if (Date.now() >= this.#shrinksAt) this.#begin(wanted);
+    else this.#updateIn(this.#shrinksAt - Date.now());
+  }
+
+  #begin(filter: SubscriptionFilter): void {
+    void this.#next?.watch.close();
+    this.#next = undefined;
+    try {
+      const line: Line = {
+        filter,
+        isLive: false,
+        isReplaying: false,
+        watch: this.#watchOf(filter, () => line),
+      };
+      if (this.#current === undefined) this.#current = line;
+      else this.#next = line;
+      line.watch.subscribe(() => this.#handleStatus(line));
+      this.#handleStatus(line);
+    } catch (error) {
+      this.#onError(error as Error);
+    }
+  }
+
+  #watchOf(filter: SubscriptionFilter, lineOf: () => Line): Watch {
+    const changed = (event: ChangeEvent): void => {
+      // The members read what is live when the watch has opened.
+      if (!lineOf().isReplaying) this.#handleChange(event);
+    };
+    return this.#open(filter, {
+      tools: () => changed({ kind: 'tools_list_changed' }),
+      prompts: () => changed({ kind: 'prompts_list_changed' }),
+      resources: () => changed({ kind: 'resources_list_changed' }),
+      resource: (uri) => changed({ kind: 'resource_updated', uri }),
+      task: (task) => changed({ kind: 'task_status', task }),
+    });
+  }
+
+  #handleChange(event: ChangeEvent): void {
+    const members = [...this.#members];
+    const isNamed = members.map((member) => member.changed(event)).includes(true);
+    if (!isNamed) for (const member of members) member.changedPart(event);
+  }
+
+  #handleStatus(line: Line): void {
+    const { state } = line.watch;
+    const wasLive = line.isLive;
+    line.isLive = state === 'live';
+    if (line.isLive && !wasLive) this.#handleLive(line);
+    // A server that refuses more leaves the former watch as it is.
+    if (line === this.#next && state === 'stopped') this.#next = undefined;
+    if (line !== this.#current) return;
+    const { error, honored } = line.watch;
+    this.#status.set({ state, error, honored });
+  }
+
+  #handleLive(line: Line): void {
+    line.isReplaying = true;
+    queueMicrotask(() => {
+      line.isReplaying = false;
+    });
+    const former = line === this.#next ? this.#current : undefined;
+    if (former !== undefined) {
+      this.#current = line;
+      this.#next = undefined;
+      this.#former.add(former);
+      setTimeout(() => this.#drop(former), LINGER_MS);
+    }
+    const read = former?.isLive === true ? former : undefined;
+    for (const member of this.#members)
+      member.open(line.watch.honored ?? {}, read?.filter, read?.watch.honored);
+  }
+
+  #drop(line: Line): void {
+    this.#former.delete(line);
+    void line.watch.close();
+  }
+
+  #end(): void {
+    for (const line of [this.#current, this.#next, ...this.#former])
+      if (line !== undefined) this.#drop(line);
+    this.#current = undefined;
+    this.#next = undefined;
+    this.#status.set(NO_STATUS);
+  }
+}
+
+/** A watch, and what it subscribes to. */
+interface Line {
+  filter: SubscriptionFilter;
+  watch: Watch;
+  isLive: boolean;
+  /** Whether it reports what is honored, because it has opened. */
+  isReplaying: boolean;
+}
+
+const NO_STATUS: SharedStatus = { state: 'stopped', honored: undefined, error: undefined };
+/** Milliseconds for which a watch stays open that no filter or another watch needs. */
+const LINGER_MS = 2_000;
+/** Milliseconds for which the watch subscribes to more than is needed. */
+const SHRINK_MS = 30_000;

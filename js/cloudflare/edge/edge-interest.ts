@@ -1,0 +1,35 @@
+import type { Grant, Interest } from '../../bus/wanted/interest.js';
+
+/**
+ * What the streams of this isolate subscribe to. The bus object is asked for what none of them has
+ * been granted yet.
+ */
+export class EdgeInterest implements Interest {
+  readonly #ask: (topics: string[]) => Promise<string[]>;
+  /** The number of open streams with each topic. */
+  readonly #granted = new Map<string, number>();
+
+  /** @param ask - resolves with those topics that the bus object refuses. */
+  constructor(ask: (topics: string[]) => Promise<string[]>) {
+    this.#ask = ask;
+  }
+
+  async want(topics: readonly string[]): Promise<Grant> {
+    const unknown = topics.filter((topic) => !this.#granted.has(topic));
+    const refused = unknown.length > 0 ? await this.#ask(unknown) : [];
+    const isRefused = new Set(refused);
+    let granted = topics.filter((topic) => !isRefused.has(topic));
+    for (const topic of granted) this.#granted.set(topic, (this.#granted.get(topic) ?? 0) + 1);
+    const release = (): void => {
+      for (const topic of granted) this.#drop(topic);
+      granted = [];
+    };
+    return { refused, release };
+  }
+
+  #drop(topic: string): void {
+    const count = (this.#granted.get(topic) ?? 0) - 1;
+    if (count > 0) this.#granted.set(topic, count);
+    else this.#granted.delete(topic);
+  }
+}

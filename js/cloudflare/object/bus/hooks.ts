@@ -1,0 +1,78 @@
+import { HookedTopics } from '../../../bus/wanted/hooked-topics.js';
+import { type WantedOptions, wantedOptions } from '../../../bus/wanted/options.js';
+import { topicsOf } from '../../../bus/wanted/topic.js';
+import type { ServerEvent } from '../../../model/event.js';
+import { report } from '../../../observe/on-error.js';
+import type { BusWatcher, WatchedBus } from './watcher.js';
+
+/**
+ * Calls the hooks for what the streams of a bus subscribe to. The object stores for which topics it
+ * has called `onWanted`, so that `onUnwanted` follows after an eviction too.
+ */
+export class BusHooks implements BusWatcher {
+  readonly #sql: SqlStorage;
+  readonly #bus: WatchedBus;
+  readonly #hooks: HookedTopics;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(sql: SqlStorage, name: string, bus: WatchedBus, wanted: WantedOptions) {
+    sql.exec('CREATE TABLE IF NOT EXISTS wanted (topic TEXT PRIMARY KEY) WITHOUT ROWID');
+    this.#sql = sql;
+    this.#bus = bus;
+    this.#hooks = new HookedTopics({
+      hooks: wantedOptions(wanted),
+      context: {
+        bus: name,
+        publish: (event: ServerEvent) => bus.publishAll([JSON.stringify(event)]),
+      },
+      onError: report,
+      onBegin: (topic) => void sql.exec('INSERT OR IGNORE INTO wanted VALUES (?)', topic),
+      onEnd: (topic) => void sql.exec('DELETE FROM wanted WHERE topic = ?', topic),
+      graceMs: GRACE_MS,
+    });
+    for (const { topic } of sql.exec<{ topic: string }>('SELECT topic FROM wanted'))
+      this.#hooks.restore(topic);
+  }
+
+  /** Whether the hooks may have been called for a topic that is not wanted any more. */
+  get isDue(): boolean {
+    return this.#sql.exec('SELECT 1 FROM wanted LIMIT 1').toArray().length > 0;
+  }
+
+  /** Resolves with those topics that a stream may not have. */
+  async want(topics: readonly string[]): Promise<string[]> {
+    const now = performance.now();
+    const verdicts = await Promise.all(topics.map((topic) => this.#hooks.want(topic, now)));
+    await this.#bus.wakeBy(Date.now() + CHECK_MS);
+    return topics.filter((_topic, index) => !verdicts[index]);
+  }
+
+  wantedChanged(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#sweep().catch(report);
+    }, SETTLE_MS);
+  }
+
+  async alarm(): Promise<void> {
+    await this.#sweep();
+  }
+
+  async #sweep(): Promise<void> {
+    const now = performance.now();
+    const mine = topicsOf(this.#bus.wanted);
+    const wanted = new Set(mine);
+    const next = this.#hooks.sweep({ wanted, mine, now, isTaken: () => false }) ?? now + CHECK_MS;
+    // After an eviction the alarm calls `onWanted` again.
+    if (mine.length > 0 || this.isDue)
+      await this.#bus.wakeBy(Date.now() + Math.min(next - now, CHECK_MS));
+  }
+}
+
+/** Milliseconds for which changes of the streams are collected. */
+const SETTLE_MS = 250;
+/** Milliseconds between two checks while anything is wanted. */
+const CHECK_MS = 60_000;
+/** Milliseconds within which a stream that was granted a topic reaches the bus. */
+const GRACE_MS = 10_000;

@@ -1,0 +1,37 @@
+import type { Opening } from '../bus/opening.js';
+import type { Grant, Interest } from '../bus/wanted/interest.js';
+import { topicsOf, withoutTopics } from '../bus/wanted/topic.js';
+import type { SubscriptionFilter } from '../model/filter.js';
+
+/** Lets the hooks of a bus grant or refuse the topics of one stream before it is acknowledged. */
+export class Granting {
+  readonly #interest: Interest | undefined;
+  #grant: Grant | undefined;
+
+  /** @param interest - grants topics; undefined: every topic is granted. */
+  constructor(interest: Interest | undefined) {
+    this.#interest = interest;
+  }
+
+  /** Narrows a stream to what is granted, until it ends. */
+  async granted(made: Promise<Opening>): Promise<Opening> {
+    const opening = await made;
+    const { owner, stream } = opening;
+    if (this.#interest === undefined) return opening;
+    const honored = JSON.parse(stream.honored()) as SubscriptionFilter;
+    const grant = await this.#interest.want(topicsOf(honored));
+    this.#grant = grant;
+    if (grant.refused.length > 0)
+      stream.narrow(JSON.stringify(withoutTopics(honored, grant.refused)));
+    const ended: typeof owner.ended = (ended, ending) => {
+      grant.release();
+      owner.ended(ended, ending);
+    };
+    return { ...opening, owner: { ...owner, ended } };
+  }
+
+  /** Releases the topics of a stream that was not opened. */
+  release(): void {
+    this.#grant?.release();
+  }
+}

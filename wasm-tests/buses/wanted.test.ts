@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createListenHandler, type Topic, type WantedOptions } from 'mcp-listen';
+import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
+import { natsBus } from 'mcp-listen/nats';
+import { type ProcessBus, redisBus } from 'mcp-listen/redis';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
+import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
+import { startNats, startPostgres, startRedis } from './brokers/broker-process.ts';
+
+type Make = (wanted: WantedOptions) => ProcessBus;
+const NOTE = { kind: 'resource_updated', uri: 'note://a' } satisfies Topic;
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+/** A process with a server, and the calls of its hooks. */
+function process(make: Make, options: WantedOptions = {}) {
+  const calls: string[] = [];
+  const bus = make({
+    unwantedMs: 500,
+    onWanted: (_topic, { isAgain }) => void calls.push(isAgain ? 'again' : 'wanted'),
+    onUnwanted: () => void calls.push('unwanted'),
+    ...options,
+  });
+  const server = createListenHandler(() => new Response(null, { status: 418 }), {
+    bus,
+    server: declaring({ resources: { subscribe: true }, tools: { listChanged: true } }),
+  });
+  stops.push(() => bus.close());
+  return { bus, calls, server };
+}
+
+async function open({ server }: ReturnType<typeof process>): Promise<WireStream> {
+  const abort = new AbortController();
+  const body = listenBody({ resourceSubscriptions: [NOTE.uri] });
+  const init = { method: 'POST', headers: LISTEN_HEADERS, body, signal: abort.signal };
+  const request = new Request('http://localhost/mcp', init);
+  abort.signal.addEventListener('abort', () => void request);
+  return new WireStream(await server.fetch(request), abort);
+}
+
+const brokers: [string, () => Promise<Make>][] = [
+  ['broadcastChannelBus', async () => (wanted) => broadcastChannelBus({ wanted, bus: 'wanted' })],
+  [
+    'redisBus',
+    async () => {
+      const broker = await startRedis();
+      stops.push(() => broker.stop());
+      return (wanted) => redisBus(`redis://127.0.0.1:${broker.port}`, { wanted });
+    },
+  ],
+  ['natsBus with JetStream', () => nats(true)],
+  ['natsBus without JetStream', () => nats(false)],
+  [
+    'the example postgresBus',
+    async () => {
+      const broker = await startPostgres();
+      stops.push(() => broker.stop());
+      return (wanted) =>
+        postgresBus(`postgres://postgres@127.0.0.1:${broker.port}/postgres`, 'notebook', {
+          wanted,
+        });
+    },
+  ],
+];
+
+async function nats(hasJetStream: boolean): Promise<Make> {
+  const broker = await startNats(hasJetStream);
+  stops.push(() => broker.stop());
+  return (wanted) => natsBus(`nats://127.0.0.1:${broker.port}`, { wanted });
+}
+
+describe.each(brokers)('%s', (_name, start) => {
+  test('one of several processes calls the hooks for all of them, and another one takes over', async () => {
+    const make = await start();
+    const [one, two] = [process(make), process(make)];
+    await Promise.all([one.bus.ready(), two.bus.ready()]);
+    const first = await open(one);
+    expect(one.calls).toEqual(['wanted']);
+    await vi.waitFor(async () => expect(await two.bus.isWanted(NOTE)).toBe(true));
+    const second = await open(two);
+    first.drop();
+    await pause(900);
+    expect([one.calls, two.calls]).toEqual([['wanted'], []]);
+    await one.bus.close();
+    await vi.waitFor(() => expect(two.calls).toEqual(['again']));
+    expect(one.calls).toEqual(['wanted', 'unwanted']);
+    second.drop();
+    await vi.waitFor(() => expect(two.calls).toEqual(['again', 'unwanted']), 5_000);
+    expect(await two.bus.isWanted(NOTE)).toBe(false);
+  });
+});

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
+import { bundleWorker } from '../host/bundle.ts';
+import { callRequest } from '../host/call.ts';
+import { type Endpoint, endpoint, type Received } from '../host/endpoint.ts';
+import { HOOK_SECRET } from '../host/webhook.ts';
+
+let bundle: string;
+let stateDir: string;
+let workerd: Workerd;
+
+beforeAll(async () => {
+  bundle = await bundleWorker('wasm-tests/workerd/fixture/webhooks');
+  stateDir = await mkdtemp(join(tmpdir(), 'mcp-listen-hooks-'));
+  workerd = await started();
+}, 60_000);
+
+afterAll(async () => {
+  await workerd?.stop();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+function started(): Promise<Workerd> {
+  const durableObjects = [{ binding: 'MCP_BUS', className: 'HookBus' }];
+  return startWorkerd({ bundle, stateDir, durableObjects, edges: 2, reachesLocal: true });
+}
+
+test('an endpoint that fails a third of the time receives everything, over resets and a kill', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  const refusing = await endpoint(HOOK_SECRET);
+  failThird(hook);
+  refusing.reply = () => 403;
+  await subscribe(hook);
+  await expect(subscribe(refusing)).rejects.toThrow('challenge_failed');
+  const published: string[] = [];
+  const isOver = { is: false };
+  const publishing = publish(published, isOver);
+  for (let round = 0; round < 10; round += 1) {
+    await setTimeout(250);
+    if (round === 5) {
+      await workerd.kill();
+      workerd = await started();
+    } else await post(round % 2 === 0 ? 'mcp-listen' : OBJECT, 'reset').catch(() => {});
+  }
+  isOver.is = true;
+  await publishing;
+  await setTimeout(1_000);
+  await post('notify', 'noted', '', 'last');
+  expect(published.length).toBeGreaterThan(50);
+  await expect.poll(() => lost([...published, 'last'], hook), { timeout: 60_000 }).toEqual([]);
+  expect(hook.received.filter(({ signers }) => signers.length === 0)).toEqual([]);
+  expect(refusing.events).toEqual([]);
+});
+
+/** Fails the first attempt of each third event. */
+function failThird(hook: Endpoint): void {
+  const attempts = new Map<string, number>();
+  hook.reply = ({ body }: Received) => {
+    const id = String(body['eventId'] ?? '');
+    const attempt = (attempts.get(id) ?? 0) + 1;
+    attempts.set(id, attempt);
+    return id !== '' && attempt === 1 && attempts.size % 3 === 0 ? 500 : undefined;
+  };
+}
+
+/** Publishes until it is over, and notes what was accepted. */
+async function publish(published: string[], isOver: { is: boolean }): Promise<void> {
+  for (let number = 0; !isOver.is; number += 1) {
+    const id = `event-${number}`;
+    await post('notify', 'noted', '', id).then(
+      () => published.push(id),
+      () => setTimeout(50),
+    );
+    await setTimeout(10);
+  }
+}
+
+/** The events that were published and have not arrived. */
+function lost(published: readonly string[], hook: Endpoint): string[] {
+  const arrived = new Set(hook.events.map(({ body }) => body['eventId']));
+  return published.filter((id) => !arrived.has(id));
+}
+
+async function subscribe({ url }: Endpoint): Promise<void> {
+  const delivery = { mode: 'webhook', url, secret: HOOK_SECRET };
+  const request = callRequest(`${workerd.edges[0]}/mcp`, 'events/subscribe', {
+    name: 'noted',
+    delivery,
+  });
+  request.headers.set('authorization', 'ada');
+  const { error } = (await (await fetch(request)).json()) as { error?: object };
+  if (error !== undefined) throw new Error(JSON.stringify(error));
+}
+
+async function post(path: string, ...body: string[]): Promise<void> {
+  const url = `${workerd.edges[1]}/${encodeURIComponent(path)}`;
+  const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+}
+
+/** The object that has the webhooks of the caller. */
+const OBJECT = 'mcp-listen/hooks-4';

@@ -1,0 +1,210 @@
+"""
+The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client and the answers of
+the corpus. `component_machines.py relay` or `component_machines.py answers` ends with a traceback if one is wrong.
+"""
+
+import base64
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).parents[3]
+sys.path.append(str(ROOT / "examples" / "python-component"))
+
+from component import Core, record
+
+core = Core(str(ROOT / ".build" / "component" / "mcp-listen.wasm"))
+EVENT = '{"kind":"resource_updated","uri":"note://a"}'
+FILTER = {"toolsListChanged": True, "resourceSubscriptions": ["note://a", "note://b"]}
+
+
+class Handle:
+    """A resource, whose methods are those of Python."""
+
+    def __init__(self, interface, kind, resource):
+        self.call = lambda name, *given: core.call(interface, f"[method]{kind}.{name}", resource, *given)
+        self.resource = resource
+
+
+def make(interface, kind, *given, static="[constructor]" + "{}"):
+    return Handle(interface, kind, core.call(interface, static.format(kind), *given))
+
+
+def outputs_of(poll, *given):
+    """Polls until there is no more."""
+    while (output := poll(*given)) is not None:
+        yield output
+
+
+class Relay:
+    """A bus of one shard, to which one isolate is connected; the log is a list."""
+
+    def __init__(self):
+        self.log, self.now, self.edge = [], 0, None
+        self.bus = make("bus", "bus", record(epoch="log", position=0), 0)
+        self.bus.call("set-room", 1 << 20, 100)
+        self.bus.call("set-shards", 0, 0, 1)
+        assert self.bus.call("route", "EU", 1, None) == 1
+        entries = [entry.tag for entry in outputs_of(self.bus.call, "poll-entry")]
+        assert "opened" in entries, entries
+        self.shard = make("shard", "shard", 0, None, 60_000)
+        self.shard.call("set-room", 1 << 20, 100)
+        self.isolate = make("isolate", "isolate", 0, 3_000, 0)
+        self.streams = Handle("fanout", "fanout", self.isolate.call("streams"))
+        self.received = []
+
+    def publish(self):
+        published = self.bus.call("publish", [EVENT], self.now)
+        self.log.append((published.position, EVENT))
+
+    def pump(self):
+        for call in outputs_of(self.isolate.call, "poll-call", self.now):
+            if call.tag == "attach":
+                self.edge = self.shard.call("connect")
+            self.shard.call("handle-message", self.edge, call.payload, self.now)
+        for call in outputs_of(self.shard.call, "poll-call", self.now):
+            self.shard.call("handle-answer", call.seq, self.follow(call.text), self.now, 0.5)
+        for batch in outputs_of(self.bus.call, "poll-batch", self.now):
+            answer = self.shard.call("handle-batch", batch.text, self.now)
+            self.bus.call("handle-ack", batch.shard, batch.call, answer, self.now, 0.5)
+        for output in outputs_of(self.shard.call, "poll-output"):
+            if output.tag == "send" and self.edge in output.payload.edges:
+                self.isolate.call("handle-message", output.payload.text, self.now)
+        for output in outputs_of(self.isolate.call, "poll-output", self.now):
+            self.take(output)
+
+    def follow(self, text):
+        """The answer of the bus to its shard, completed from the log."""
+        resource = self.bus.call("handle-follow", 1, text)
+        reply = Handle("bus", "follow-reply", resource)
+        after = reply.call("replay-after")
+        for position, event in self.log:
+            if after is not None and position > after:
+                reply.call("push-event", self.bus.resource, position, event)
+        (answer,) = self.bus.call("finish", resource)
+        return answer
+
+    def take(self, output):
+        if output.tag == "write":
+            self.received += [output.payload.chunks[write.chunk] for write in output.payload.writes]
+        elif output.tag == "poll":
+            for number in output.payload:
+                self.received += outputs_of(self.streams.call, "poll", number, self.now)
+        else:
+            raise AssertionError(output.tag)
+
+    def taken(self):
+        received, self.received = "".join(self.received), []
+        return received
+
+
+def relay():
+    world = Relay()
+    number = world.streams.call("open", accepted(), HOLD, 0)
+    assert getattr(world.streams.call("state", number), "is-opening")
+    world.pump()
+    world.pump()
+    assert "acknowledged" in world.taken()
+    world.publish()
+    world.pump()
+    assert world.taken().count("note://a") == 1
+    # What is published while the connection is away arrives on the next one.
+    world.isolate.call("handle-lost", "lost", world.now, 0.5)
+    world.shard.call("disconnect", world.edge, world.now)
+    world.publish()
+    world.pump()
+    world.now = 60_000
+    world.isolate.call("handle-timeout", world.now, 0.5)
+    world.pump()
+    world.pump()
+    received = world.taken()
+    assert received.count("note://a") == 1 and "note://b" not in received, received
+    counts = world.isolate.call("counts")
+    assert (counts.outages, counts.healed) == (1, 1), vars(counts)
+
+
+def accepted():
+    """The stream of a request that `client` has made."""
+    watch = opened()
+    request = watch.call("poll-action")
+    options = record(origins=[], hosts=None, limits=None, holds_streams=True, earlier="forwarded")
+    service = make("exchange", "service", options, static="[static]{}.create")
+    begin = service.call("begin", request.method, "http://localhost/mcp", request.headers, True)
+    exchange = Handle("exchange", "exchange", begin)
+    while not isinstance(step := exchange.call("poll"), str):
+        if step is None:
+            exchange.call("handle-caller", None)
+        else:
+            exchange.call("handle-body", request.body.encode())
+    assert json.loads(step) == FILTER
+    capabilities = json.dumps({"tools": {"listChanged": True}, "resources": {"subscribe": True}})
+    declared = core.call("exchange", "[static]discovered.declared", capabilities, None)
+    return exchange.call("open", declared, record(allowed=None, scope=None, keep_alive=0), 0)
+
+
+def opened():
+    options = record(
+        hint="modern", client_info=None, acknowledgment=30_000, silence=60_000, opens_again=False, seed=1
+    )
+    return make("client", "watch", json.dumps(FILTER), options, 0, static="[static]{}.open")
+
+
+def answers():
+    """Plays the answers of servers, and compares what the client reports."""
+    played = 0
+    for file in sorted((ROOT / "wasm-tests/corpus/2026-07-28/server").glob("*/*.json")):
+        for case in json.loads(file.read_text()):
+            reported = report(case)
+            expected = [REDIRECTED if end == REDIRECT else end for end in case["expect"]]
+            assert reported == (expected, case.get("retryAfterMs")), (case["name"], reported)
+            played += 1
+    assert played > 50
+
+
+def report(case):
+    watch = opened()
+    call = watch.call("poll-action").call
+    headers = case.get("headers", [["Content-Type", "text/event-stream"]])
+    watch.call("handle-head", call, case.get("status", 200), [tuple(field) for field in headers], 0)
+    body = bytes_of(case["body"])
+    reported = []
+    for start in range(0, len(body), 4_099):
+        watch.call("handle-body", call, body[start : start + 4_099], 0)
+        reported += outputs_of(watch.call, "poll-output", 0)
+    if "silentMs" in case:
+        watch.call("handle-timeout", case["silentMs"])
+    else:
+        watch.call("handle-end", call, 0)
+    reported += outputs_of(watch.call, "poll-output", 0)
+    ends = [output.payload for output in reported if output.tag == "stopped"]
+    wait = getattr(ends[-1], "retry-after") if ends else None
+    core.drop(watch.resource)
+    return [written(output) for output in reported], wait
+
+
+def written(output):
+    payload = output.payload
+    if output.tag == "live":
+        return {"acknowledged": json.loads(payload.honored)}
+    if output.tag == "changed":
+        return {"changed": json.loads(payload)}
+    if payload.code == "graceful":
+        return {"ended": "graceful"}
+    if payload.code != "refused":
+        return {"lost": payload.code}
+    code = getattr(payload, "rpc-code")
+    return {"refused": {"status": payload.status} | ({} if code is None else {"code": code})}
+
+
+def bytes_of(body):
+    """The bytes of a body of the corpus."""
+    if isinstance(body, dict):
+        return base64.b64decode(body["base64"])
+    pieces = [body] if isinstance(body, str) else body
+    return "".join(piece if isinstance(piece, str) else piece[0] * piece[1] for piece in pieces).encode()
+
+
+# The corpus is for one subscription. A watch does not follow a redirect, and reports why.
+REDIRECT, REDIRECTED = {"refused": {"status": 302}}, {"lost": "redirected"}
+HOLD = record(stall_after=0, authorization_ttl=0, retires_at=None, expires_at=None)
+{"relay": relay, "answers": answers}[sys.argv[1]]()

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { PeerInterests } from '../../../dist/bus/wanted/peer-interests.js';
+
+const NOTE = 'resource:note://a';
+const NONE = new Set<string>();
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Processes that receive each other's texts, except for those that `loses` names. */
+function processes(count: number) {
+  const state = { loses: (_text: string): boolean => false, lost: [] as string[] };
+  const all: PeerInterests[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const send = async (text: string) => {
+      if (state.loses(text)) return;
+      for (const peer of all) peer.receive(text);
+    };
+    all.push(new PeerInterests(send, (lost) => void state.lost.push(...lost)));
+  }
+  for (const peer of all) peer.join();
+  vi.advanceTimersByTime(1_000);
+  return { all: all as [PeerInterests, PeerInterests], state };
+}
+
+test('each process knows what the others want and hold', () => {
+  const { all } = processes(2);
+  all[0].update(new Set([NOTE]), [NOTE]);
+  expect([all[1].isWanted(NOTE), all[1].isHeld(NOTE), all[1].isMine(NOTE)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  all[0].update(NONE, []);
+  expect([all[1].isWanted(NOTE), all[1].isHeld(NOTE), all[1].isMine(NOTE)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});
+
+test('a change that was lost is asked for with the next message', () => {
+  const { all, state } = processes(2);
+  state.loses = (text) => text.includes('changes');
+  all[0].update(new Set([NOTE]), []);
+  expect(all[1].isWanted(NOTE)).toBe(false);
+  state.loses = () => false;
+  vi.advanceTimersByTime(3_000);
+  expect(all[1].isWanted(NOTE)).toBe(true);
+});
+
+test('many long topics travel in messages that every broker carries', () => {
+  const { all, state } = processes(2);
+  const topics = Array.from({ length: 500 }, (_, index) => `${NOTE}/${index}/${'x'.repeat(1_000)}`);
+  let longest = 0;
+  state.loses = (text) => {
+    longest = Math.max(longest, text.length);
+    return false;
+  };
+  all[0].update(new Set(topics), []);
+  expect(new Set(all[1].wanted())).toEqual(new Set(topics));
+  expect(longest).toBeLessThan(7_999);
+});
+
+test('a process that is silent is gone, and what it held is reported', () => {
+  const { all, state } = processes(2);
+  all[0].update(new Set([NOTE]), [NOTE]);
+  state.loses = () => true;
+  vi.advanceTimersByTime(10_000);
+  expect(all[1].isWanted(NOTE)).toBe(false);
+  expect(state.lost).toContain(NOTE);
+  state.loses = () => false;
+  vi.advanceTimersByTime(3_000);
+  expect(all[1].isHeld(NOTE)).toBe(true);
+});
+
+test('of two processes that hold a topic exactly one yields it', () => {
+  const { all } = processes(2);
+  for (const peer of all) peer.update(new Set([NOTE]), [NOTE]);
+  expect(all.filter((peer) => peer.isTaken(NOTE))).toHaveLength(1);
+});
+
+test('what is not a message is ignored', () => {
+  const { all } = processes(2);
+  for (const text of ['', 'null', '[]', '{"from":1}', '{"from":"x","changes":[null]}'])
+    all[0].receive(text);
+  expect([...all[0].wanted()]).toEqual([]);
+});

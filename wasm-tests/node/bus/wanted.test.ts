@@ -1,0 +1,164 @@
+import { InMemoryBus, ListenError, type Topic, type WantedOptions } from 'mcp-listen';
+import { expect, test, vi } from 'vitest';
+import { HookedTopics } from '../../../dist/bus/wanted/hooked-topics.js';
+import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
+import { acknowledged, updated } from '../../host/listen.ts';
+import { open, serving } from '../serving.ts';
+import { sessionServer } from '../sessions/serving.ts';
+
+const A = { resourceSubscriptions: ['note://a'] };
+const TOPIC: Topic = { kind: 'resource_updated', uri: 'note://a' };
+
+/** Hooks that record their calls as text. */
+function recorded(options: WantedOptions = {}) {
+  const calls: string[] = [];
+  const nameOf = (topic: Topic) => ('uri' in topic ? topic.uri : topic.kind);
+  const wanted: WantedOptions = {
+    unwantedMs: 0,
+    onWanted: (topic, { isAgain }) => {
+      calls.push(`${isAgain ? 'again ' : ''}+${nameOf(topic)}`);
+    },
+    onUnwanted: (topic) => void calls.push(`-${nameOf(topic)}`),
+    ...options,
+  };
+  return { calls, wanted };
+}
+
+test('the first stream with a topic starts it before its acknowledgment, and the last one stops it', async () => {
+  const { calls, wanted } = recorded();
+  const bus = new InMemoryBus({ wanted });
+  const server = serving({ bus });
+  const one = await open(server, A);
+  expect(calls).toEqual(['+note://a']);
+  const two = await open(server, { ...A, toolsListChanged: true });
+  expect(await bus.isWanted(TOPIC)).toBe(true);
+  one.drop();
+  await vi.waitFor(() => expect(server.stats().open).toBe(1));
+  await pause(400);
+  expect(calls).toEqual(['+note://a', '+tools_list_changed']);
+  two.drop();
+  await vi.waitFor(() =>
+    expect(calls.slice(2).sort()).toEqual(['-note://a', '-tools_list_changed']),
+  );
+  expect(await bus.isWanted(TOPIC)).toBe(false);
+});
+
+test.each([
+  ['returns false', () => false, []],
+  ['throws', () => JSON.parse('not JSON'), ['wanted-failed']],
+  ['takes too long', () => new Promise(() => {}), ['wanted-failed']],
+])('a topic whose hook %s is not honored', async (_how, refuse, codes) => {
+  const errors: Error[] = [];
+  const onWanted: WantedOptions['onWanted'] = ({ kind }) =>
+    kind === 'resource_updated' ? refuse() : true;
+  const bus = new InMemoryBus({
+    wanted: { onWanted, timeoutMs: 100 },
+    onError: (error) => errors.push(error),
+  });
+  const stream = await open(serving({ bus }), { ...A, toolsListChanged: true });
+  expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
+  expect(await bus.isWanted(TOPIC)).toBe(false);
+  expect(errors.map((error) => (error as ListenError).code)).toEqual(codes);
+});
+
+test('a client that reconnects in time stops nothing', async () => {
+  const { calls, wanted } = recorded({ unwantedMs: 600 });
+  const server = serving({ bus: new InMemoryBus({ wanted }) });
+  for (let round = 0; round < 4; round += 1) {
+    const stream = await open(server, A);
+    await pause(200);
+    stream.drop();
+    await pause(200);
+  }
+  expect(calls).toEqual(['+note://a']);
+  await vi.waitFor(() => expect(calls).toEqual(['+note://a', '-note://a']), 3_000);
+});
+
+test('a topic that is wanted while its hook stops it is started again after that', async () => {
+  const { calls, wanted } = recorded();
+  const stopped = Promise.withResolvers<void>();
+  const { onUnwanted } = wanted;
+  wanted.onUnwanted = async (topic, context) => {
+    onUnwanted?.(topic, context);
+    await stopped.promise;
+  };
+  const server = serving({ bus: new InMemoryBus({ wanted }) });
+  (await open(server, A)).drop();
+  await vi.waitFor(() => expect(calls).toEqual(['+note://a', '-note://a']));
+  const again = open(server, A);
+  await pause(50);
+  expect(calls).toHaveLength(2);
+  stopped.resolve();
+  await again;
+  expect(calls).toEqual(['+note://a', '-note://a', '+note://a']);
+});
+
+test('a topic from before a restart starts again, even if its stream comes back late', async () => {
+  const { calls, wanted } = recorded({ unwantedMs: 500 });
+  const hooks = new HookedTopics({
+    hooks: wanted as Required<WantedOptions>,
+    context: { bus: undefined, publish: async () => {} },
+    onError: () => {},
+    graceMs: 0,
+  });
+  const sweep = (topics: string[], now: number) =>
+    hooks.sweep({ wanted: new Set(topics), mine: topics, isTaken: () => false, now });
+  hooks.restore('resource:note://a');
+  hooks.restore('resource:note://b');
+  sweep([], 0);
+  sweep(['resource:note://a'], 100);
+  sweep(['resource:note://a'], 1_000);
+  await vi.waitFor(() => expect(calls).toEqual(['again +note://a', '-note://b']));
+});
+
+test('what a hook publishes reaches the stream that it was called for', async () => {
+  const onWanted: WantedOptions['onWanted'] = (topic, { publish }) => {
+    if (topic.kind === 'resource_updated') setTimeout(() => void publish(topic), 50);
+  };
+  const stream = await open(serving({ bus: new InMemoryBus({ wanted: { onWanted } }) }), A);
+  await stream.message();
+  expect(await stream.message()).toBe(updated('1', 'note://a'));
+});
+
+test('what a session of 2025 subscribes to is wanted too, and refused as for a stream', async () => {
+  const { calls, wanted } = recorded();
+  const { onWanted } = wanted;
+  wanted.onWanted = (topic, context) => {
+    onWanted?.(topic, context);
+    return 'uri' in topic && topic.uri === 'note://secret' ? false : undefined;
+  };
+  wanted.unwantedMs = 300;
+  const { send, server } = sessionServer({ bus: new InMemoryBus({ wanted }) });
+  const session = await LegacySession.begin(send);
+  const stream = await session.open();
+  await stream.event();
+  calls.length = 0;
+  for (const uri of ['note://a', 'note://secret'])
+    await session.ask('resources/subscribe', { uri });
+  expect(calls).toEqual(['+note://a', '+note://secret']);
+  await pause(800);
+  expect(calls).toHaveLength(2);
+  await server.notify.resourceUpdated('note://secret');
+  await server.notify.resourceUpdated('note://a');
+  expect(await nextMessage(stream)).toEqual(change('note://a'));
+  stream.drop();
+  await vi.waitFor(() => expect(calls).toContain('-note://a'), 5_000);
+});
+
+test('the streams of a caller are counted by its name', async () => {
+  const server = serving({ principal: (request) => request.headers.get('x-user') ?? undefined });
+  const headers = { 'x-user': 'ada' };
+  const streams = [await open(server, A, { headers }), await open(server, A, { headers })];
+  await open(server, A);
+  expect([server.listeners('ada'), server.listeners('bob')]).toEqual([2, 0]);
+  streams[0]?.drop();
+  await vi.waitFor(() => expect(server.listeners('ada')).toBe(1));
+});
+
+test('a bus without the option refuses to say what is wanted', async () => {
+  await expect(new InMemoryBus().isWanted(TOPIC)).rejects.toThrow(ListenError);
+});
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,79 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { useFixture } from '../../host/fixture/fixture.ts';
+import { acknowledged } from '../../host/listen.ts';
+
+const UNWANTED_MS = 1_500;
+const fixture = useFixture({ WANTED: `${UNWANTED_MS}`, EDGES_PER_SHARD: '2' }, 3);
+
+/** A resource that no other test names. */
+function note(name: string) {
+  const uri = `note://${name}`;
+  return { uri, filter: { resourceSubscriptions: [uri] } };
+}
+
+/** The calls of the hooks for a resource, in order. */
+async function callsFor(uri: string): Promise<string[]> {
+  const calls = await fixture().bus<string[]>('hook-calls');
+  return calls.filter((call) => call.endsWith(uri)).map((call) => call.slice(0, -uri.length));
+}
+
+async function isWanted(uri: string): Promise<boolean> {
+  const body = JSON.stringify(['isWanted', `resource:${uri}`]);
+  return (await (await fixture().post(0, '/bus/call', body)).json()) as boolean;
+}
+
+test('the first stream of all isolates starts a topic before its acknowledgment, and the last one stops it', async () => {
+  const { filter, uri } = note('first-and-last');
+  const one = await fixture().open(0, filter);
+  expect(await callsFor(uri)).toEqual(['+']);
+  const two = await fixture().open(1, filter);
+  one.drop();
+  await pause(2 * UNWANTED_MS);
+  expect(await callsFor(uri)).toEqual(['+']);
+  expect(await isWanted(uri)).toBe(true);
+  two.drop();
+  await expect.poll(() => isWanted(uri)).toBe(false);
+  await expect.poll(() => callsFor(uri), { timeout: 20_000 }).toEqual(['+', '-']);
+});
+
+test('a topic that the hook refuses is not honored', async () => {
+  const { filter, uri } = note('refused');
+  const stream = await fixture().subscribe(0, { ...filter, toolsListChanged: true });
+  expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
+  expect(await isWanted(uri)).toBe(false);
+});
+
+test('a client that reconnects in time stops nothing', async () => {
+  const { filter, uri } = note('reconnects');
+  for (let round = 0; round < 3; round += 1) {
+    const stream = await fixture().open(round, filter);
+    await pause(UNWANTED_MS / 2);
+    stream.drop();
+  }
+  expect(await callsFor(uri)).toEqual(['+']);
+});
+
+test('the hooks run in the bus for the streams at its shards', async () => {
+  const { filter, uri } = note('sharded');
+  const streams = [];
+  for (let edge = 0; edge < 3; edge += 1) streams.push(await fixture().open(edge, filter));
+  expect((await fixture().bus<{ shards: unknown[] }>('stats')).shards.length).toBeGreaterThan(0);
+  expect(await callsFor(uri)).toEqual(['+']);
+  for (const stream of streams) stream.drop();
+  await expect.poll(() => callsFor(uri), { timeout: 30_000 }).toEqual(['+', '-']);
+});
+
+test.each(['is-reset', 'hibernates'])(
+  'the hook is called again after the bus %s, and then stops what is not wanted',
+  async (how) => {
+    const { filter, uri } = note(how);
+    const stream = await fixture().open(0, filter);
+    await pause(500);
+    await (how === 'hibernates' ? fixture().hibernate() : fixture().post(0, '/bus/reset'));
+    await fixture().publish(1, { kind: 'resource_updated', uri });
+    await expect.poll(() => callsFor(uri)).toEqual(['+', 'again +']);
+    stream.drop();
+    await expect.poll(() => callsFor(uri), { timeout: 20_000 }).toEqual(['+', 'again +', '-']);
+  },
+);
