@@ -3,6 +3,7 @@ import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/eve
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { callRequest } from '../../host/call.ts';
 import { type Endpoint, endpoint, type Received } from '../../host/endpoint.ts';
+import { pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
 
 /** What a server answers: a result, or an error. */
@@ -59,26 +60,6 @@ function serving(options: EventWebhookOptions = {}) {
   const publish = (data: Record<string, unknown>, id?: string) =>
     server.notify.event('order.paid', data, id === undefined ? {} : { id });
   return { call, errors, publish, server, subscribe };
-}
-
-/** Waits in real time, in which I/O makes progress, while the clock stands still. */
-async function until(is: () => boolean): Promise<void> {
-  const end = performance.now() + 8_000;
-  while (!is()) {
-    if (performance.now() > end) throw new Error('nothing happened');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-/** Moves the clock. */
-async function pass(ms: number): Promise<void> {
-  await vi.advanceTimersByTimeAsync(ms);
-}
-
-/** Waits in real time for what is under way, and for what should not happen. */
-async function settle(): Promise<void> {
-  const end = performance.now() + 15;
-  while (performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function received(of: Endpoint, count: number): Promise<void> {

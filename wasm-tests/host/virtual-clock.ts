@@ -1,0 +1,35 @@
+import { vi } from 'vitest';
+
+/** Waits in real time, in which I/O makes progress, while a virtual clock stands still. */
+export async function until(is: () => boolean): Promise<void> {
+  const end = realMs() + 8_000;
+  while (!is()) {
+    if (realMs() > end) throw new Error('nothing happened');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Advances a virtual clock. */
+export async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+/** Waits in real time for what is under way, and for what should not happen. */
+export async function settle(): Promise<void> {
+  const end = realMs() + 15;
+  while (realMs() < end) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Advances a virtual clock in steps, in which I/O makes progress, until something is. */
+export async function elapsed(is: () => boolean, stepMs = 1_000): Promise<void> {
+  for (let steps = 0; !is(); steps += 1) {
+    if (steps > 400) throw new Error('nothing happened');
+    await pass(stepMs);
+    await settle();
+  }
+}
+
+/** Milliseconds of a clock that is never virtual. */
+function realMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}
