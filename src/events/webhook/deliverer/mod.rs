@@ -67,6 +67,8 @@ pub struct Deliverer<S> {
     /// When a subscription has something to do next, as of `looked_at`.
     next_due: Option<Millis>,
     looked_at: Millis,
+    /// Whether something has changed since then.
+    is_look_skipped: bool,
     /// Whether a subscription waits because too much is being read.
     is_starved: bool,
 }
@@ -109,6 +111,7 @@ impl<S: Store> Deliverer<S> {
             alarm: Alarm::inherit(alarm),
             next_due: None,
             looked_at: Millis(0),
+            is_look_skipped: false,
             is_starved: false,
         })
     }

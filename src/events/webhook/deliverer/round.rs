@@ -72,10 +72,13 @@ impl<S: Store> Deliverer<S> {
     }
 
     fn queue_due(&mut self, now: Millis) {
-        if self.next_due.is_none_or(|at| now < at) {
-            return;
+        let is_due = self.next_due.is_some_and(|at| at <= now);
+        // Since the last look other times may have come and passed.
+        let is_unknown = self.is_look_skipped && self.looks(now);
+        if is_due || is_unknown {
+            self.is_look_skipped = false;
+            self.queue_if(|member, named| timeout(member, named, now).is_some_and(|at| at <= now));
         }
-        self.queue_if(|member, named| timeout(member, named, now).is_some_and(|at| at <= now));
     }
 
     fn queue_if(&mut self, is_one: impl Fn(&Member, Option<&Named>) -> bool) {
@@ -88,12 +91,13 @@ impl<S: Store> Deliverer<S> {
     }
 
     fn set_alarm(&mut self, now: Millis) {
-        let is_busy = !self.flights.is_empty() || !self.pages.is_idle();
-        // While much is under way, looking at all subscriptions each time would be most of the
-        // work.
-        if !is_busy || self.looked_at + GLANCE <= now {
+        let is_busy = self.is_busy();
+        if self.looks(now) {
             self.looked_at = now;
-            self.next_due = self.look(now);
+            let is_skipped = core::mem::take(&mut self.is_look_skipped);
+            self.next_due = self.look(now, is_skipped);
+        } else {
+            self.is_look_skipped = true;
         }
         // What is due and not done waits for an answer, or for the end of a rest.
         let rests = !self.queue.is_empty() && self.flights.is_burst_over(now);
@@ -103,12 +107,23 @@ impl<S: Store> Deliverer<S> {
         }
     }
 
-    /// Returns when a subscription has something to do that has nothing to do now.
-    fn look(&self, now: Millis) -> Option<Millis> {
+    fn is_busy(&self) -> bool {
+        !self.flights.is_empty() || !self.pages.is_idle()
+    }
+
+    /// Whether to look at all subscriptions. While much is under way, doing it each time would be
+    /// most of the work.
+    fn looks(&self, now: Millis) -> bool {
+        !self.is_busy() || self.looked_at + GLANCE <= now
+    }
+
+    /// Returns when a subscription has something to do that has nothing to do now. With `or_now`
+    /// those that have count too: they had no turn.
+    fn look(&self, now: Millis, or_now: bool) -> Option<Millis> {
         let members = self.roster.iter();
         let times =
             members.filter_map(|(_, one)| timeout(one, self.roster.named(&one.row.name), now));
-        times.filter(|at| *at > now).min()
+        times.filter(|at| or_now || *at > now).min()
     }
 }
 

@@ -7,7 +7,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, failure, kinds, response, subscribe};
+use super::rig::{Rig, failure, kinds, named, response, subscribe};
 
 pub(crate) fn begun() -> Rig {
     let mut rig = Rig::new();
@@ -377,4 +377,22 @@ fn an_endpoint_that_is_down_is_not_hurried_by_a_503_after_a_renewal() {
     rig.subscribe(&subscribe(1)).unwrap();
     let posts = rig.pass_with(60_000, &response(503));
     assert!((2..=4).contains(&posts.len()), "{}", posts.len());
+}
+
+#[test]
+fn what_comes_due_while_a_message_is_under_way_is_sent() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.publish("order.paid", "{}");
+    let slow = rig.post();
+    rig.subscribe(&Subscribe {
+        name: named("order.sent"),
+        ..subscribe(2)
+    })
+    .unwrap();
+    rig.publish("order.sent", "{}");
+    rig.pass(3_000);
+    rig.respond(&slow, 200);
+    let sent = rig.pass_with(1_000, &response(200));
+    assert_eq!(kinds(&sent), [MessageKind::Event]);
 }
