@@ -275,13 +275,19 @@ impl Fanout {
             let counts = self.index.counts();
             counts.filter(|(topic, _)| has_callers || !topic.is_of_callers())
         };
-        let mut counts: Vec<u32> = topics().map(|(_, streams)| streams).collect();
-        counts.sort_unstable();
-        let Some(&least) = counts.iter().rev().take(max).next_back() else {
+        // The largest numbers, in descending order.
+        let mut largest: Vec<u32> = Vec::new();
+        for (_, streams) in topics() {
+            let at = largest.partition_point(|other| *other > streams);
+            if at < max {
+                largest.truncate(max - 1);
+                largest.insert(at, streams);
+            }
+        }
+        let Some(&least) = largest.last() else {
             return Vec::new();
         };
-        let larger = counts.iter().filter(|streams| **streams > least).count();
-        let mut equal = max.saturating_sub(larger);
+        let mut equal = largest.iter().filter(|streams| **streams == least).count();
         let mut is_listed = |streams: u32| {
             let is_equal = streams == least && equal > 0;
             equal -= usize::from(is_equal);

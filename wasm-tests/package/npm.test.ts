@@ -30,6 +30,7 @@ describe('the npm package', () => {
         'LICENSE-MIT',
         'README.md',
         'dist/',
+        'page/',
         'package.json',
         'pkg/',
       ].sort(),
