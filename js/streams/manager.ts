@@ -93,7 +93,7 @@ export class StreamManager {
 
   /** Returns the topics with the most streams, but for those of streams that the bus opened. */
   listeners(max: number, hasCallers: boolean): Listeners {
-    const fed = this.#fanout?.core.listeners(max, hasCallers) ?? [];
+    const fed = this.#fanout?.core.listeners(max, hasCallers) ?? '[]';
     return [...listenersOf(fed), ...this.#sessions.listeners(max, hasCallers)];
   }
 

@@ -268,33 +268,18 @@ impl Fanout {
         &self.index
     }
 
-    /// Returns the `max` topics with the most streams, and the number of streams of each, in the
-    /// order of the topics. Omits principals and groups unless `has_callers`. Visits every topic.
+    /// Returns the `max` topics with the most streams, and the number of streams of each, largest
+    /// first. Omits principals and groups unless `has_callers`. Visits every topic.
     pub fn listeners(&self, max: usize, has_callers: bool) -> Vec<(&Topic, u32)> {
-        let topics = || {
-            let counts = self.index.counts();
-            counts.filter(|(topic, _)| has_callers || !topic.is_of_callers())
-        };
-        // The largest numbers, in descending order.
-        let mut largest: Vec<u32> = Vec::new();
-        for (_, streams) in topics() {
-            let at = largest.partition_point(|other| *other > streams);
-            if at < max {
-                largest.truncate(max - 1);
-                largest.insert(at, streams);
+        let mut largest: Vec<(&Topic, u32)> = Vec::new();
+        for (topic, streams) in self.index.counts() {
+            if has_callers || !topic.is_of_callers() {
+                let at = largest.partition_point(|(_, other)| *other >= streams);
+                largest.insert(at, (topic, streams));
+                largest.truncate(max);
             }
         }
-        let Some(&least) = largest.last() else {
-            return Vec::new();
-        };
-        let mut equal = largest.iter().filter(|streams| **streams == least).count();
-        let mut is_listed = |streams: u32| {
-            let is_equal = streams == least && equal > 0;
-            equal -= usize::from(is_equal);
-            is_equal || streams > least
-        };
-        let listed = topics().filter(|(_, streams)| is_listed(*streams));
-        listed.collect()
+        largest
     }
 
     /// Returns the ids of all streams.

@@ -17,12 +17,9 @@ export function sumListeners(lists: Iterable<Listeners>): {
   };
 }
 
-/** Parses the topics that the core has listed: the number of streams, a space, and the topic. */
-export function listenersOf(lines: string[]): Listeners {
-  return lines.map((line) => {
-    const space = line.indexOf(' ');
-    return [line.slice(space + 1), Number(line.slice(0, space))];
-  });
+/** Parses the topics that the core has listed, each with the number of its streams. */
+export function listenersOf(text: string): Listeners {
+  return JSON.parse(text) as Listeners;
 }
 
 function isOfCallers(topic: string): boolean {

@@ -4,6 +4,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{self, StreamId, StreamMut},
     isolate::Isolate,
+    json,
     listen::{EndReason, ServerStream},
 };
 
@@ -200,17 +201,23 @@ impl Fanout {
         renewed.error
     }
 
-    /// Returns the `max` topics with the most streams: the number of streams of each, a space, and
-    /// the topic. Omits principals and groups unless `hasCallers`.
+    /// Returns the `max` topics with the most streams, each with the number of its streams, as JSON
+    /// text: `[["prompts",3]]`. Omits principals and groups unless `hasCallers`.
     pub fn listeners(
         &self,
         max: usize,
         #[wasm_bindgen(js_name = hasCallers)] has_callers: bool,
-    ) -> Vec<String> {
-        let listeners = self.fanout().listeners(max, has_callers).into_iter();
-        listeners
-            .map(|(topic, streams)| streams.to_string() + " " + &topic.to_text())
-            .collect()
+    ) -> String {
+        let mut text = String::new();
+        for (topic, streams) in self.fanout().listeners(max, has_callers) {
+            text.push_str(if text.is_empty() { "[[" } else { ",[" });
+            json::push_string(&mut text, &topic.to_text());
+            text = text + "," + &streams.to_string() + "]";
+        }
+        if text.is_empty() {
+            return "[]".into();
+        }
+        text + "]"
     }
 
     /// Handles a possible loss of events: poll every stream. If the streams are about to close,
