@@ -6,7 +6,7 @@ import { record, recordIn, text } from './json.js';
  * Returns the result in an answer, whose body is one JSON text or an event stream that ends with
  * it. `tap` is called with every message when it arrives.
  *
- * @throws EndpointError if the answer is an error or contains no result.
+ * @throws EndpointError if the server answers with an error, or without a result.
  */
 export async function answerIn(
   response: Response,

@@ -39,11 +39,7 @@ test.each(KEEPING)(
 test.each(KEEPING)(
   '%s: a process that was away for a restart goes on, and its streams too',
   async (_name, make, start) => {
-    const broker = await places.started(start());
-    const { port } = broker;
-    const there = places.on(make, port);
-    const stream = await there.stream();
-    await stream.next();
+    const { broker, port, stream } = await streaming(make, start);
     await broker.kill();
     await broker.start();
     const here = places.on(make, port);
@@ -57,11 +53,7 @@ test.each(KEEPING)(
 test.each(KEEPING)(
   '%s: a broker that comes back empty has another log: cursors are truncated',
   async (_name, make, start) => {
-    const broker = await places.started(start());
-    const { port } = broker;
-    const there = places.on(make, port);
-    const stream = await there.stream();
-    await stream.next();
+    const { broker, port, stream, there } = await streaming(make, start);
     await there.paid(1);
     await there.paid(2);
     const cursor = (await eventsOf(stream, 2))[1]?.cursor;
@@ -98,3 +90,15 @@ test('a Redis log that was wiped while it was followed is another log', async ()
   const { cursor: oldest } = await here.poll(cursor);
   expect(await here.numbers(oldest, 1)).toEqual([3]);
 });
+
+/** Starts a broker, and a process with an open stream on it. */
+async function streaming(make: Keeping[1], start: Keeping[2]) {
+  const broker = await places.started(start());
+  const { port } = broker;
+  const there = places.on(make, port);
+  const stream = await there.stream();
+  await stream.next();
+  return { broker, port, stream, there };
+}
+
+type Keeping = (typeof KEEPING)[number];

@@ -169,7 +169,7 @@ test('a new secret takes over, and the former one signs too for a while', async 
   expect(hook.events[1]?.signers).toEqual([NEXT_SECRET]);
 });
 
-test('an event is sent to nobody after the end of a subscription', async () => {
+test('no event is sent after the end of a subscription', async () => {
   const { call, publish, subscribe } = serving();
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook.url, { ttlMs: 1 });
@@ -206,7 +206,7 @@ test('a caller that is disconnected loses its subscriptions, and the endpoint le
   expect(hook.events).toEqual([]);
 });
 
-test('an event that nobody accepts is given up, and the next success is followed by a gap', async () => {
+test('an event that no endpoint accepts is abandoned, and the next success is followed by a gap', async () => {
   const { publish, subscribe } = serving();
   const hook = await endpoint(HOOK_SECRET);
   const { result } = await subscribe(hook.url);
@@ -272,7 +272,7 @@ test('a caller has a hundred subscriptions at most, and a renewal always passes'
   expect((await subscribe(`${hook.url}?bob`, {}, 'bob')).result).toBeDefined();
 });
 
-test('secrets are encrypted in memory, and the message id can be one of its own', async () => {
+test('secrets are encrypted in memory, and each message may have its own id', async () => {
   const encryptionKey = Buffer.alloc(32, 7).toString('base64');
   const { publish, subscribe } = serving({ encryptionKey, webhookId: 'message' });
   const hook = await endpoint(HOOK_SECRET);
