@@ -45,7 +45,7 @@ const arrivals = new Arrivals(
 const tools = toolForm(arrivals, (taskId) => server.addTask(taskId));
 const resources = new ResourceForm();
 const prompts = promptForm();
-const events = eventForm((...all) => subscriptions.openEvents(...all));
+const events = eventForm((...event) => subscriptions.openEvents(...event));
 const requests = new RequestForm();
 const publishing = new PublishForm(new Publisher(arrivals));
 
@@ -69,18 +69,22 @@ const connection = new Connection({
 
 byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault();
-  try {
-    if (endpoint !== undefined) subscriptions.open(endpoint, server.filter);
-  } catch (error) {
-    // A URI of the filter is not valid.
-    connection.showError(error);
-  }
+  void openSubscription();
 });
 
 takeToken();
 const operate = mountOperate(byId('operate', HTMLElement), () => publishing.token);
 tabs(byId('rooms', HTMLElement), (room) => operate.show(room === 'operate'));
 void connection.open();
+
+async function openSubscription(): Promise<void> {
+  try {
+    if (endpoint !== undefined) await subscriptions.open(endpoint, server.filter);
+  } catch (error) {
+    // A URI of the filter is not valid, or the client cannot be loaded.
+    connection.showError(error);
+  }
+}
 
 /** Offers the entries of a list in the form that acts on them. */
 function offer(list: List, items: Item[]): void {

@@ -2,14 +2,13 @@ import type { Endpoint } from '../mcp/endpoint.js';
 import { CallForm } from './call-form.js';
 import { argumentsOf } from './fields.js';
 
-/** Opens a subscription to the events of a type. */
+/** Opens a subscription to the events of a type; resolves with its name. */
 export type OpenEvents = (
   endpoint: Endpoint,
-  name: string,
-  args: Record<string, unknown>,
-) => string;
+  event: { name: string; arguments: Record<string, unknown> },
+) => Promise<string>;
 
-/** Returns a form that opens a subscription to an event type; `open` returns its name. */
+/** Returns a form that opens a subscription to an event type. */
 export function eventForm(open: OpenEvents): CallForm {
   return new CallForm({
     container: 'act-event',
@@ -17,7 +16,8 @@ export function eventForm(open: OpenEvents): CallForm {
     button: 'Subscribe',
     argumentsOf: ({ raw }) => argumentsOf(raw['inputSchema']),
     act: async (endpoint, { key }, args, outcome) => {
-      outcome.show(`Subscription ${open(endpoint, key, args)} is opening.`, 'good');
+      const name = await open(endpoint, { name: key, arguments: args });
+      outcome.show(`Subscription ${name} is opening.`, 'good');
     },
   });
 }

@@ -1,5 +1,5 @@
 import type { SubscriptionFilter } from 'mcp-listen';
-import { type EventWatch, watchEvents } from 'mcp-listen/client';
+import type { EventWatch, watchEvents } from 'mcp-listen/client';
 import { now } from '../clock.js';
 import { Conversation } from '../mcp/conversation.js';
 import { CLIENT, type Endpoint, type Tap } from '../mcp/endpoint.js';
@@ -24,6 +24,7 @@ export class EventSubscription implements Subject {
   #gaps = 0;
 
   constructor(
+    open: typeof watchEvents,
     name: string,
     event: { name: string; arguments: Record<string, unknown> },
     endpoint: Endpoint,
@@ -35,7 +36,7 @@ export class EventSubscription implements Subject {
     const label = `event ${event.name}${args === '{}' ? '' : ` ${args}`}`;
     this.items = [{ label, isIn: () => true }];
     const changed = () => events.onChange();
-    this.#watch = watchEvents(endpoint.url, {
+    this.#watch = open(endpoint.url, {
       ...event,
       clientInfo: CLIENT,
       ...(endpoint.token === '' ? {} : { token: endpoint.token }),

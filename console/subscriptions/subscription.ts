@@ -1,5 +1,5 @@
 import type { SubscriptionFilter, TaskState } from 'mcp-listen';
-import { type Watch, watch } from 'mcp-listen/client';
+import type { Watch, watch } from 'mcp-listen/client';
 import { now } from '../clock.js';
 import { Conversation } from '../mcp/conversation.js';
 import { CLIENT, type Endpoint } from '../mcp/endpoint.js';
@@ -27,6 +27,7 @@ export class Subscription implements Subject {
   readonly #events: SubscriptionEvents;
 
   constructor(
+    open: typeof watch,
     name: string,
     requested: SubscriptionFilter,
     endpoint: Endpoint,
@@ -37,7 +38,7 @@ export class Subscription implements Subject {
     this.#destination = endpoint.destination;
     this.#events = events;
     const stale = (topic: Topic) => () => events.onStale(topic);
-    this.#watch = watch(
+    this.#watch = open(
       endpoint.url,
       requested,
       {

@@ -27,16 +27,21 @@ export class Subscriptions {
   }
 
   /** Opens a subscription to change notifications. */
-  open(endpoint: Endpoint, filter: SubscriptionFilter): void {
+  async open(endpoint: Endpoint, filter: SubscriptionFilter): Promise<void> {
+    const { watch } = await import('./client.js');
     const events = { ...this.#events, onChange: this.#paint };
-    this.#add(new Subscription(nameOf(this.#opened), filter, endpoint, events));
+    this.#add(new Subscription(watch, nameOf(this.#opened), filter, endpoint, events));
   }
 
-  /** Opens a subscription to the events of a type; returns its name. */
-  openEvents(endpoint: Endpoint, name: string, args: Record<string, unknown>): string {
+  /** Opens a subscription to the events of a type; resolves with its name. */
+  async openEvents(
+    endpoint: Endpoint,
+    event: { name: string; arguments: Record<string, unknown> },
+  ): Promise<string> {
+    const { watchEvents } = await import('./client.js');
     const events = { ...this.#events, onChange: this.#paint };
-    const event = { name, arguments: args };
-    const subscription = new EventSubscription(nameOf(this.#opened), event, endpoint, events);
+    const name = nameOf(this.#opened);
+    const subscription = new EventSubscription(watchEvents, name, event, endpoint, events);
     this.#add(subscription);
     return subscription.name;
   }

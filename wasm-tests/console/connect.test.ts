@@ -43,6 +43,17 @@ describe('the server that the page came from', () => {
     expect(await server.getByRole('button', { name: /^delete_note/ }).count()).toBe(0);
   });
 
+  test('is connected to, and every tab works, before the client has loaded', async () => {
+    const console = await open('about:blank');
+    const { page } = console;
+    await page.route('**/console.wasm*', () => {});
+    await page.goto(started.console);
+    await page.getByRole('tab', { name: 'Operate' }).click();
+    await page.getByText('watching', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Inspect' }).click();
+    await console.connected();
+  });
+
   test('passes its secret in the link, and the page removes it from its address', async () => {
     const console = await open(started.console);
     await console.connected();
