@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-// One project per lane of .ci. Lanes that start processes run one file after another, except the
-// lane that mostly waits.
+// One project per lane of .ci. Tests mostly wait for other processes and for timers, so several
+// files run at a time, on two processors too.
 const groups: string[] = [];
 /**
  * On workerd, streams reach the bus as users get it. What depends on the connection runs with a
@@ -19,32 +19,42 @@ const EACH = [
   'bus/promises',
 ];
 const ON_WORKERD = {
-  ...{ fileParallelism: true, maxWorkers: 4, testTimeout: 60_000, hookTimeout: 60_000 },
+  ...files(4, 60_000),
   globalSetup: 'wasm-tests/host/fixture/setup.ts',
 };
 
 export default defineConfig({
   test: {
     projects: [
-      project('node', { fileParallelism: true, testTimeout: 30_000, hookTimeout: 60_000 }),
-      project('buses', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('node', files(3, 30_000)),
+      project('buses', files(2, 60_000)),
       project('workerd', ON_WORKERD),
       project('workerd-each', { ...ON_WORKERD, env: { SOCKETS: 'each' } }, EACH),
-      project('faults', { fileParallelism: false, testTimeout: 3_600_000, hookTimeout: 60_000 }),
-      project('console', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('interop', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('conformance', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
-      project('package', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 300_000 }),
+      project('faults', files(1, 3_600_000)),
+      project('console', files(2, 60_000)),
+      project('interop', files(3, 60_000)),
+      project('conformance', files(2, 120_000)),
+      project('package', {
+        ...files(3, 120_000),
+        hookTimeout: 300_000,
+        globalSetup: 'wasm-tests/package/setup.ts',
+      }),
     ],
   },
 });
 
+/** The limits of a project that runs so many files at a time. */
+function files(maxWorkers: number, testTimeout: number): Limits {
+  return { fileParallelism: maxWorkers > 1, maxWorkers, testTimeout, hookTimeout: 60_000 };
+}
+
 interface Limits {
   fileParallelism: boolean;
-  maxWorkers?: number;
+  maxWorkers: number;
   testTimeout: number;
   hookTimeout: number;
   env?: Record<string, string>;
+  /** A module that runs once before the files. */
   globalSetup?: string;
 }
 

@@ -26,3 +26,8 @@ export function shortTime(ms: number): string {
 export function count(value: number): string {
   return value.toLocaleString('en');
 }
+
+/** Formats a number of things, as in `1 shard` or `3 shards`; the plural of `one` ends in "s". */
+export function counted(value: number, one: string): string {
+  return `${count(value)} ${one}${value === 1 ? '' : 's'}`;
+}

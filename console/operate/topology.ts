@@ -1,6 +1,6 @@
 import type { IsolateSnapshot, Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
-import { count } from '../format.js';
+import { count, counted } from '../format.js';
 
 /** What the topology lets the operator do with one isolate. */
 export interface IsolateActions {
@@ -38,7 +38,7 @@ export class Topology {
   /** Shows a snapshot. */
   show({ isolates, objects }: Snapshot): void {
     const shards = objects.filter(({ shard }) => shard > 0).length;
-    setText(this.#summary, `${count(shards)} shards, ${count(isolates.length)} isolates`);
+    setText(this.#summary, `${counted(shards, 'shard')}, ${counted(isolates.length, 'isolate')}`);
     const rows = objects.map(({ attached, continent, shard, sockets }) => [
       shard === 0 ? 'bus' : `shard ${shard}`,
       continent || '–',

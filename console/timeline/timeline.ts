@@ -1,5 +1,5 @@
 import { byId, setText } from '../dom.js';
-import { count } from '../format.js';
+import { count, counted } from '../format.js';
 import type { Frame } from '../mcp/frame.js';
 import { repaint } from '../repaint.js';
 import { save } from './export.js';
@@ -90,7 +90,7 @@ export class Timeline {
 
   #updateCount(): void {
     const { seen } = this.#history;
-    const frames = seen === 1 ? '1 frame' : `${count(seen)} frames`;
+    const frames = counted(seen, 'frame');
     const matching = this.#filter.isOpen ? frames : `${count(this.#shown)} of ${frames}`;
     setText(this.#count, this.#isPaused ? `paused, ${count(this.#missed)} new` : matching);
     this.#export.disabled = this.#shown === 0;

@@ -8,26 +8,27 @@
 
 /**
  * The lanes in the order in which they begin. Those that hold `cargo` compile into the same
- * folders of target/ and keep the cores busy; most of the others mainly wait for timers, so that a
- * few fit on two cores. `interop` is early because it compiles another SDK in a fresh clone.
+ * folders of target/ and keep the cores busy; most of the others mainly wait for timers. `interop`
+ * is early because it compiles another SDK in a fresh clone, `fuzz` after `rust` because it runs
+ * the core that `rust` compiles.
  * @type {Lane[]}
  */
 export const lanes = [
   { name: 'lint', holds: 'cargo' },
   { name: 'interop' },
-  { name: 'workerd' },
   { name: 'rust', holds: 'cargo' },
   { name: 'wasm-node', holds: 'cargo' },
   { name: 'wasm-chromium', holds: 'cargo' },
-  { name: 'package' },
-  { name: 'fuzz' },
+  { name: 'workerd' },
+  { name: 'faults' },
   { name: 'console' },
+  { name: 'package' },
   { name: 'node' },
   { name: 'buses' },
+  { name: 'fuzz' },
   { name: 'conformance' },
   { name: 'audit' },
-  // These measure times, which other lanes would affect.
-  { name: 'faults', isAlone: true },
+  // This measures processor time, which other lanes would affect.
   { name: 'bench', isAlone: true },
 ];
 

@@ -70,12 +70,12 @@ async function sideBySide(wanted) {
 }
 
 /**
- * Returns how many lanes may run at the same time: by default one more than there are cores,
- * because most lanes mainly wait.
+ * Returns how many lanes may run at the same time: by default as many as there are cores, and at
+ * least two. Lanes run several files at the same time themselves.
  * @param {string | undefined} wanted
  */
 function slotsOf(wanted) {
-  if (wanted === undefined) return availableParallelism() + 1;
+  if (wanted === undefined) return Math.max(2, availableParallelism());
   if (/^[1-9]\d*$/.test(wanted)) return Number(wanted);
   throw new Error(
     `LANES is ${JSON.stringify(wanted)}: it must be the number of lanes that run at the same time, at least 1`,

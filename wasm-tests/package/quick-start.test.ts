@@ -1,18 +1,17 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
-import { packed } from './installed.ts';
 import { bundledWorker, startWithBus } from './worker/start.ts';
 
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcp-listen-quick-start-'));
-  const tarball = await packed(folder);
+  const { tarball } = inject('installed');
   const command = (await section()).match(/^npm install (.+)$/m)?.[1]?.split(' ') ?? [];
   // The package as it would be published.
   const packages = command.map((name) => (name === 'mcp-listen' ? tarball : name));
