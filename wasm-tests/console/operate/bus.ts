@@ -27,8 +27,8 @@ export class BusyBus {
   }
 
   /**
-   * Opens streams in all isolates, and reads them. The first ones, with which each isolate finds out
-   * that its streams can share a socket, one after the other.
+   * Opens streams in all isolates, and reads them. The first ones, with which each isolate finds
+   * out that its streams can share a socket, one after the other.
    */
   async open(count: number): Promise<void> {
     const first = Math.min(2 * CONTINENTS.length, count);
