@@ -1,4 +1,5 @@
 import { guarded } from '../../observe/on-error.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
 import type { Grant, Interest } from './interest.js';
 import { type WantedContext, type WantedOptions, wantedOptions } from './options.js';
@@ -29,8 +30,7 @@ export class ProcessInterest implements Interest {
   readonly #counts = new Map<string, number>();
   /** Topics whose process has stopped calling the hooks while they were wanted. */
   readonly #lost = new Set<string>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #firesAt = 0;
+  readonly #timer = new DeadlineTimer(() => this.#sweep());
   #isClosed = false;
 
   /** @throws ListenError `invalid-options`. */
@@ -80,13 +80,13 @@ export class ProcessInterest implements Interest {
 
   /** Handles a change of what streams subscribe to. */
   changed(): void {
-    this.#wakeIn(SETTLE_MS + this.#counts.size * MS_PER_TOPIC);
+    this.#sweepBy(performance.now() + SETTLE_MS + this.#counts.size * MS_PER_TOPIC);
   }
 
   /** Calls `onUnwanted` for what this process holds, and leaves the other processes. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     await this.#hooks.stopAll();
     await this.peers?.leave();
   }
@@ -108,20 +108,11 @@ export class ProcessInterest implements Interest {
     const isTaken = (topic: string): boolean => peers?.isTaken(topic) === true;
     const next = this.#hooks.sweep({ wanted, mine, isTaken, now });
     peers?.update(local, this.#hooks.held);
-    if (next !== undefined) this.#wakeIn(next - now);
+    this.#sweepBy(next);
   }
 
-  #wakeIn(ms: number): void {
-    const firesAt = performance.now() + ms;
-    if (this.#isClosed || (this.#timer !== undefined && this.#firesAt <= firesAt)) return;
-    clearTimeout(this.#timer);
-    this.#firesAt = firesAt;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#sweep();
-    }, ms);
-    // Only Node has `unref`.
-    (this.#timer as { unref?: () => void }).unref?.();
+  #sweepBy(deadline: number | undefined): void {
+    if (!this.#isClosed) this.#timer.arm(deadline);
   }
 }
 

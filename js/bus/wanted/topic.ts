@@ -1,3 +1,4 @@
+import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 
 /**
@@ -5,10 +6,7 @@ import type { SubscriptionFilter } from '../../model/filter.js';
  * event that reports a change of it, so it can be published as it is.
  */
 export type Topic =
-  | { kind: 'tools_list_changed' }
-  | { kind: 'prompts_list_changed' }
-  | { kind: 'resources_list_changed' }
-  | { kind: 'resource_updated'; uri: string }
+  | Exclude<ChangeEvent, { kind: 'task_status' }>
   | { kind: 'task_status'; taskId: string };
 
 /** Returns the text of a topic, as the core writes it. */
