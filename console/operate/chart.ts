@@ -79,7 +79,7 @@ export class Chart {
     if (kind === 'stack') series.reverse();
     this.#plot = new uPlot(
       {
-        ...{ width: this.#canvas.clientWidth, height: HEIGHT, padding: [10, 14, 0, 0] },
+        ...{ width: this.#canvas.clientWidth, height: HEIGHT, padding: [10, HALF_LABEL, 0, 0] },
         legend: { show: false },
         cursor: { show: false },
         scales: { x: timeScale(), y: scaleOf(isLogarithmic) },
@@ -166,4 +166,6 @@ function colorOf(value: string): string {
 const probe = element('span', { hidden: true });
 document.body.append(probe);
 const HEIGHT = 190;
+/** Pixels of half a time of day, which the last label extends to the right of its tick. */
+const HALF_LABEL = 28;
 const POWERS = [1, 10, 100, 1_000, 10_000];
