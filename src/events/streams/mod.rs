@@ -217,24 +217,24 @@ impl EventStreams {
         let through = Place::new(epoch, position);
         for topic in self.topics.values_mut() {
             let is_idle = !topic.is_due && !topic.is_asked;
-            let Some(mark) = topic
-                .mark
+            let Some(read_to) = topic
+                .read_to
                 .clone()
-                .filter(|mark| is_idle && !mark.reaches(&through))
+                .filter(|read_to| is_idle && !read_to.reaches(&through))
             else {
                 continue;
             };
-            if !mark.is_of(&through.epoch) {
+            if !read_to.is_of(&through.epoch) {
                 continue;
             }
             for slot in topic.slots.iter() {
                 let progress = self.slots.at_mut(*slot).and_then(Stream::progress_mut);
                 let place = progress.map(|progress| &mut progress.place);
-                if let Some(place) = place.filter(|place| place.reaches(&mark)) {
+                if let Some(place) = place.filter(|place| place.reaches(&read_to)) {
                     place.position = place.position.max(position);
                 }
             }
-            topic.mark = Some(through.clone());
+            topic.read_to = Some(through.clone());
         }
     }
 

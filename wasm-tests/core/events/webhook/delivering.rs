@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{MessageKind, Outcome, Response, Subscribe, Wish},
+    events::webhook::{MessageKind, Outcome, RequestedTtl, Response, Subscribe},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -12,7 +12,7 @@ use super::rig::{Rig, failure, kinds, named, response, subscribe};
 pub(crate) fn begun() -> Rig {
     let mut rig = Rig::new();
     rig.begin(&Subscribe {
-        ttl: Wish::For(Millis(86_400_000)),
+        ttl: RequestedTtl::For(Millis(86_400_000)),
         ..subscribe(1)
     });
     rig.pass(60_000);
