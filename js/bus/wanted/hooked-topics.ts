@@ -68,13 +68,13 @@ export class HookedTopics {
 
   /** Calls the hooks that are due. Returns when to call it again, or undefined. */
   sweep(demand: Demand): number | undefined {
-    const { mine, wanted } = demand;
+    const { mine, now, wanted } = demand;
     let next = NEVER;
     for (const topic of mine) {
       this.#giveBack(topic);
       if (!this.#states.has(topic)) next = Math.min(next, this.#startIfDue(topic, demand));
     }
-    for (const topic of this.#former) if (!wanted.has(topic)) this.#adopt(topic);
+    for (const topic of this.#former) if (!wanted.has(topic)) this.#adopt(topic, now);
     for (const topic of this.#refusedAt.keys())
       if (!wanted.has(topic)) this.#refusedAt.delete(topic);
     for (const [topic, state] of this.#states)
@@ -114,12 +114,15 @@ export class HookedTopics {
     return NEVER;
   }
 
-  /** Treats a topic from before a restart as held, so that `onUnwanted` is called for it. */
-  #adopt(topic: string): void {
+  /**
+   * Treats a topic from before a restart as held, so that `onUnwanted` is called for it, once its
+   * streams have had time to come back.
+   */
+  #adopt(topic: string, now: number): void {
     this.#former.delete(topic);
     if (!this.#states.has(topic))
       this.#states.set(topic, {
-        ...{ started: Promise.resolve(true), isHeld: true, keptUntil: 0 },
+        ...{ started: Promise.resolve(true), isHeld: true, keptUntil: now + this.#options.graceMs },
         isAdopted: true,
       });
   }
@@ -203,7 +206,7 @@ interface State {
   isAdopted?: boolean;
   /** Since when no stream wants it. */
   unwantedAt?: number | undefined;
-  /** A stream that was granted it before this time may not have reached the bus yet. */
+  /** Until then a stream may be on its way to the bus: it was granted the topic, or comes back. */
   keptUntil: number;
   /** Resolves when `onUnwanted` has returned. */
   stopping?: Promise<void>;
