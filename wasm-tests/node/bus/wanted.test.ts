@@ -102,7 +102,10 @@ test('a topic from before a restart starts again, even if its stream comes back 
     graceMs: 0,
   });
   const sweep = (topics: string[], now: number) =>
-    hooks.sweep({ wanted: new Set(topics), mine: topics, isTaken: () => false, now });
+    hooks.sweep({
+      ...{ wanted: new Set(topics), mine: topics, isAgain: false, isTaken: () => false },
+      now,
+    });
   hooks.restore('resource:note://a');
   hooks.restore('resource:note://b');
   sweep([], 0);
