@@ -1,11 +1,15 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { PeerInterests } from '../../../dist/bus/wanted/peer-interests.js';
+import signals from '../../corpus/brokers/signals.json' with { type: 'json' };
 
 const NOTE = 'resource:note://a';
 const NONE = new Set<string>();
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 /** Processes that receive each other's texts, except for those that `loses` names. */
 function processes(count: number) {
@@ -84,4 +88,31 @@ test('what is not a message is ignored', () => {
   for (const text of ['', 'null', '[]', '{"from":1}', '{"from":"x","changes":[null]}'])
     all[0].receive(text);
   expect([...all[0].wanted()]).toEqual([]);
+});
+
+test('signals are written as in the corpus', async () => {
+  vi.spyOn(crypto, 'randomUUID').mockReturnValue('p1' as ReturnType<typeof crypto.randomUUID>);
+  const texts: string[] = [];
+  const peer = new PeerInterests(
+    async (text) => void texts.push(text),
+    () => {},
+  );
+  peer.join();
+  peer.update(new Set([NOTE]), []);
+  peer.update(new Set([NOTE]), [NOTE]);
+  peer.receive('{"from":"p2","ask":"p1"}');
+  vi.advanceTimersByTime(2_000);
+  peer.update(NONE, [NOTE]);
+  peer.update(NONE, []);
+  await peer.leave();
+  expect(texts).toEqual(signals.map(({ text }) => text));
+});
+
+test('signals of the corpus are read', () => {
+  const { all } = processes(1);
+  for (const { held, name, text, wanted } of signals) {
+    all[0].receive(text);
+    expect([...all[0].wanted()], name).toEqual(wanted);
+    expect(all[0].isHeld(NOTE), name).toBe(held.length > 0);
+  }
 });
