@@ -120,7 +120,10 @@ function restarted(graceMs: number) {
   });
   for (const name of ['a', 'b']) hooks.restore(`resource:note://${name}`);
   const sweep = (topics: string[], now: number) =>
-    hooks.sweep({ wanted: new Set(topics), mine: topics, isTaken: () => false, now });
+    hooks.sweep({
+      ...{ wanted: new Set(topics), mine: topics, isAgain: false, isTaken: () => false },
+      now,
+    });
   return { calls, sweep };
 }
 
