@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { bundleSize } from '../../bench/size/bundle.ts';
 import { consoleSize } from '../../bench/size/console.ts';
 import { instantiation } from '../../bench/size/instantiation.ts';
 import { gzippedSize } from '../../bench/size/module.ts';
@@ -16,7 +17,7 @@ interface Budget {
 }
 
 const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'), 'utf8')) as Record<
-  'server' | 'client' | 'inspect',
+  'server' | 'client' | 'store' | 'inspect',
   Budget
 >;
 
@@ -29,6 +30,11 @@ test.each(['server', 'client'] as const)(
     );
   },
 );
+
+test('the store adds no more than its budget to a page', async () => {
+  const [page, shared] = await Promise.all([bundleSize('page'), bundleSize('shared-page')]);
+  expect(shared.script - page.script).toBeLessThanOrEqual(budgets.store.gzipKB);
+});
 
 test('what the Inspect tab of the console loads stays within its budget', async () => {
   const { inspect } = await consoleSize();
