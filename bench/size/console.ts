@@ -12,7 +12,8 @@ type Files = Record<string, { text: string } | { base64: string }>;
 export async function consoleSize(): Promise<Record<'page' | 'inspect' | 'all', number>> {
   const { files } = (await import(join(root, 'page', 'index.js'))) as { files: Files };
   const loads = (text: string) => Object.keys(files).filter((name) => text.includes(name));
-  const later = (text: string) => [...text.matchAll(/import\(.\.\/([\w.-]+)/g)].map(([, name]) => name);
+  const later = (text: string) =>
+    [...text.matchAll(/import\(.\.\/([\w.-]+)/g)].map(([, name]) => name);
   const page = reached(files, (text) => loads(text).filter((name) => !later(text).includes(name)));
   const inspect = reached(files, (text) => loads(text).filter((name) => !/^operate/.test(name)));
   return {

@@ -5,10 +5,7 @@ import { records, text } from './json.js';
 export type List = 'tools' | 'prompts' | 'resources' | 'templates' | 'events';
 
 /** Returns all items of a list, reading it page by page. */
-export async function readList(
-  endpoint: Endpoint,
-  list: List,
-): Promise<Record<string, unknown>[]> {
+export async function readList(endpoint: Endpoint, list: List): Promise<Record<string, unknown>[]> {
   const { member, method } = LISTED[list];
   const items = [];
   let cursor: string | undefined;

@@ -9,11 +9,7 @@ export interface Server {
 }
 
 /** Returns the server in the result of `server/discover` or `initialize`. */
-export function serverIn(
-  result: Record<string, unknown>,
-  info: unknown,
-  revision: string,
-): Server {
+export function serverIn(result: Record<string, unknown>, info: unknown, revision: string): Server {
   const { name, title, version } = record(info) ?? {};
   return {
     name: text(title) ?? text(name) ?? 'Unnamed server',

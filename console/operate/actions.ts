@@ -90,7 +90,10 @@ export class Actions implements IsolateActions {
 
   #publish(): void {
     const data = recordIn(this.#data.value);
-    if (data === undefined) return this.#show('The data must be a JSON object, such as {}.', 'bad');
+    if (data === undefined) {
+      this.#show('The data must be a JSON object, such as {}.', 'bad');
+      return;
+    }
     const event = eventOf(this.#kind.value, this.#name.value, data, this.#group.value);
     const text = `Publishes ${JSON.stringify(event)} to every stream that follows it.`;
     void this.#order('Publish an event?', text, 'Publish', { do: 'publish', events: [event] });

@@ -70,7 +70,9 @@ export class Chart {
       if (text !== undefined) setText(text, value);
     });
     this.#empty.hidden = this.#lines.some(({ values }) => values.some(Boolean));
-    const words = this.#empty.hidden ? last.map((pair) => pair.join(' ')).join(', ') : this.#options.empty;
+    const words = this.#empty.hidden
+      ? last.map((pair) => pair.join(' ')).join(', ')
+      : this.#options.empty;
     this.#canvas.setAttribute('aria-label', `${this.#options.title}: ${words}`);
   }
 

@@ -15,7 +15,12 @@ export class LogTail {
     const title = element('h2', { id: 'log-title' }, 'End of the log');
     const log = table('The last events, newest first', ['Position', 'Time', 'Event']);
     log.append(this.#rows);
-    const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' }, log, this.#empty);
+    const body = element(
+      'div',
+      { class: 'scrolls', tabindex: 0, role: 'region' },
+      log,
+      this.#empty,
+    );
     body.setAttribute('aria-label', 'The last events, newest first');
     this.panel.append(element('header', { class: 'head' }, title, this.#summary), body);
   }

@@ -17,7 +17,9 @@ export async function buildConsole(base = root) {
   const { output } = await bundled(base);
   const files = Object.fromEntries(output.map((file) => [file.fileName, contentOf(file)]));
   await writeFile(join(folder, 'index.js'), `export const files = ${JSON.stringify(files)};\n`);
-  await writeFile(join(folder, LICENSES), files[LICENSES]?.text ?? '');
+  const licenses = output.find(({ fileName }) => fileName === LICENSES);
+  if (licenses?.type !== 'asset') throw new Error('the build of the console lists no licenses');
+  await writeFile(join(folder, LICENSES), licenses.source);
 }
 
 /**
@@ -33,7 +35,7 @@ async function bundled(base) {
     root: join(base, 'console'),
     base: './',
     configFile: false,
-    envFile: false,
+    envDir: false,
     publicDir: false,
     logLevel: 'warn',
     build: {

@@ -22,7 +22,9 @@ export async function serveElsewhere(
   const handler = createMcpHandler(() => lamp(more));
   const isAllowed = (request: Request) => {
     const token = request.headers.get('authorization')?.replace('Bearer ', '') ?? '';
-    return typeof accepts === 'function' ? accepts(token) : accepts === undefined || accepts === token;
+    return typeof accepts === 'function'
+      ? accepts(token)
+      : accepts === undefined || accepts === token;
   };
   const guarded = {
     fetch: async (request: Request) =>

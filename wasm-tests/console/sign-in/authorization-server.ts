@@ -96,7 +96,9 @@ export class AuthorizationServer {
     this.#codes.delete(code);
     const challenge = createHash('sha256').update(code_verifier).digest('base64url');
     return (
-      granted?.challenge === challenge && granted.client === client_id && granted.to === redirect_uri
+      granted?.challenge === challenge &&
+      granted.client === client_id &&
+      granted.to === redirect_uri
     );
   }
 }

@@ -46,20 +46,15 @@ describe('a deployment without variables', () => {
     ).toEqual([]);
   });
 
-  test.each([
-    '/',
-    '/index.html',
-    '/licenses.md',
-    '/client.json',
-    '/stats',
-    '/metrics',
-    '/publish',
-  ])('has no path %s', async (path) => {
-    for (const method of ['GET', 'POST']) {
-      const body = method === 'POST' ? { body: EVENT } : {};
-      expect((await fetch(origin + path, { method, headers: BEARER, ...body })).status).toBe(404);
-    }
-  });
+  test.each(['/', '/index.html', '/licenses.md', '/client.json', '/stats', '/metrics', '/publish'])(
+    'has no path %s',
+    async (path) => {
+      for (const method of ['GET', 'POST']) {
+        const body = method === 'POST' ? { body: EVENT } : {};
+        expect((await fetch(origin + path, { method, headers: BEARER, ...body })).status).toBe(404);
+      }
+    },
+  );
 });
 
 test('a gateway serves the console only with CONSOLE', async () => {
@@ -150,15 +145,12 @@ describe('the page of the console', () => {
   });
   afterAll(() => workerd?.stop());
 
-  test.each([
-    '/',
-    '/?anything',
-    '/index.html',
-    '/licenses.md',
-    '/client.json',
-  ])('is revalidated at %s', async (path) => {
-    expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-cache');
-  });
+  test.each(['/', '/?anything', '/index.html', '/licenses.md', '/client.json'])(
+    'is revalidated at %s',
+    async (path) => {
+      expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-cache');
+    },
+  );
 
   test('describes itself to authorization servers', async () => {
     expect(await (await fetch(`${origin}/client.json`)).json()).toMatchObject({
