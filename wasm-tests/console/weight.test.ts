@@ -82,13 +82,18 @@ function median(page: Page, step: 'insert' | 'scroll'): Promise<number> {
   }, step);
 }
 
-/** Runs in the page before its scripts. */
+/** Runs in the page before its scripts: collects what moves. */
 function observeShifts(): void {
   window.shifts = [];
   new PerformanceObserver((list) => {
-    for (const entry of list.getEntries())
-      window.shifts.push((entry as { value?: number }).value ?? 0);
+    for (const entry of list.getEntries() as unknown as LayoutShift[])
+      for (const { currentRect, node, previousRect } of entry.sources)
+        window.shifts.push(JSON.stringify([node?.textContent, previousRect, currentRect]));
   }).observe({ type: 'layout-shift', buffered: true });
+}
+
+interface LayoutShift {
+  sources: { node: Node | null; previousRect: DOMRect; currentRect: DOMRect }[];
 }
 
 function firstPaint(): number {
@@ -128,7 +133,7 @@ async function bundledTimeline(): Promise<string> {
 declare global {
   interface Window {
     fill: (count: number) => void;
-    shifts: number[];
+    shifts: string[];
     spent: number[];
   }
 }

@@ -78,7 +78,8 @@ export class AuthorizationServer {
       return `<a href="${to}?${String(query).replaceAll('&', '&amp;')}">${text}</a>`;
     };
     const links = link('Allow', { code }) + link('Deny', { error: 'access_denied' });
-    return new Response(links, { headers: { 'content-type': 'text/html' } });
+    const page = `<link rel="icon" href="data:,">${links}`;
+    return new Response(page, { headers: { 'content-type': 'text/html' } });
   }
 
   #redeem(asked: Fields): Response {
