@@ -1,7 +1,7 @@
 //! stdio: one message per line, and many subscriptions on one channel (2026-07-28, stdio).
 
 mod channel;
-mod era;
+mod revision;
 mod legacy;
 mod lines;
 mod question;

@@ -35,7 +35,7 @@ mod delta;
 mod discovered;
 mod edge;
 mod ending;
-mod era;
+mod revision;
 mod event;
 mod events;
 mod exchange;
