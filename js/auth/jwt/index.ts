@@ -5,4 +5,4 @@
  * @packageDocumentation
  */
 export { type JwtAuthorization, type JwtOptions, jwtAuthorizer } from './jwt-authorizer.js';
-export { type ProtectedResourceOptions, protectedResource } from './protected-resource.js';
+export { type ProtectedResourceOptions, createProtectedResourceHandler } from './protected-resource.js';
