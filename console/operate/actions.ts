@@ -35,10 +35,8 @@ export class Actions implements IsolateActions {
         () => this.#publish(),
       ),
       this.#form('Disconnect', [field('Principal', this.#principal)], () => this.#disconnect()),
-      this.#form(
-        'End the oldest streams',
-        [field('Streams of each isolate', this.#count)],
-        () => this.#endOldest(),
+      this.#form('End the oldest streams', [field('Streams of each isolate', this.#count)], () =>
+        this.#endOldest(),
       ),
       this.#form('Drain all', [], () => this.#drainAll()),
       this.#outcome,

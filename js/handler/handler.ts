@@ -10,10 +10,7 @@ export type McpHandler<Rest extends unknown[] = []> =
  * The function of a handler. It receives the arguments that the host passed after the request
  * (`env`, `ctx`, options).
  */
-export type FetchHandler = (
-  request: Request,
-  ...rest: unknown[]
-) => Response | Promise<Response>;
+export type FetchHandler = (request: Request, ...rest: unknown[]) => Response | Promise<Response>;
 
 /** Returns the handler as a function, which passes all arguments on unchanged. */
 export function asFetch<Rest extends unknown[]>(handler: McpHandler<Rest>): FetchHandler {

@@ -99,8 +99,7 @@ export function withTables(text, project, page) {
     /(<!-- (own )?options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, begin, own, name, end) => {
       const members = membersOf(project, name);
-      if (members === undefined)
-        throw new Error(`${page} names ${name}, which is not exported`);
+      if (members === undefined) throw new Error(`${page} names ${name}, which is not exported`);
       const listed = members.filter(({ inheritedFrom }) => !own || inheritedFrom === undefined);
       return `${begin}\n${tableOf(listed)}\n${end}`;
     },
@@ -218,7 +217,6 @@ const [FUNCTION, INTERFACE] = [64, 256];
 /** The names of types that hold options. */
 const CONTAINER = /(Options|Limits|Timeouts)$/;
 /** A literal, an empty list or object, an instance of a class, or a member such as `a.b`. */
-const VALUE =
-  /^(?:'[^']*'|[\d_.]+|true|false|null|undefined|\[\]|\{\}|new \w+\(\)|\w+(?:\.\w+)+)$/;
+const VALUE = /^(?:'[^']*'|[\d_.]+|true|false|null|undefined|\[\]|\{\}|new \w+\(\)|\w+(?:\.\w+)+)$/;
 
 await main(import.meta.url, options);

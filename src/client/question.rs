@@ -4,8 +4,8 @@ use crate::{clock::Millis, http::Headers, message::PROTOCOL_VERSION, vocabulary:
 
 use super::{
     end::{CloseReason, Loss},
-    revision::{self, Revision, Verdict, Versions},
     http::{reply::Reply, request::HttpRequest},
+    revision::{self, Revision, Verdict, Versions},
     session::{self, Session, SessionError},
 };
 

@@ -78,7 +78,9 @@ pub fn of_response(
             .flatten()
             .or_else(|| of_error(&message, Some(status), tried, spoken))
     });
-    verdicts.next().unwrap_or(Verdict::Settled(Revision::Legacy))
+    verdicts
+        .next()
+        .unwrap_or(Verdict::Settled(Revision::Legacy))
 }
 
 /// Evaluates the absence of any answer. In a page, the server may be one of an earlier revision
@@ -143,7 +145,9 @@ fn of_error(
     let asked = tried.last().copied().unwrap_or_default();
     match error.code {
         UNSUPPORTED_VERSION => Some(negotiate(error.supported, tried, spoken)),
-        HEADER_MISMATCH | MISSING_CAPABILITY => Some(Verdict::Settled(Revision::Modern(asked.into()))),
+        HEADER_MISMATCH | MISSING_CAPABILITY => {
+            Some(Verdict::Settled(Revision::Modern(asked.into())))
+        }
         METHOD_NOT_FOUND if status == Some(404) => {
             Some(Verdict::Settled(Revision::Modern(asked.into())))
         }

@@ -16,8 +16,8 @@ use crate::{
 };
 
 use super::{
-    revision::{Revision, check_opening},
     lines::{Line, Lines},
+    revision::{Revision, check_opening},
     session::Session,
     subscriptions::{SubscriptionHandle, Subscriptions},
 };

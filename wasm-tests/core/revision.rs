@@ -139,7 +139,8 @@ fn any_other_refusal_leads_to_initialize() {
         legacy()
     );
     let page = error(-32_022);
-    let verdict = revision::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
+    let verdict =
+        revision::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, legacy(), "what is not declared as JSON is none");
 }
 
@@ -184,7 +185,10 @@ fn an_unsupported_version_is_retried_with_the_latest_common_one() {
         revision::of_response(json, refusal.as_bytes(), &tried, LATER),
         retry
     );
-    assert_eq!(revision::of_line(Some(refusal.as_bytes()), &tried, LATER), retry);
+    assert_eq!(
+        revision::of_line(Some(refusal.as_bytes()), &tried, LATER),
+        retry
+    );
     let reported = discovered(r#"["2026-07-28"]"#, "{}");
     let answer = (200, Media::Json);
     assert_eq!(

@@ -1,5 +1,5 @@
 import { MODERN } from './listen/client.js';
-import type { Revision, Finding, Outcome, Report } from './report.js';
+import type { Finding, Outcome, Report, Revision } from './report.js';
 import { LEGACY } from './session/client.js';
 
 /** Returns the report as text for a terminal. */

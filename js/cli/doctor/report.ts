@@ -56,7 +56,13 @@ export class Report {
     return this.findings.filter((finding) => finding.outcome === outcome).length;
   }
 
-  #add(outcome: Outcome, revision: Revision, check: string, text: string, breaks: readonly string[] = []) {
+  #add(
+    outcome: Outcome,
+    revision: Revision,
+    check: string,
+    text: string,
+    breaks: readonly string[] = [],
+  ) {
     this.findings.push({ check, revision, outcome, text, breaks });
   }
 }

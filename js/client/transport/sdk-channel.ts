@@ -48,7 +48,8 @@ class SdkMember implements ChannelMember {
   readonly #abort = new AbortController();
 
   constructor(client: SdkClient, transport: SdkTransport, receiver: ChannelReceiver) {
-    this.revision = client.getNegotiatedProtocolVersion?.() === '2026-07-28' ? '2026-07-28' : 'session';
+    this.revision =
+      client.getNegotiatedProtocolVersion?.() === '2026-07-28' ? '2026-07-28' : 'session';
     this.capabilities = JSON.stringify({ ...client.getServerCapabilities() });
     this.#transport = transport;
     this.#receiver = receiver;

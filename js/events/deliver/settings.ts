@@ -20,7 +20,10 @@ export class WebhookSettings {
     expectAmounts('webhooks', { authorizationTtlMs, defaultTtlMs, maxTtlMs, minTtlMs });
     expectAmounts('webhooks', { maxSubscriptions, maxSubscriptionsPerPrincipal });
     if (authorizationTtlMs !== undefined && options.authorize === undefined)
-      throw new ListenError('invalid-options', 'webhooks.authorizationTtlMs needs webhooks.authorize');
+      throw new ListenError(
+        'invalid-options',
+        'webhooks.authorizationTtlMs needs webhooks.authorize',
+      );
     this.#options = options;
     this.onError = options.onError ?? report;
     this.secrets = new SecretBox(options.encryptionKey ?? []);

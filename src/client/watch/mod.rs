@@ -14,10 +14,10 @@ use crate::{
 
 use crate::client::{
     end::{CloseReason, Loss},
-    revision,
     http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
     options::Options,
+    revision,
     server_hint::ServerHint,
     subscription::Output,
     watch::reconnect_policy::ReconnectPolicy,

@@ -94,7 +94,10 @@ async function expectStreamNotified(
 async function expectSessionNotified(
   here: string,
   there: string,
-  { headers = {}, isWatched = false }: { headers?: Record<string, string>; isWatched?: boolean } = {},
+  {
+    headers = {},
+    isWatched = false,
+  }: { headers?: Record<string, string>; isWatched?: boolean } = {},
 ): Promise<void> {
   const listener = await SessionClient.connect(here, 1, headers);
   const other = await SessionClient.connect(there, 1, headers);

@@ -14,7 +14,9 @@ function asked(path: string, init: RequestInit = {}): Request {
 test.each([ROOT, `${ROOT}/mcp`])(
   'the metadata of the resource is at %s, for pages of every origin',
   async (path) => {
-    const response = createProtectedResourceHandler({ ...OPTIONS, scopes: ['mcp:listen'] })(asked(path));
+    const response = createProtectedResourceHandler({ ...OPTIONS, scopes: ['mcp:listen'] })(
+      asked(path),
+    );
     expect(response?.status).toBe(200);
     expect(response?.headers.get('content-type')).toBe('application/json');
     expect(response?.headers.get('access-control-allow-origin')).toBe('*');

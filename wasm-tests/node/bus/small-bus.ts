@@ -83,7 +83,9 @@ export class SmallBus {
     if (this.availability === 'silent') socket.isSilent = true;
     else {
       socket.isClosed = true;
-      throw Object.assign(new Error(this.availability), { overloaded: this.availability === 'overloaded' });
+      throw Object.assign(new Error(this.availability), {
+        overloaded: this.availability === 'overloaded',
+      });
     }
     return socket;
   }

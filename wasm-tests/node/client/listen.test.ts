@@ -138,7 +138,11 @@ describe('a client', () => {
       error: { code: -32601, message: 'no such method' },
     };
     const none = () => Promise.resolve(Response.json(answer, { status: 404 }));
-    const refused = listen(url, { toolsListChanged: true }, { fetch: none, revision: '2026-07-28' });
+    const refused = listen(
+      url,
+      { toolsListChanged: true },
+      { fetch: none, revision: '2026-07-28' },
+    );
     await expect(refused).rejects.toBeInstanceOf(SubscriptionsNotSupported);
   });
 

@@ -103,11 +103,14 @@ test.each([
   expect(() => defineEvents(types as never)).toThrow(problem);
 });
 
-test.each(['logEvents', 'logAgeMs', 'logBytes', 'logNames'])('a log whose %s is 0 is refused', (name) => {
-  expect(() => eventLog({ [name]: 0 })).toThrow(
-    expect.objectContaining({ code: 'invalid-options' }),
-  );
-});
+test.each(['logEvents', 'logAgeMs', 'logBytes', 'logNames'])(
+  'a log whose %s is 0 is refused',
+  (name) => {
+    expect(() => eventLog({ [name]: 0 })).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  },
+);
 
 test('a stream begins with active, and receives what is published', async () => {
   const { call, server } = served();

@@ -81,7 +81,10 @@ test.each([
 ])('the default %s is shown as %s', (value, shown) => {
   const content = text(`\`\`\`ts\n${value}\n\`\`\``);
   const comment = { summary: text('Text.'), blockTags: [{ tag: '@default', content }] };
-  const project = { name: 'package', children: [{ name: 'Options', children: [{ name: 'one', comment }] }] };
+  const project = {
+    name: 'package',
+    children: [{ name: 'Options', children: [{ name: 'one', comment }] }],
+  };
   const table = withTables('<!-- options of Options -->\n<!-- end -->', project);
   expect(table).toContain(`| \`one\` | ${shown} | Text. |`);
 });
@@ -89,7 +92,11 @@ test.each([
 test('a function without an example and an option without a default are named', () => {
   const documented = (tag: string) => ({ summary: [], blockTags: [{ tag, content: text('it') }] });
   const isOptional = { flags: { isOptional: true } };
-  const pick = { type: 'reference', name: 'Pick', typeArguments: [{ type: 'reference', name: 'MyLimits' }] };
+  const pick = {
+    type: 'reference',
+    name: 'Pick',
+    typeArguments: [{ type: 'reference', name: 'MyLimits' }],
+  };
   const options = [
     { name: 'needed', flags: {} },
     { name: 'given', ...isOptional, comment: documented('@default') },

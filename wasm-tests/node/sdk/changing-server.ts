@@ -70,7 +70,10 @@ export function calling(revision: '2026-07-28' | '2025-11-25'): Request {
  * Calls the tool `change`; returns the batches that it has published when it answers, and the
  * answer.
  */
-export async function published(change: Change, revision: '2026-07-28' | '2025-11-25' = '2026-07-28') {
+export async function published(
+  change: Change,
+  revision: '2026-07-28' | '2025-11-25' = '2026-07-28',
+) {
   const { bus, batches } = recording();
   const handler = createMcpHandler(publishChanges(changingServer(change), bus));
   const answer = await (await handler.fetch(calling(revision))).text();

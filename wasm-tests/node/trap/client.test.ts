@@ -44,7 +44,10 @@ describe('a subscription', () => {
     'is lost when the core traps, and the next one receives (%s)',
     async (revision) => {
       const { bus, server, url } = await host();
-      const [one, other] = [await listen(url, TOOLS, { revision }), await listen(url, TOOLS, { revision })];
+      const [one, other] = [
+        await listen(url, TOOLS, { revision }),
+        await listen(url, TOOLS, { revision }),
+      ];
       const lost = [next(one), next(other)];
       poisonClient();
       await server.notify.toolsChanged();

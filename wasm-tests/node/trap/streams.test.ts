@@ -238,7 +238,9 @@ test('objects from before a trap throw after it, and freeing them frees nothing 
   const places = Array.from({ length: 3 }, () => new StreamMetrics());
   former.free();
   const held = new Set(
-    [...places, new StreamMetrics(), new StreamMetrics()].map((metrics) => Reflect.get(metrics, '__wbg_ptr')),
+    [...places, new StreamMetrics(), new StreamMetrics()].map((metrics) =>
+      Reflect.get(metrics, '__wbg_ptr'),
+    ),
   );
   expect(held.size).toBe(5);
 });

@@ -14,7 +14,11 @@ pub(crate) struct Reauthorized {
 }
 
 /// Applies a renewed authorization; a missing or invalid filter denies everything.
-pub(crate) fn renew(stream: &mut StreamMut<'_>, authorized: Option<&str>, now: Millis) -> Reauthorized {
+pub(crate) fn renew(
+    stream: &mut StreamMut<'_>,
+    authorized: Option<&str>,
+    now: Millis,
+) -> Reauthorized {
     match authorized.map(read_filter) {
         Some(Ok(mut allowed)) => {
             allowed.scope = authorized.and_then(Scope::from_json).unwrap_or_default();

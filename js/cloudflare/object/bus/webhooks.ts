@@ -75,7 +75,8 @@ export class RootWebhooks {
     this.wake();
     let hasPendingWake = false;
     for (const [object, follower] of this.#objects) {
-      if (follower.isBusy || follower.pending.size + follower.revoked.size > 0) hasPendingWake = true;
+      if (follower.isBusy || follower.pending.size + follower.revoked.size > 0)
+        hasPendingWake = true;
       else if (follower.isStored) {
         this.#table.setPendingWake(object, false);
         follower.isStored = false;
