@@ -1,6 +1,6 @@
 import { createListenHandler } from 'mcp-listen';
 import { createConsole } from 'mcp-listen/console';
-import { protectedResource } from 'mcp-listen/jwt';
+import { createProtectedResourceHandler } from 'mcp-listen/jwt';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useBrowser } from '../browser.ts';
 import type { ConsolePage } from '../console-page.ts';
@@ -98,7 +98,7 @@ async function signIn({ page }: ConsolePage, answer: 'Allow' | 'Deny'): Promise<
 async function also(request: Request): Promise<Response | undefined> {
   const { origin } = new URL(request.url);
   const resource = { resource: `${origin}/mcp`, authorizationServers: [authorizer.issuer] };
-  return protectedResource(resource)(request) ?? mounted(request);
+  return createProtectedResourceHandler(resource)(request) ?? mounted(request);
 }
 
 const unused = { fetch: async () => new Response() };
