@@ -23,7 +23,7 @@ async function race(stage: Stage, races: number): Promise<void> {
   const { wire } = stage.world;
   wire.faults = { toBus: asking(seeded(1)), toEdge: answering(seeded(2)) };
   const publish = batched(stage);
-  const counts = { begun: 0, ended: 0, refused: 0, unconfirmed: 0 };
+  const counts = { begun: 0, ended: 0, refused: 0, unconfirmed: 0, late: 0 };
   const racer = async (): Promise<void> => {
     for (let place = counts.begun++; place < races; place = counts.begun++) {
       while (!(await raceOne(stage, place, publish, counts))) counts.refused += 1;
@@ -34,6 +34,9 @@ async function race(stage: Stage, races: number): Promise<void> {
   stage.note = `${counts.refused} of the streams refused at first, ${counts.ended} ended`;
   expect(stage.passed.streams).toBe(races);
   expect(counts.unconfirmed, 'acknowledged before the bus can have confirmed').toBe(0);
+  expect(counts.late, 'publishes that did not begin with the acknowledgment').toBeLessThan(
+    races / 100,
+  );
 }
 
 /**
@@ -44,7 +47,7 @@ async function raceOne(
   stage: Stage,
   place: number,
   publish: (key: string) => Promise<void>,
-  counts: { ended: number; unconfirmed: number },
+  counts: { ended: number; unconfirmed: number; late: number },
 ): Promise<boolean> {
   const { passed, publisher, world } = stage;
   const key = `task-${place}`;
@@ -64,6 +67,7 @@ async function raceOne(
   if (listener.status === 503) return false;
   if (listener.acknowledgedAt - began < LEAST_MS) counts.unconfirmed += 1;
   await published;
+  if ((publisher.beganAt(key) ?? 0) - listener.acknowledgedAt > PROMPT_MS) counts.late += 1;
   const missing = await publisher.settle([listener], 20_000);
   if (!listener.isOpen) counts.ended += 1;
   if (!listener.isOpen || missing > 0) passed.missing += 1;
@@ -123,6 +127,8 @@ function answering(chance: () => number): Rule {
 const RACES_OF = { auto: { short: 1_000, whole: 100_000 }, each: { short: 300, whole: 10_000 } };
 /** Streams that open together. */
 const AT_ONCE = 200;
+/** Milliseconds from reading an acknowledgment until the publish that races with it has begun. */
+const PROMPT_MS = 5;
 /** The least delay of a frame to the bus; an earlier acknowledgment has not waited for the bus. */
 const LEAST_MS = 100;
 /** The greatest delay. */
