@@ -33,6 +33,7 @@ export async function play(scenario: Scenario, isWhole: boolean): Promise<Result
 async function perform(scenario: Scenario, stage: Stage) {
   const before = {
     requested: stage.requested,
+    opens: stage.opens,
     streams: stage.open.length,
     sockets: await stage.sockets(),
   };

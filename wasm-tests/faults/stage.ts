@@ -21,6 +21,8 @@ export class Stage {
   machineMs = 0;
   /** Streams that were requested at the beginning. */
   requested = 0;
+  /** Streams that the fault itself opens. */
+  readonly opens: number;
   /** Whether this is the whole set, not the short one. */
   readonly isWhole: boolean;
   /** A remark for the result. */
@@ -39,6 +41,7 @@ export class Stage {
     this.world = world;
     this.publisher = new Publisher(() => world.origins);
     this.isWhole = isWhole;
+    this.opens = scenario.opens?.[isWhole ? 'whole' : 'short'] ?? 0;
     this.#hasTasks = scenario.hasTasks ?? true;
     this.#fresh = fresh;
   }
@@ -158,12 +161,12 @@ export class Stage {
     listener.drop();
   }
 
-  /** Drops a listener, and keeps only its counts. */
+  /** Drops a listener, and keeps only its counts; a refused one is no stream. */
   dismiss(listener: Listener): void {
     if (this.#isRefused(listener)) count(this.#refusals, listener.status);
+    else this.passed.streams += 1;
     if (this.#hasEnded(listener)) this.#endedBefore += 1;
     listener.drop();
-    this.passed.streams += 1;
     for (const count of ['early', 'foreign', 'inversions'] as const)
       this.passed[count] += listener[count];
   }

@@ -52,15 +52,18 @@ export function reasonsOf({ ceiling, ends, losesPublishes, refusals }: Scenario)
 
 function streamsOf(
   scenario: Scenario,
-  { requested, ended, refusals, streams }: Measured,
+  { requested, opens, ended, refusals, streams }: Measured,
 ): string[] {
   const { ends, refusals: refusable } = scenario;
-  const refused = Object.values(refusals).reduce((all, count) => all + count, 0);
+  const { 503: unavailable = 0, ...others } = refusals;
   const statuses = Object.entries(refusals).map(([status, count]) => `${count} x ${status}`);
+  const all = requested + opens;
+  const isRefused =
+    unavailable > allowed(refusable, all) || Object.values(others).some((count) => count > 0);
   return [
     ...(streams < requested ? [`acknowledged: ${streams} of ${requested}`] : []),
-    ...(refused > allowed(refusable, requested) ? [`refused streams: ${statuses.join(', ')}`] : []),
-    ...(ended > allowed(ends, requested) ? [`ended without cause: ${ended}`] : []),
+    ...(isRefused ? [`refused streams: ${statuses.join(', ')}`] : []),
+    ...(ended > allowed(ends, all) ? [`ended without cause: ${ended}`] : []),
   ];
 }
 
@@ -79,8 +82,8 @@ function timesOf(scenario: Scenario, { calm, heal, machineMs }: Measured): strin
   );
 }
 
-function allowed(allowance: Allowance | undefined, requested: number): number {
-  return allowance?.most(requested) ?? 0;
+function allowed(allowance: Allowance | undefined, streams: number): number {
+  return allowance?.most(streams) ?? 0;
 }
 
 /** Bounds of the milliseconds from the return of the bus to a cue (P1). */
