@@ -35,7 +35,8 @@ async function perform(scenario: Scenario, stage: Stage) {
     requested: stage.requested,
     opens: stage.opens,
     streams: stage.open.length,
-    sockets: await stage.sockets(),
+    sockets: stage.sockets,
+    attached: stage.attached,
   };
   const failure = await failureOf(scenario, stage);
   const missing = await stage.publisher.settle(stage.listeners, SETTLE_MS);

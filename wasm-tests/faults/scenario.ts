@@ -41,8 +41,10 @@ export interface Allowance {
 export interface Result {
   name: string;
   promise: string;
-  /** The option `sockets`, and the number of sockets to the bus with all streams open. */
+  /** The option `sockets`, and the number of connections to the bus before the fault. */
   sockets: string;
+  /** That number. */
+  attached: number;
   /** Streams that were requested before the fault. */
   requested: number;
   /** Streams that the fault itself opened. */

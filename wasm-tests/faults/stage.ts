@@ -15,7 +15,7 @@ export class Stage {
   readonly healMs: number[] = [];
   /** The slowest times of a publish without the fault. */
   calm: Spread | undefined;
-  /** Connections to the bus and its shards with all streams open. */
+  /** Connections to the bus and its shards before the fault. */
   attached = 0;
   /** The longest wait of a process for a processor while streams healed, in milliseconds. */
   machineMs = 0;
@@ -46,11 +46,18 @@ export class Stage {
     this.#fresh = fresh;
   }
 
-  /** Opens the streams of the scenario. */
+  /**
+   * Opens the streams of the scenario. If the fault opens them itself, this opens three at each edge
+   * and drops them: the second one tries whether streams can share a connection, and the third one
+   * shows it.
+   */
   static async start(world: World, scenario: Scenario, isWhole: boolean): Promise<Stage> {
     const stage = new Stage(world, scenario, isWhole, await world.holding());
     stage.requested = (isWhole ? scenario.streams : scenario.short) ?? 0;
-    await stage.addStreams(stage.requested);
+    const isTrial = stage.requested === 0 && world.sockets === 'auto';
+    await stage.addStreams(isTrial ? 6 : stage.requested);
+    stage.attached = (await world.busStats()).attached;
+    if (isTrial) await stage.#dropAll();
     return stage;
   }
 
@@ -79,8 +86,7 @@ export class Stage {
   }
 
   /** The option `sockets`, and the number of connections to the bus and its shards. */
-  async sockets(): Promise<string> {
-    this.attached = (await this.world.busStats()).attached;
+  get sockets(): string {
     return `${this.world.sockets}: ${this.attached}`;
   }
 
@@ -190,6 +196,12 @@ export class Stage {
       if (round === ROUNDS || isOver) return left;
       await setTimeout(LOOK_MS);
     }
+  }
+
+  /** Drops all clients, and forgets them; resolves once the bus has no connection. */
+  async #dropAll(): Promise<void> {
+    for (const listener of this.listeners.splice(0)) this.drop(listener);
+    while ((await this.world.busStats()).attached > 0) await setTimeout(20);
   }
 
   async #openBatch(count: number): Promise<void> {

@@ -21,6 +21,7 @@ export function violationsOf(scenario: Scenario, result: Measured): string[] {
       count === 0 ? [] : [`${what}: ${count}`],
     ),
     ...streamsOf(scenario, result),
+    ...connectionsOf(scenario, result),
     ...publishesOf(scenario, result),
     ...timesOf(scenario, result),
     ...(hibernates === false ? ['does not hibernate'] : []),
@@ -67,6 +68,12 @@ function streamsOf(
   ];
 }
 
+/** With `auto`, the streams of an edge share a connection unless the trial fails. */
+function connectionsOf({ world }: Scenario, { attached }: Measured): string[] {
+  const isShared = (world?.sockets ?? 'auto') === 'auto' && world?.refusesCrossing !== true;
+  return isShared && attached > MOST_SHARED ? [`connections to the bus: ${attached}`] : [];
+}
+
 function publishesOf({ losesPublishes }: Scenario, { refused }: Measured): string[] {
   return refused > 0 && losesPublishes === undefined ? [`refused publishes: ${refused}`] : [];
 }
@@ -86,6 +93,11 @@ function allowed(allowance: Allowance | undefined, streams: number): number {
   return allowance?.most(streams) ?? 0;
 }
 
+/**
+ * The shared connection of each edge, and one more each: a stream that has waited for the trial for
+ * too long opens its own.
+ */
+const MOST_SHARED = 4;
 /** Bounds of the milliseconds from the return of the bus to a cue (P1). */
 const MEDIAN_MS = 2_000;
 const P99_MS = 4_000;
