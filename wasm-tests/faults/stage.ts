@@ -47,9 +47,9 @@ export class Stage {
   }
 
   /**
-   * Opens the streams of the scenario. If the fault opens them itself, this opens three at each edge
-   * and drops them: the second one tries whether streams can share a connection, and the third one
-   * shows it.
+   * Opens the streams of the scenario. If the fault opens them itself, this opens three at each
+   * edge and drops them: the second one tries whether streams can share a connection, and the third
+   * one shows it.
    */
   static async start(world: World, scenario: Scenario, isWhole: boolean): Promise<Stage> {
     const stage = new Stage(world, scenario, isWhole, await world.holding());

@@ -21,9 +21,9 @@ export class Publisher {
   }
 
   /**
-   * Publishes a change of each key in one call; resolves with whether the bus accepted them. A state
-   * of a task waits for the previous state of the same task, because the bus may receive concurrent
-   * ones in any order. Everything else begins at once.
+   * Publishes a change of each key in one call; resolves with whether the bus accepted them. The
+   * state of a task waits for the previous state of the same task, because the bus may receive
+   * concurrent ones in any order. Everything else begins at once.
    */
   publish(...keys: string[]): Promise<boolean> {
     const tasks = keys.filter(isTask);

@@ -10,7 +10,7 @@ import type { Rule } from '../wire/wire.ts';
 
 /** The number of streams; one socket each costs more. */
 const RACES_OF = { auto: { short: 1_000, whole: 100_000 }, each: { short: 300, whole: 10_000 } };
-/** The share of the streams that may be refused: with `auto`, all of an edge wait for one answer. */
+/** The share of streams that may be refused: with `auto`, those of an edge wait for one answer. */
 const MOST_REFUSED = { auto: 0.3, each: 0.05 };
 
 /** Streams that open while their topics change, with both values of `sockets`. */
