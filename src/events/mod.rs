@@ -64,4 +64,5 @@ pub fn topic(name: &EventName) -> Option<Uri> {
     Uri::new(&text, Limits::default().uri_bytes).ok()
 }
 
+/// Without a name it is the URI under which buses carry changes of the list of event types.
 const TOPIC_PREFIX: &str = "mcp-event:";

@@ -28,6 +28,9 @@ pub struct SubscriptionFilter {
     /// Whether changes of the list of resources are included.
     #[serde(skip_serializing_if = "is_unset")]
     pub resources_list_changed: bool,
+    /// Whether changes of the list of event types are included (SEP-3415, List Changed).
+    #[serde(skip_serializing_if = "is_unset")]
+    pub events_list_changed: bool,
     /// The resources whose updates are included: exact URIs, without duplicates, in the order of
     /// their first mention.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "once")]
@@ -80,6 +83,7 @@ impl SubscriptionFilter {
             tools_list_changed: flag(object, TOOLS)?,
             prompts_list_changed: flag(object, PROMPTS)?,
             resources_list_changed: flag(object, RESOURCES)?,
+            events_list_changed: flag(object, EVENTS)?,
             resource_subscriptions,
             task_ids,
             scope: Scope::default(),
@@ -135,6 +139,7 @@ impl SubscriptionFilter {
             Topic::Tools => self.tools_list_changed,
             Topic::Prompts => self.prompts_list_changed,
             Topic::Resources => self.resources_list_changed,
+            Topic::Resource(uri) if uri.is_of_event_types() => self.events_list_changed,
             Topic::Resource(uri) => self.resource_subscriptions.contains(uri),
             Topic::Task(id) => self.task_ids.contains(id),
             Topic::Group(group) => self.scope.groups.contains(group),
@@ -171,12 +176,14 @@ impl SubscriptionFilter {
         let tasks = self.task_ids.iter().cloned();
         let lists = lists.map(|(_, topic)| topic);
         lists
+            .chain(self.events_list_changed.then(Topic::event_types))
             .chain(uris.map(Topic::Resource))
             .chain(tasks.map(Topic::Task))
             .collect()
     }
 
-    /// Returns the filter for the changes of all lists that the server advertises.
+    /// Returns the filter for the changes of all lists that the server advertises to sessions:
+    /// earlier revisions have no event types.
     pub fn lists(capabilities: Capabilities) -> Self {
         Self {
             tools_list_changed: capabilities.tools_list_changed,
@@ -221,6 +228,9 @@ impl From<Vec<Topic>> for SubscriptionFilter {
                 Topic::Tools => filter.tools_list_changed = true,
                 Topic::Prompts => filter.prompts_list_changed = true,
                 Topic::Resources => filter.resources_list_changed = true,
+                Topic::Resource(uri) if uri.is_of_event_types() => {
+                    filter.events_list_changed = true;
+                }
                 Topic::Resource(uri) => filter.resource_subscriptions.push(uri),
                 Topic::Task(id) => filter.task_ids.push(id),
                 Topic::Group(group) => filter.scope.groups.push(group),
@@ -263,7 +273,10 @@ fn uris(node: &Node<'_>, limits: &Limits) -> Result<Bounded<Uri>, FilterError> {
         Uri::new(text, limits.uri_bytes).map_err(FilterError::Uri)
     };
     let items = node.as_array().ok_or(FilterError::NotUris)?;
-    distinct(items.iter().map(uri), limits.uris, FilterError::TooManyUris)
+    let uris = items.iter().map(uri);
+    // The reserved URI is no resource.
+    let uris = uris.filter(|uri| !matches!(uri, Ok(uri) if uri.is_of_event_types()));
+    distinct(uris, limits.uris, FilterError::TooManyUris)
 }
 
 fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Bounded<TaskId>, FilterError> {
@@ -322,5 +335,6 @@ impl core::error::Error for FilterError {}
 const TOOLS: &str = "toolsListChanged";
 const PROMPTS: &str = "promptsListChanged";
 const RESOURCES: &str = "resourcesListChanged";
+const EVENTS: &str = "eventsListChanged";
 const URIS: &str = "resourceSubscriptions";
 const TASKS: &str = "taskIds";

@@ -375,6 +375,7 @@ const LISTS: ServerEvent[] = [
   { kind: 'tools_list_changed' },
   { kind: 'prompts_list_changed' },
   { kind: 'resources_list_changed' },
+  { kind: 'events_list_changed' },
 ];
 /**
  * Number of events that a sink receives at once. It bounds the bytes that each stream has to write

@@ -23,6 +23,8 @@ import type { Refusal } from '../../wasm/server/bindings.js';
  */
 export interface EventHost {
   bus: AttachableBus & Partial<EventPublisher>;
+  /** Whether the handler holds streams, on which it can notify about changes of the event types. */
+  holdsStreams: boolean;
   /** Determines the names of callers. */
   principalOptions: PrincipalOptions;
   /** Milliseconds that `authorize` may take. */

@@ -91,7 +91,7 @@ function logOf({ bus: { events } }: EventHost): EventSource {
 function serviceOptions(
   types: EventTypeTable,
   { authorize, codes, errorStatus, legacy, webhooks }: EventOptions,
-  { principalOptions }: EventHost,
+  { holdsStreams, principalOptions }: EventHost,
   log: EventSource,
 ): string {
   const hasWebhooks = webhooks !== undefined && log.webhooks !== undefined;
@@ -101,6 +101,7 @@ function serviceOptions(
     namesCallers: principalOptions.principal !== undefined,
     authorizes: authorize !== undefined,
     validates: true,
+    listChanged: holdsStreams,
     ...(codes !== undefined && { codes }),
     ...(errorStatus !== undefined && { errorStatus }),
     ...(legacy !== undefined && { legacy }),

@@ -50,11 +50,17 @@ impl Topic {
             ServerEvent::ToolsListChanged => Self::Tools,
             ServerEvent::PromptsListChanged => Self::Prompts,
             ServerEvent::ResourcesListChanged => Self::Resources,
+            ServerEvent::EventsListChanged => Self::event_types(),
             ServerEvent::ResourceUpdated { uri } => Self::Resource(uri.clone()),
             ServerEvent::TaskStatus { task } => Self::Task(task.id().clone()),
             ServerEvent::ForGroup { event, .. } => Self::of(event),
             ServerEvent::Disconnect { .. } => Self::Disconnects,
         }
+    }
+
+    /// Returns the topic of the list of event types.
+    pub fn event_types() -> Self {
+        Self::Resource(Uri::of_event_types())
     }
 
     /// Returns the event that reports a change of the topic, if that is the whole content of such
@@ -64,7 +70,7 @@ impl Topic {
             Self::Tools => Some(ServerEvent::ToolsListChanged),
             Self::Prompts => Some(ServerEvent::PromptsListChanged),
             Self::Resources => Some(ServerEvent::ResourcesListChanged),
-            Self::Resource(uri) => Some(ServerEvent::ResourceUpdated { uri }),
+            Self::Resource(uri) => Some(ServerEvent::of_resource(uri)),
             Self::Task(_)
             | Self::Everything
             | Self::Group(_)
