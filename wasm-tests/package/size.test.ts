@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { instantiation } from '../../bench/size/instantiation.ts';
-import { gzippedSize } from '../../bench/size/module.ts';
+import { gzippedSize, type ModuleName } from '../../bench/size/module.ts';
 import { root } from '../../scripts/process/project.mjs';
 
 /**
@@ -16,16 +16,16 @@ interface Budget {
 }
 
 const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'), 'utf8')) as Record<
-  'server' | 'client',
+  ModuleName,
   Budget
 >;
 
-test.each(['server', 'client'] as const)(
-  'the module of a %s stays within its budget',
-  async (side) => {
-    const { gzip } = await gzippedSize(side);
+test.each(['server', 'client', 'events'] as const)(
+  'the module for %s stays within its budget',
+  async (name) => {
+    const { gzip } = await gzippedSize(name);
     expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(
-      budgets[side].gzipKB,
+      budgets[name].gzipKB,
     );
   },
 );

@@ -102,6 +102,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.#webhooks = events?.deliver && this.#webhooksOf(events.deliver);
     this.events = events && {
       modes: ['poll', 'push'],
+      isLocal: true,
       page: async (question) => this.#page(question),
       ...(this.#webhooks !== undefined && { webhooks: this.#webhooks }),
     };

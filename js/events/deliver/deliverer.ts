@@ -48,7 +48,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     });
     this.#core = new EventDeliverer(
       host.rows,
-      settings.terms(host.maxTtlMs),
+      settings.terms(host),
       definitions,
       host.alarmAt,
     );
