@@ -323,6 +323,7 @@ class RequestHandler {
     const host = {
       handler: this.#handler,
       advertisesAll: this.#advertisesAll,
+      events: this.events?.isLegacy === true ? this.events : undefined,
       limits: this.#reading,
       idleMs: idleOf(this.#timeouts.sessionIdleMs),
       bounds,

@@ -52,8 +52,12 @@ export interface EventHost {
  * @internal
  */
 export interface EventServer {
+  /** Whether sessions of earlier revisions are served too. */
+  readonly isLegacy: boolean;
   /** Wraps the handler, so that its answers announce events. */
   advertising(handler: FetchHandler): FetchHandler;
+  /** Returns the answer to `initialize` with events announced; undefined: it has no result. */
+  announced(body: Uint8Array): string | undefined;
   /** Answers a request; undefined: it is not about events. */
   answer(inbound: InboundExchange): Promise<Response | undefined>;
   /** Checks and publishes an occurrence. */
