@@ -32,7 +32,7 @@ export class PeerInterests {
     this.#repeat();
   }
 
-  /** Stops. Resolves once the other processes were told, or a second has passed. */
+  /** Stops. Resolves once the other processes have been notified, after one second at most. */
   async leave(): Promise<void> {
     if (this.#beat === undefined) return;
     clearInterval(this.#beat);

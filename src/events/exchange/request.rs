@@ -6,7 +6,8 @@ use core::fmt;
 use crate::{
     clock::Millis,
     events::{
-        ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError, webhook::Wish,
+        ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError,
+        webhook::RequestedTtl,
     },
     json::{self, Node},
     message::META_CLIENT_CAPABILITIES,
@@ -92,7 +93,7 @@ pub struct Delivery {
     /// The secret to sign with.
     pub secret: Box<str>,
     /// The suggested lifetime.
-    pub ttl: Wish,
+    pub ttl: RequestedTtl,
 }
 
 impl fmt::Debug for Delivery {
@@ -213,7 +214,7 @@ impl Delivery {
         let url = url_of(delivery)?;
         let secret = member(delivery, "secret").and_then(Node::as_str);
         let secret = secret.ok_or(invalid("params.delivery.secret must be a string"))?;
-        let ttl = Wish::from_node(member(params, "ttlMs"));
+        let ttl = RequestedTtl::from_node(member(params, "ttlMs"));
         Ok(Self {
             url,
             secret: secret.into(),

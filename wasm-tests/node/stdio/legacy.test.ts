@@ -30,7 +30,7 @@ test('a client of 2025 receives events that others publish on the bus', async ()
   expect(await client.lines.next()).toBe(updated('note://a'));
 });
 
-test('notifications of the server behind pass, and so does its answer to a subscribe', async () => {
+test('notifications of the upstream server pass, and so does its answer to a subscribe', async () => {
   const { behind, client, replies } = await begun();
   client.send('resources/subscribe', { uri: 'note://a' });
   expect(await behind.next()).toContain('resources/subscribe');
@@ -113,8 +113,8 @@ test('close writes pending cues, and leaves the bus', async () => {
 });
 
 /**
- * A session up to `notifications/initialized`. The test is the server behind too, which supports no
- * subscriptions.
+ * A session up to `notifications/initialized`. The test is the upstream server too, which supports
+ * no subscriptions.
  */
 async function begun(options: StdioListenOptions = {}) {
   const connection = connected(options, {});
