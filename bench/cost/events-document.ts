@@ -35,7 +35,7 @@ export function eventsDocumentOf({ counted, machine, run, sizes }: EventResults)
 
 function namesOf({ streams, webhooks }: EventSizes): Record<Kind, string> {
   return {
-    alone: 'nobody, or clients that poll',
+    alone: 'no stream and no webhook',
     streams: `${streams} streams in ${EVENT_ISOLATES} isolates`,
     webhooks: `${webhooks} webhooks of one caller`,
   };

@@ -10,7 +10,7 @@ import { settled } from './settled.ts';
 
 /** The counts of one occurrence of MCP Events. */
 export interface CountedEvents {
-  /** It is polled for, or nobody receives it. */
+  /** No stream and no webhook receives it. */
   alone: Counts;
   /** Streams in every isolate receive it. */
   streams: Counts;

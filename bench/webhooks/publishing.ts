@@ -5,7 +5,7 @@ import { HookServer } from './hook-server.ts';
 
 /** The sizes of a {@link Publishing}. */
 export interface PublishingSize {
-  /** Subscriptions in each of the objects that deliver; 0: nobody has subscribed. */
+  /** Subscriptions in each of the objects that deliver; 0: there are none. */
   perObject: number;
   /** Publishes of one round. */
   publishes: number;

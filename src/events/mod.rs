@@ -31,10 +31,12 @@ pub use streams::{EventStreams, Opening};
 
 use alloc::{boxed::Box, string::String};
 
-use crate::vocabulary::{event::ServerEvent, limits::Limits, scope::Name, uri::Uri};
+use crate::vocabulary::{
+    capabilities, event::ServerEvent, limits::Limits, scope::Name, uri::Uri,
+};
 
 /// The extension's name in the capabilities of clients and servers.
-pub const EXTENSION: &str = "io.modelcontextprotocol/events";
+pub const EXTENSION: &str = capabilities::EVENTS;
 
 /// The prefix of the groups in which cues for occurrences travel: followed by the group of the
 /// occurrence, or by nothing for an occurrence that every caller may receive. No server may use it

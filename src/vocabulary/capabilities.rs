@@ -5,7 +5,6 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
-    events,
     json::{self, Node},
     sse,
     vocabulary::{task, topic::Topic},
@@ -135,7 +134,7 @@ impl Capabilities {
 
     /// Reads what the extensions of an object of MCP's `ServerCapabilities` offer.
     fn of_extensions(node: &Node<'_>) -> Self {
-        let events = extension(node, events::EXTENSION);
+        let events = extension(node, EVENTS);
         let list_changed = events.and_then(|settings| settings.get("listChanged"));
         Self {
             events_list_changed: list_changed.and_then(Node::as_bool) == Some(true),
@@ -227,6 +226,8 @@ const FEATURES: [(&str, &[&str]); 3] = [
     ("prompts", &["listChanged"]),
     ("resources", &["listChanged", "subscribe"]),
 ];
+/// The Events extension (SEP-3415).
+pub(crate) const EVENTS: &str = "io.modelcontextprotocol/events";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Maximum time for which a response is reused: a change of the capabilities may go unnoticed for
 /// an hour.

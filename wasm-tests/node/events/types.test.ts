@@ -33,7 +33,7 @@ describe('changes of the list of event types', () => {
     expect(await announced({ listen: 'off' })).not.toHaveProperty('events.listChanged');
   });
 
-  test('reach those who asked for them, collapsed, and nobody else', async () => {
+  test('reach the streams that asked for them, collapsed, and no others', async () => {
     const server = withEvents();
     const asked = await open(server, EVENTS);
     expect(await asked.message()).toBe(acknowledged('1', EVENTS));
