@@ -1,6 +1,6 @@
 import type { ChangeEvent } from 'mcp-listen';
 
-/** The topic of a cue or an event: `tools`, `prompts`, `resources`, `events`, a URI, or `task <id>`. */
+/** The topic of a cue: `tools`, `prompts`, `resources`, `events`, a URI, or `task <id>`. */
 export type Topic = string;
 
 /** Returns the topic of an event. */

@@ -22,8 +22,8 @@ export interface DisconnectEvent {
 
 /**
  * A change: the events of `ServerEventBus` of the official TypeScript SDK, changes of the list of
- * event types, and task states. A `uri` is an opaque, non-empty string of at most 2,048 bytes without control characters. A `task` has at
- * most 16,384 bytes as JSON.
+ * event types, and task states. A `uri` is an opaque, non-empty string of at most 2,048 bytes
+ * without control characters. A `task` has at most 16,384 bytes as JSON.
  */
 export type ChangeEvent =
   | { kind: 'tools_list_changed' }
