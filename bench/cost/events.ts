@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../wasm-tests/host/bundle.ts';
 import { callRequest } from '../../wasm-tests/host/call.ts';
-import { EventReader, streamEvents } from '../../wasm-tests/host/events.ts';
+import { type EventReader, streamEvents } from '../../wasm-tests/host/events.ts';
 import { HOOK_SECRET } from '../../wasm-tests/host/webhook.ts';
 import { Receiver } from '../webhooks/receiver.ts';
 import { type Counts, each } from './counts.ts';

@@ -51,12 +51,14 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
       entrants: [
         {
           name: OURS,
-          includes: 'publish, log, one object that reads, signs and posts, two at a time, and stores',
+          includes:
+            'publish, log, one object that reads, signs and posts, two at a time, and stores',
           enter: () => Delivering.start(posting),
         },
         {
           name: 'a loop of fetch',
-          includes: 'a Worker that posts the same body, unsigned, two at a time, and stores nothing',
+          includes:
+            'a Worker that posts the same body, unsigned, two at a time, and stores nothing',
           enter: () => Looping.start(posting),
         },
       ],

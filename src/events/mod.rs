@@ -31,9 +31,7 @@ pub use streams::{EventStreams, Opening};
 
 use alloc::{boxed::Box, string::String};
 
-use crate::vocabulary::{
-    capabilities, event::ServerEvent, limits::Limits, scope::Name, uri::Uri,
-};
+use crate::vocabulary::{capabilities, event::ServerEvent, limits::Limits, scope::Name, uri::Uri};
 
 /// The extension's name in the capabilities of clients and servers.
 pub const EXTENSION: &str = capabilities::EVENTS;

@@ -160,8 +160,8 @@ pub(crate) fn any_event() -> impl Strategy<Value = ServerEvent> {
 pub(crate) fn any_filter() -> impl Strategy<Value = SubscriptionFilter> {
     let flags = any::<[bool; 4]>();
     let names = (vec(any_uri(), 0..6), vec(any_task_id(), 0..6));
-    (flags, names).prop_map(
-        |([tools, prompts, resources, events], (uris, tasks))| SubscriptionFilter {
+    (flags, names).prop_map(|([tools, prompts, resources, events], (uris, tasks))| {
+        SubscriptionFilter {
             tools_list_changed: tools,
             prompts_list_changed: prompts,
             resources_list_changed: resources,
@@ -169,8 +169,8 @@ pub(crate) fn any_filter() -> impl Strategy<Value = SubscriptionFilter> {
             resource_subscriptions: distinct(uris),
             task_ids: distinct(tasks),
             scope: Scope::default(),
-        },
-    )
+        }
+    })
 }
 
 fn distinct<N: PartialEq>(names: Vec<N>) -> Vec<N> {

@@ -64,5 +64,9 @@ const LISTS = [
   { kind: 'tools_list_changed', member: 'toolsListChanged', text: 'tools' },
   { kind: 'prompts_list_changed', member: 'promptsListChanged', text: 'prompts' },
   { kind: 'resources_list_changed', member: 'resourcesListChanged', text: 'resources' },
-  { kind: 'events_list_changed', member: 'eventsListChanged', text: `${RESOURCE}${EVENT_TYPES_URI}` },
+  {
+    kind: 'events_list_changed',
+    member: 'eventsListChanged',
+    text: `${RESOURCE}${EVENT_TYPES_URI}`,
+  },
 ] as const;

@@ -1,9 +1,7 @@
 //! Streams of events in any order of steps: however the log is cut into pages, and whichever stream
 //! has room, each client gets what is for it, in order, once.
 
-use mcp_listen::{
-    events::{Opening, Window, matching::Expected},
-};
+use mcp_listen::events::{Opening, Window, matching::Expected};
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::Value;
 #[cfg(target_arch = "wasm32")]

@@ -29,6 +29,9 @@ const TYPES = {
     match: { customer: '/customer' },
   },
 };
+/** The capabilities of a server that notifies of changes of its event types. */
+const LISTED = { events: { listChanged: true } };
+const OFFERED = { [EXTENSION]: LISTED.events };
 const ACME = { customer: 'acme', amount: 12 };
 const GLOBEX = { customer: 'globex', amount: 3 };
 
@@ -50,16 +53,12 @@ describe('a gateway with EVENTS, in front of a server of the Python SDK', () => 
     const direct = await typescriptClient(server.url);
     const client = await typescriptClient(gate.mcp(0));
     const { extensions, ...others } = client.getServerCapabilities() ?? {};
-    const events = { listChanged: true };
-    expect(extensions).toEqual({
-      ...direct.getServerCapabilities()?.extensions,
-      [EXTENSION]: events,
-    });
+    expect(extensions).toEqual({ ...direct.getServerCapabilities()?.extensions, ...OFFERED });
     expect(Object.keys(others)).toEqual(
       expect.arrayContaining(Object.keys(direct.getServerCapabilities() ?? {})),
     );
     const { result } = await call<Discovered>(gate.mcp(1), 'server/discover');
-    expect(result?.capabilities).toMatchObject({ events, extensions: { [EXTENSION]: events } });
+    expect(result?.capabilities).toMatchObject({ ...LISTED, extensions: OFFERED });
     await Promise.all([direct.close(), client.close()]);
   });
 

@@ -237,9 +237,6 @@ test('a stream is cut without a result when the server closes', async () => {
   expect(await reader.next()).toBeUndefined();
 });
 
-test('silence is broken by heartbeats with a cursor, and by no comment', async () => {
-  const bus = new InMemoryBus({ events: eventLog() });
-
 test('heartbeats advance the cursor past events that are not for the stream', async () => {
   const bus = new InMemoryBus({ events: eventLog() });
   const events = defineEvents({ told: {}, other: {} });
@@ -253,6 +250,9 @@ test('heartbeats advance the cursor past events that are not for the stream', as
   await expect.poll(heard, { timeout: 5_000 }).toBe(cursor);
   reader.drop();
 });
+
+test('silence is broken by heartbeats with a cursor, and by no comment', async () => {
+  const bus = new InMemoryBus({ events: eventLog() });
   const events = defineEvents({ told: {} });
   const server = createListenHandler(discovering, { bus, events, keepAliveMs: 20 });
   const reader = new EventReader(

@@ -81,12 +81,12 @@ describe('changes of the list of event types', () => {
     const server = withEvents();
     const { origin, stop } = await serveOnNode((request) => server.fetch(request));
     onTestFinished(() => stop());
-    let reads = 0;
-    const watched = watch(`${origin}/mcp`, EVENTS, { events: () => void (reads += 1) });
+    const reads: string[] = [];
+    const watched = watch(`${origin}/mcp`, EVENTS, { events: () => reads.push('events') });
     onTestFinished(() => watched.close());
-    await expect.poll(() => reads).toBe(1);
+    await expect.poll(() => reads).toHaveLength(1);
     await server.notify.eventsChanged();
-    await expect.poll(() => reads).toBe(2);
+    await expect.poll(() => reads).toHaveLength(2);
   });
 
   test('have their own kind for listeners of a bus, alone and within a group', async () => {

@@ -75,7 +75,10 @@ impl<S: Store> Deliverer<S> {
         let live = || rows().filter(|row| row.is_live(now));
         let own = live().filter(|row| row.principal == *principal).count();
         for (count, max) in [
-            (own + self.calls.count(principal), self.options.max_per_principal),
+            (
+                own + self.calls.count(principal),
+                self.options.max_per_principal,
+            ),
             (live().count() + self.calls.len(), self.options.max_held),
             (subscribe.total, self.options.max_total),
         ] {

@@ -171,13 +171,12 @@ fn a_deliverer_may_hold_fewer_subscriptions_than_the_bus() {
         is_allowed: false,
         ..of(1, "ann")
     });
-    assert!(rig.subscribe(&of(2, "bob")).is_ok());
+    rig.subscribe(&of(2, "bob")).unwrap();
     let full = Err(exhausted("subscriptions", 2));
     assert_eq!(rig.subscribe(&of(3, "eve")), full, "one waits for consent");
     let post = rig.post();
     rig.settle(&post, &echo(r#"{"challenge":"challenge"}"#));
     assert!(rig.reply(waiting).unwrap().is_ok());
-    assert_eq!(rig.subscribe(&of(3, "eve")), full);
     assert!(rig.subscribe(&of(2, "bob")).is_ok(), "a renewal");
 }
 
