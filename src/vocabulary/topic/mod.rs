@@ -123,7 +123,7 @@ impl Topic {
     }
 
     pub(crate) fn is_resource(&self) -> bool {
-        matches!(self, Self::Resource(_))
+        matches!(self, Self::Resource(uri) if !uri.is_of_event_types())
     }
 
     fn name(&self) -> Option<&str> {
