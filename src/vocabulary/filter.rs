@@ -79,11 +79,16 @@ impl SubscriptionFilter {
         let (resource_subscriptions, beyond_uris) = uris.transpose()?.unwrap_or_default();
         let task_ids = object.get(TASKS).map(|node| task_ids(node, limits));
         let (task_ids, beyond_task_ids) = task_ids.transpose()?.unwrap_or_default();
+        let mut flags = [false; LISTS.len()];
+        for (is_set, name) in flags.iter_mut().zip(LISTS) {
+            *is_set = flag(object, name)?;
+        }
+        let [tools, prompts, resources, events] = flags;
         let filter = Self {
-            tools_list_changed: flag(object, TOOLS)?,
-            prompts_list_changed: flag(object, PROMPTS)?,
-            resources_list_changed: flag(object, RESOURCES)?,
-            events_list_changed: flag(object, EVENTS)?,
+            tools_list_changed: tools,
+            prompts_list_changed: prompts,
+            resources_list_changed: resources,
+            events_list_changed: events,
             resource_subscriptions,
             task_ids,
             scope: Scope::default(),
@@ -172,14 +177,12 @@ impl SubscriptionFilter {
             (self.resources_list_changed, Topic::Resources),
         ];
         let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        let mut changes: Vec<Topic> = lists.map(|(_, topic)| topic).collect();
+        changes.extend(self.events_list_changed.then(Topic::event_types));
         let uris = self.resource_subscriptions.iter().cloned();
-        let tasks = self.task_ids.iter().cloned();
-        let lists = lists.map(|(_, topic)| topic);
-        lists
-            .chain(self.events_list_changed.then(Topic::event_types))
-            .chain(uris.map(Topic::Resource))
-            .chain(tasks.map(Topic::Task))
-            .collect()
+        changes.extend(uris.map(Topic::Resource));
+        changes.extend(self.task_ids.iter().cloned().map(Topic::Task));
+        changes
     }
 
     /// Returns the filter for the changes of all lists that the server advertises to sessions:
@@ -332,9 +335,11 @@ impl fmt::Display for FilterError {
 
 impl core::error::Error for FilterError {}
 
-const TOOLS: &str = "toolsListChanged";
-const PROMPTS: &str = "promptsListChanged";
-const RESOURCES: &str = "resourcesListChanged";
-const EVENTS: &str = "eventsListChanged";
+const LISTS: [&str; 4] = [
+    "toolsListChanged",
+    "promptsListChanged",
+    "resourcesListChanged",
+    "eventsListChanged",
+];
 const URIS: &str = "resourceSubscriptions";
 const TASKS: &str = "taskIds";

@@ -21,10 +21,12 @@ impl Uri {
 
     /// Returns the URI under which buses carry changes of the list of event types, so that a bus of
     /// any version forwards them. No resource has it.
+    #[inline(never)]
     pub(crate) fn of_event_types() -> Self {
         Self(EVENT_TYPES.into())
     }
 
+    #[inline(never)]
     pub(crate) fn is_of_event_types(&self) -> bool {
         &*self.0 == EVENT_TYPES
     }

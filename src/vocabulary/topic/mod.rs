@@ -59,6 +59,7 @@ impl Topic {
     }
 
     /// Returns the topic of the list of event types.
+    #[inline(never)]
     pub fn event_types() -> Self {
         Self::Resource(Uri::of_event_types())
     }

@@ -41,7 +41,7 @@ describe('changes of the list of event types', () => {
     expect(await other.message()).toBe(acknowledged('1', EVENTS));
     const named = await open(server, { resourceSubscriptions: ['mcp-event:'] });
     expect(await named.message()).toBe(acknowledged('1', {}));
-    for (let count = 0; count < 5; count += 1) await server.notify.eventsChanged();
+    await server.bus.publishAll(Array(5).fill({ kind: 'events_list_changed' }));
     await server.close();
     for (const stream of [asked, other]) {
       expect(await stream.message()).toBe(listChanged('1', 'events'));
