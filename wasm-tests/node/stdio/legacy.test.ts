@@ -1,3 +1,4 @@
+import { InMemoryBus } from 'mcp-listen';
 import type { StdioListenOptions } from 'mcp-listen/node';
 import { expect, test, vi } from 'vitest';
 import { initialize } from '../../host/legacy.ts';
@@ -100,6 +101,22 @@ test('authorize is called for the lists, and for each resource', async () => {
       resourceSubscriptions: [uri],
     })),
   ]);
+});
+
+test('what a client of 2025 subscribes to is wanted until it unsubscribes', async () => {
+  const calls: string[] = [];
+  const bus = new InMemoryBus({
+    wanted: {
+      unwantedMs: 0,
+      onWanted: (topic) => void calls.push('uri' in topic ? `+${topic.uri}` : `+${topic.kind}`),
+      onUnwanted: (topic) => void calls.push('uri' in topic ? `-${topic.uri}` : `-${topic.kind}`),
+    },
+  });
+  const { client } = await begun({ bus });
+  await client.subscribe('note://a');
+  expect(calls).toEqual(['+tools_list_changed', '+note://a']);
+  await client.unsubscribe('note://a');
+  await vi.waitFor(() => expect(calls.slice(2)).toEqual(['-note://a']));
 });
 
 test('close writes pending cues, and leaves the bus', async () => {
