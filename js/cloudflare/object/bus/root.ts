@@ -177,7 +177,8 @@ export class RootBus implements WatchedBus {
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
     const sessions = this.sessions.count;
-    return { attached, sockets, position, sessions, dropped: this.#dropped, shards };
+    const webhooks = this.webhooks?.total;
+    return { attached, sockets, position, sessions, webhooks, dropped: this.#dropped, shards };
   }
 
   /** Handles a call of a shard that states what it follows. */
