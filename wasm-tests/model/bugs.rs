@@ -10,7 +10,7 @@ pub(crate) enum Planted {
 }
 
 /// Each planted bug, and what it does.
-pub(crate) const BUGS: [(Planted, &str); 72] = [
+pub(crate) const BUGS: [(Planted, &str); 75] = [
     (
         Planted::Core(Bug::AckBeforeConfirmation),
         "the acknowledgment does not wait for the bus",
@@ -30,6 +30,18 @@ pub(crate) const BUGS: [(Planted, &str); 72] = [
     (
         Planted::Core(Bug::EndsWithoutDraining),
         "the end drops pending cues",
+    ),
+    (
+        Planted::Core(Bug::ClosesWithoutResult),
+        "a closed stream ends without its result",
+    ),
+    (
+        Planted::Core(Bug::ClosesAsLost),
+        "a closed stream ends as if its bus were in doubt",
+    ),
+    (
+        Planted::Core(Bug::ClosesDespiteDoubt),
+        "a closed stream ends as if its bus were not in doubt",
     ),
     (
         Planted::Core(Bug::CoversPendingCues),
