@@ -10,7 +10,7 @@ pub(crate) enum Planted {
 }
 
 /// Each planted bug, and what it does.
-pub(crate) const BUGS: [(Planted, &str); 75] = [
+pub(crate) const BUGS: [(Planted, &str); 76] = [
     (
         Planted::Core(Bug::AckBeforeConfirmation),
         "the acknowledgment does not wait for the bus",
@@ -262,6 +262,10 @@ pub(crate) const BUGS: [(Planted, &str); 75] = [
     (
         Planted::Core(Bug::NeverTakesOver),
         "the shared socket stays with a request that does not run",
+    ),
+    (
+        Planted::Core(Bug::TakesOverLate),
+        "a request takes over the shared socket 30 seconds late",
     ),
     (
         Planted::Core(Bug::ShedsDespiteFresh),
