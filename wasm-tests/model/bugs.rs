@@ -10,7 +10,7 @@ pub(crate) enum Planted {
 }
 
 /// Each planted bug, and what it does.
-pub(crate) const BUGS: [(Planted, &str); 76] = [
+pub(crate) const BUGS: [(Planted, &str); 86] = [
     (
         Planted::Core(Bug::AckBeforeConfirmation),
         "the acknowledgment does not wait for the bus",
@@ -82,6 +82,30 @@ pub(crate) const BUGS: [(Planted, &str); 76] = [
     (
         Planted::Core(Bug::ReplaysFirstEvents),
         "the first event of each topic is replayed, not the last",
+    ),
+    (
+        Planted::Core(Bug::DeliversToOneEdge),
+        "an event goes to one of the edges that follow its topic",
+    ),
+    (
+        Planted::Core(Bug::NamesNoPrevious),
+        "a batch does not name the position of the one before it",
+    ),
+    (
+        Planted::Core(Bug::KeepsPrevious),
+        "batches name the same previous position",
+    ),
+    (
+        Planted::Core(Bug::EntersTwice),
+        "an edge that attaches again counts twice",
+    ),
+    (
+        Planted::Core(Bug::IgnoresAdditions),
+        "an edge does not receive the topics that it adds",
+    ),
+    (
+        Planted::Core(Bug::SkipsReplay),
+        "an answer says that nothing was missed before its replay",
     ),
     (
         Planted::Core(Bug::EndsAtNewEpoch),
@@ -246,6 +270,22 @@ pub(crate) const BUGS: [(Planted, &str); 76] = [
     (
         Planted::Core(Bug::ReportsLastOnly),
         "a watch reports only the last of several changes",
+    ),
+    (
+        Planted::Core(Bug::IgnoresEnd),
+        "a listener does not notice the end of its response",
+    ),
+    (
+        Planted::Core(Bug::ReusesId),
+        "each request of a listener has the same id",
+    ),
+    (
+        Planted::Core(Bug::ReadsOneEvent),
+        "a listener reads one event of each piece of its response",
+    ),
+    (
+        Planted::Core(Bug::EndsAtKeepAlive),
+        "a listener takes a keep-alive for the end",
     ),
     (
         Planted::Core(Bug::HandsOverToSpent),
