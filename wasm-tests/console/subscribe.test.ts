@@ -12,7 +12,7 @@ test('a subscription requests what is checked, and shows what is honored', async
   await console.page.getByLabel('Another URI').fill('note://shopping');
   await console.button('Add').click();
   const card = await console.subscribe('A');
-  expect(await wishes(console, 'A')).toEqual([
+  expect(await filterOf(console, 'A')).toEqual([
     'tools list, honored',
     'resources list, honored',
     'note://todo, honored',
@@ -34,8 +34,8 @@ test('a subscription shows what the server does not honor', async () => {
     await route.continue({ postData: JSON.stringify(body) });
   });
   await console.subscribe('A');
-  expect(await wishes(console, 'A')).toContain('prompts list, not honored');
-  expect(await wishes(console, 'A')).toContain('tools list, honored');
+  expect(await filterOf(console, 'A')).toContain('prompts list, not honored');
+  expect(await filterOf(console, 'A')).toContain('tools list, honored');
 });
 
 test('a subscription receives the cue of a tool call, plots it, and reads the list again', async () => {
@@ -74,7 +74,7 @@ test('each subscription has a separate id, filter and figures', async () => {
   const ids = await console.page.getByRole('article').locator('.id').allTextContents();
   expect(ids).toHaveLength(2);
   expect(ids.filter((id) => !ID.test(id))).toEqual([]);
-  expect(await wishes(console, 'B')).toEqual(['note://journal, honored']);
+  expect(await filterOf(console, 'B')).toEqual(['note://journal, honored']);
   await console.callTool('edit_note', { name: 'journal', text: `day ${Date.now()}` });
   await expect.poll(() => console.figure('B', 'Last cue').textContent()).toBe('note://journal');
   expect(await console.figure('A', 'Last cue').textContent()).toBe('none yet');
@@ -103,7 +103,7 @@ async function connected(): Promise<ConsolePage> {
   return console;
 }
 
-async function wishes(console: ConsolePage, name: string): Promise<string[]> {
+async function filterOf(console: ConsolePage, name: string): Promise<string[]> {
   return console
     .card(name)
     .getByRole('list', { name: 'Requested' })

@@ -7,7 +7,7 @@ use mcp_listen::{
         error::CodeSet,
         exchange::{self, Subject, Subscribe},
         topic,
-        webhook::Wish,
+        webhook::RequestedTtl,
     },
     scope::Name,
 };
@@ -142,7 +142,7 @@ pub(super) struct Webhook {
     groups: Vec<String>,
     url: String,
     secret: String,
-    ttl: Wish,
+    ttl: RequestedTtl,
     cursor: Option<String>,
     max_age_ms: Option<f64>,
     codes: CodeSet,

@@ -78,7 +78,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     };
   }
 
-  /** After a failure of the core, another delivery goes on with the rows. */
+  /** After a failure of the core, a new deliverer continues from the stored rows. */
   #reset(): void {
     this.#delivery = undefined;
     this.#alarm.set(undefined);
@@ -138,7 +138,7 @@ class WallTimer {
     clearTimeout(this.#timer);
     if (at === undefined) return;
     // Timers fire early now and then, and the core compares times.
-    const wait = Math.min(Math.max(at - Date.now(), 0) + 1, LONGEST_MS);
+    const wait = Math.min(Math.max(at - Date.now(), 0) + 1, MAX_WAIT_MS);
     this.#timer = setTimeout(this.#fire, wait);
     (this.#timer as { unref?: () => void }).unref?.();
   }
@@ -149,4 +149,4 @@ function ignored(): void {}
 
 const HOUR_MS = 3_600_000;
 /** Timers take less than 2^31 milliseconds. The core sets the next one if it fires too early. */
-const LONGEST_MS = 86_400_000;
+const MAX_WAIT_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { MODERN } from './listen/client.js';
-import type { Era, Finding, Outcome, Report } from './report.js';
+import type { Finding, Outcome, Report, Revision } from './report.js';
 import { LEGACY } from './session/client.js';
 
 /** Returns the report as text for a terminal. */
@@ -11,8 +11,8 @@ export function printed(url: string, report: Report): string {
   return `${[`${url}\n${facts}`, ...parts, summary(report)].join('\n\n')}\n`;
 }
 
-function section({ findings }: Report, era: Era, title: string): string {
-  const lines = findings.filter((finding) => finding.era === era).map(lineOf);
+function section({ findings }: Report, revision: Revision, title: string): string {
+  const lines = findings.filter((finding) => finding.revision === revision).map(lineOf);
   return [title, ...(lines.length === 0 ? [`${MARKS.skipped}not served`] : lines)].join('\n');
 }
 
@@ -36,7 +36,7 @@ function counted(number: number, what: string): string {
 const LISTEN = `Clients of ${MODERN}: subscriptions/listen`;
 const SESSIONS = `Clients of ${LEGACY} and earlier: sessions`;
 const FAILED = ' The lines below a failure name the clients that it breaks.';
-const WARNED = ' Warnings are allowed, and harm the clients below them.';
+const WARNED = ' A warning breaks no rule, but affects the clients listed below it.';
 const INDENT = '            ';
 const MARKS: Record<Outcome, string> = {
   ok: '  ok        ',

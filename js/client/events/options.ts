@@ -42,6 +42,7 @@ export interface EventWatchOptions
   cursor?: CursorStore;
   /**
    * Skips events that are older than this many milliseconds. Skipped events are reported as a gap.
+   * 0 skips everything that was published before the request.
    *
    * @default no event is skipped
    */
@@ -87,5 +88,8 @@ export interface EventWatchOptions
  */
 export function expectSpans({ maxAgeMs = 0, maxSilenceMs = 0 }: EventWatchOptions): void {
   if (maxAgeMs >= 0 && maxSilenceMs >= 0) return;
-  throw new ListenError('invalid-options', 'maxAgeMs and maxSilenceMs are numbers from 0');
+  throw new ListenError(
+    'invalid-options',
+    'maxAgeMs and maxSilenceMs must be numbers of at least 0',
+  );
 }

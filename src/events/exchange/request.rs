@@ -4,9 +4,10 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use crate::{
-    clock::Millis,
+    clock::{MAX_SAFE_MILLIS, Millis},
     events::{
-        ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError, webhook::Wish,
+        ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError,
+        webhook::RequestedTtl,
     },
     json::{self, Node},
     message::META_CLIENT_CAPABILITIES,
@@ -92,7 +93,7 @@ pub struct Delivery {
     /// The secret to sign with.
     pub secret: Box<str>,
     /// The suggested lifetime.
-    pub ttl: Wish,
+    pub ttl: RequestedTtl,
 }
 
 impl fmt::Debug for Delivery {
@@ -213,7 +214,7 @@ impl Delivery {
         let url = url_of(delivery)?;
         let secret = member(delivery, "secret").and_then(Node::as_str);
         let secret = secret.ok_or(invalid("params.delivery.secret must be a string"))?;
-        let ttl = Wish::from_node(member(params, "ttlMs"));
+        let ttl = RequestedTtl::from_node(member(params, "ttlMs"));
         Ok(Self {
             url,
             secret: secret.into(),
@@ -262,13 +263,13 @@ fn max_events_of(params: Option<&Node<'_>>) -> Result<usize, EventError> {
         clippy::cast_sign_loss,
         reason = "the number is between 1 and the maximum"
     )]
-    Ok(count.min(MOST_EVENTS) as usize)
+    Ok(count.min(MAX_EVENTS) as usize)
 }
 
 fn age(node: &Node<'_>) -> Result<Millis, EventError> {
     let age = number(node).filter(|age| *age >= 0.0);
     let age = age.ok_or(invalid("params.maxAgeMs must be a number of milliseconds"))?;
-    Ok(Millis::from_f64(age.min(MOST_MILLIS)))
+    Ok(Millis::from_f64(age.min(MAX_SAFE_MILLIS)))
 }
 
 /// Returns a member that is there and not null.
@@ -295,6 +296,4 @@ pub(super) const PREFIX: &str = "events/";
 /// The method whose response is an event stream.
 pub(super) const STREAM: &str = "events/stream";
 const DEFAULT_EVENTS: usize = 50;
-const MOST_EVENTS: f64 = 200.0;
-/// The greatest number of milliseconds that every reader of JSON reads exactly.
-const MOST_MILLIS: f64 = 9_007_199_254_740_991.0;
+const MAX_EVENTS: f64 = 200.0;

@@ -38,10 +38,10 @@ use topic::{Class, Topic};
 ///
 /// A stream has nothing but a position. The log is read once for all streams of a type that have
 /// everything up to the same place: [`EventStreams::question`], [`EventStreams::handle_page`]. A
-/// stream that has no room stays behind, and reads its pages alone when it has:
-/// [`EventStreams::question_of`], [`EventStreams::handle_own_page`]. So a backlog is never held.
+/// stream without room reads its pages later, on its own: [`EventStreams::question_of`],
+/// [`EventStreams::handle_own_page`]. No backlog is buffered.
 ///
-/// The driver writes what it gets at once, and reports the streams that had no room. It tells of
+/// The driver writes what it gets at once, and reports the streams that had no room. It reports
 /// each cue for a type with [`EventStreams::handle_cue`]. A page whose epoch is empty comes from a
 /// bus without a log: all cursors are null, and positions only have to ascend.
 #[derive(Debug, Default)]
@@ -217,24 +217,24 @@ impl EventStreams {
         let through = Place::new(epoch, position);
         for topic in self.topics.values_mut() {
             let is_idle = !topic.is_due && !topic.is_asked;
-            let Some(mark) = topic
-                .mark
+            let Some(read_to) = topic
+                .read_to
                 .clone()
-                .filter(|mark| is_idle && !mark.reaches(&through))
+                .filter(|read_to| is_idle && !read_to.reaches(&through))
             else {
                 continue;
             };
-            if !mark.is_of(&through.epoch) {
+            if !read_to.is_of(&through.epoch) {
                 continue;
             }
             for slot in topic.slots.iter() {
                 let progress = self.slots.at_mut(*slot).and_then(Stream::progress_mut);
                 let place = progress.map(|progress| &mut progress.place);
-                if let Some(place) = place.filter(|place| place.reaches(&mark)) {
+                if let Some(place) = place.filter(|place| place.reaches(&read_to)) {
                     place.position = place.position.max(position);
                 }
             }
-            topic.mark = Some(through.clone());
+            topic.read_to = Some(through.clone());
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) struct Topic {
     pub(super) slots: Set<u32>,
     pub(super) classes: Classes,
     /// Up to where the log was read for all of them.
-    pub(super) mark: Option<Place>,
+    pub(super) read_to: Option<Place>,
     /// Whether the log may have more.
     pub(super) is_due: bool,
     /// Whether the log is being read for all of them.
@@ -49,25 +49,29 @@ struct Entry {
 impl Topic {
     /// Whether a stream at `place` receives the next page that is read for all.
     pub(super) fn is_current(&self, place: &Place) -> bool {
-        let mark = self.mark.as_ref();
-        mark.is_some_and(|mark| place.reaches(mark))
+        let read_to = self.read_to.as_ref();
+        read_to.is_some_and(|read_to| place.reaches(read_to))
     }
 
-    /// Sets the mark to the end of the log, unless there is one in its epoch.
+    /// Begins at the end of the log, unless a place in its epoch was read to.
     pub(super) fn settle(&mut self, end: Place) {
         if !self
-            .mark
+            .read_to
             .as_ref()
-            .is_some_and(|mark| mark.is_of(&end.epoch))
+            .is_some_and(|read_to| read_to.is_of(&end.epoch))
         {
-            self.mark = Some(end);
+            self.read_to = Some(end);
         }
     }
 
-    /// Moves the mark to `place`, unless it is there or further on in the same epoch.
+    /// Notes that the log was read to `place`, unless it was read further in the same epoch.
     pub(super) fn reach(&mut self, place: &Place) {
-        if !self.mark.as_ref().is_some_and(|mark| mark.reaches(place)) {
-            self.mark = Some(place.clone());
+        if !self
+            .read_to
+            .as_ref()
+            .is_some_and(|read_to| read_to.reaches(place))
+        {
+            self.read_to = Some(place.clone());
         }
     }
 

@@ -22,5 +22,5 @@ pub use secret::Secret;
 pub use store::{Level, Store};
 pub use subscribe::Subscribe;
 pub use subscription::Subscription;
-pub use terms::{Terms, Wish};
+pub use terms::{RequestedTtl, Terms};
 pub use url::{Callback, UrlError, UrlParts, UrlRules};

@@ -10,7 +10,7 @@ use crate::{
     vocabulary::{position::Cursor, scope::Name},
 };
 
-use super::{outcome::Failure, terms::Wish};
+use super::{outcome::Failure, terms::RequestedTtl};
 
 /// A request to deliver occurrences to a webhook, with what the host has found out about it.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -48,7 +48,7 @@ pub struct Subscribe {
     pub max_age_ms: Option<Millis>,
     /// How long it shall last.
     #[serde(default)]
-    pub ttl: Wish,
+    pub ttl: RequestedTtl,
     /// The text of 32 random bytes with which the endpoint is asked for consent.
     pub challenge: Box<str>,
     /// The subscriptions of the whole bus.

@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    clock::Millis,
+    clock::{MAX_SAFE_MILLIS, Millis},
     json::{Node, Value},
 };
 
-/// How long a client wishes its subscription to last.
+/// How long a client asks for its subscription to last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Wish {
+pub enum RequestedTtl {
     /// As long as the server gives by default.
     #[default]
     Default,
@@ -24,16 +24,16 @@ pub enum Wish {
 pub struct Terms {
     /// Milliseconds that a subscription lasts if the client names no time. Default 1 hour.
     pub default_ttl_ms: Millis,
-    /// The least that is given, also to who wishes less. Default 5 minutes.
+    /// The shortest time in milliseconds, also if a client asks for less. Default 5 minutes.
     pub min_ttl_ms: Millis,
-    /// The most that is given. Default 24 hours.
+    /// The longest time in milliseconds. Default 24 hours.
     pub max_ttl_ms: Millis,
-    /// Whether a subscription may last until it is ended. Default false: who wishes that is given
-    /// the most.
+    /// Whether clients may request subscriptions without an end. Default false: such a client gets
+    /// `max_ttl_ms`.
     pub no_expiry: bool,
 }
 
-impl Wish {
+impl RequestedTtl {
     /// Reads `ttlMs`; `None` if it is neither a number nor null.
     pub fn from_node(node: Option<&Node<'_>>) -> Option<Self> {
         let Some(node) = node else {
@@ -46,9 +46,9 @@ impl Wish {
         }
     }
 
-    /// The wish for a number of milliseconds, of any size and sign.
+    /// The request for a number of milliseconds, of any size and sign.
     pub fn of(millis: f64) -> Self {
-        Self::For(Millis::from_f64(millis.min(MOST_MILLIS)))
+        Self::For(Millis::from_f64(millis.min(MAX_SAFE_MILLIS)))
     }
 }
 
@@ -65,16 +65,13 @@ impl Default for Terms {
 
 impl Terms {
     /// Returns until when a subscription lasts that begins now; `None`: until it is ended.
-    pub fn until(&self, wish: Wish, now: Millis) -> Option<Millis> {
-        let span = match wish {
-            Wish::Endless if self.no_expiry => return None,
-            Wish::Endless => self.max_ttl_ms,
-            Wish::Default => self.default_ttl_ms,
-            Wish::For(span) => span.max(self.min_ttl_ms),
+    pub fn until(&self, ttl: RequestedTtl, now: Millis) -> Option<Millis> {
+        let span = match ttl {
+            RequestedTtl::Endless if self.no_expiry => return None,
+            RequestedTtl::Endless => self.max_ttl_ms,
+            RequestedTtl::Default => self.default_ttl_ms,
+            RequestedTtl::For(span) => span.max(self.min_ttl_ms),
         };
         Some(now + span.min(self.max_ttl_ms))
     }
 }
-
-/// The greatest number of milliseconds that every reader of JSON reads exactly.
-const MOST_MILLIS: f64 = 9_007_199_254_740_991.0;

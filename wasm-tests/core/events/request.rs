@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::{cursor, exchange::Step, page::Question, webhook::Wish},
+    events::{cursor, exchange::Step, page::Question, webhook::RequestedTtl},
 };
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -34,7 +34,7 @@ fn subscribe(members: &Value) -> Value {
     params
 }
 
-fn wish(members: &Value) -> Wish {
+fn requested_ttl(members: &Value) -> RequestedTtl {
     match ask(
         &service(&json!({})),
         "events/subscribe",
@@ -203,11 +203,17 @@ fn a_webhook_is_passed_on_as_the_client_wrote_it() {
 
 #[test]
 fn a_lifetime_is_any_number_or_null_or_absent() {
-    assert_eq!(wish(&json!({})), Wish::Default);
-    assert_eq!(wish(&json!({ "ttlMs": null })), Wish::Endless);
+    assert_eq!(requested_ttl(&json!({})), RequestedTtl::Default);
+    assert_eq!(
+        requested_ttl(&json!({ "ttlMs": null })),
+        RequestedTtl::Endless
+    );
     for ttl in [json!(0), json!(-1), json!(1.5), json!(1e300)] {
         assert!(
-            matches!(wish(&json!({ "ttlMs": ttl })), Wish::For(_)),
+            matches!(
+                requested_ttl(&json!({ "ttlMs": ttl })),
+                RequestedTtl::For(_)
+            ),
             "{ttl}"
         );
     }

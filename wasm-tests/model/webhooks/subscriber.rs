@@ -2,7 +2,7 @@ use mcp_listen::{
     events::{
         EventName,
         error::CodeSet,
-        webhook::{Subscribe, Wish},
+        webhook::{RequestedTtl, Subscribe},
     },
     scope::Name,
 };
@@ -47,7 +47,7 @@ impl Subscriber {
             codes: CodeSet::Sep,
             cursor: None,
             max_age_ms: None,
-            ttl: Wish::Endless,
+            ttl: RequestedTtl::Endless,
             challenge: format!("challenge {}", self.number).into(),
             total: 0,
         }

@@ -16,16 +16,16 @@ test('names run from A to Z, then from AA, and are unique', () => {
   expect(names.map(numberOf)).toEqual([...names.keys()]);
 });
 
-test('the wishes of a filter include its tasks', () => {
+test('the items of a filter include its tasks', () => {
   const requested = {
     toolsListChanged: true,
     resourceSubscriptions: ['note://a'],
     taskIds: ['t', 'u'],
   };
-  const wishes = filterItems(requested);
-  expect(wishes.map(({ label }) => label)).toEqual(['tools list', 'note://a', 'task t', 'task u']);
-  expect(wishes.map(({ isIn }) => isIn({ taskIds: ['u'] }))).toEqual([false, false, false, true]);
-  expect(wishes.map(({ taskId }) => taskId)).toEqual([undefined, undefined, 't', 'u']);
+  const items = filterItems(requested);
+  expect(items.map(({ label }) => label)).toEqual(['tools list', 'note://a', 'task t', 'task u']);
+  expect(items.map(({ isIn }) => isIn({ taskIds: ['u'] }))).toEqual([false, false, false, true]);
+  expect(items.map(({ taskId }) => taskId)).toEqual([undefined, undefined, 't', 'u']);
   expect(accepts(requested, 'task t')).toBe(true);
   expect(accepts(requested, 'task v')).toBe(false);
   expect(accepts({ resourceSubscriptions: ['task t'] }, 'task t')).toBe(true);

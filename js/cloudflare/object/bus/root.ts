@@ -5,7 +5,14 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
-import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
+import {
+  EDGE_CLOSE_CODES,
+  FULL,
+  MOVED,
+  NORMAL,
+  RELEASED,
+  TRY_AGAIN_LATER,
+} from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectAnswer, Question } from '../../wire/operate.js';
 import type { BusNamespace } from '../../wire/stubs.js';
@@ -378,9 +385,9 @@ export class RootBus implements WatchedBus {
     this.#edges.flushAttachments();
   }
 
-  #close({ edge, parting }: Extract<BusOutput, { kind: 'close' }>): void {
+  #close({ edge, reason }: Extract<BusOutput, { kind: 'close' }>): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined) this.#closeSocket(socket, PARTING[parting]);
+    if (socket !== undefined) this.#closeSocket(socket, EDGE_CLOSE_CODES[reason]);
   }
 
   #closeSocket(socket: WebSocket, code: number): void {

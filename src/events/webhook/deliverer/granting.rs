@@ -30,9 +30,9 @@ use super::{
 
 /// Whether an endpoint wants the messages of a subscriber.
 enum Consent {
-    /// That was agreed on out of band.
+    /// The origin is allowed by configuration.
     NotNeeded,
-    /// It said so, which holds until then.
+    /// The endpoint returned the challenge; valid until this time.
     Until(Millis),
     Unknown,
 }
@@ -220,7 +220,7 @@ impl<S: Store> Deliverer<S> {
     fn grant(&mut self, waiting: &Call, now: Millis) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
         let until = self.options.terms.until(subscribe.ttl, now);
-        let authorize_at = self.options.grant_ms.map(|grant| now + grant);
+        let authorize_at = self.options.authorization_ttl_ms.map(|grant| now + grant);
         let former = self.roster.groups(&subscribe.name);
         if let Some(member) = self.roster.get_mut(&subscribe.id) {
             member.row.grant(subscribe, until, now);

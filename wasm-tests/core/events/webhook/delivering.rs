@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{MessageKind, Outcome, Response, Subscribe, Wish},
+    events::webhook::{MessageKind, Outcome, RequestedTtl, Response, Subscribe},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -12,7 +12,7 @@ use super::rig::{Rig, failure, kinds, named, response, subscribe};
 pub(crate) fn begun() -> Rig {
     let mut rig = Rig::new();
     rig.begin(&Subscribe {
-        ttl: Wish::For(Millis(86_400_000)),
+        ttl: RequestedTtl::For(Millis(86_400_000)),
         ..subscribe(1)
     });
     rig.pass(60_000);
@@ -214,7 +214,7 @@ fn a_gap_is_sent_again_as_other_messages_are_and_counts_for_nothing() {
 }
 
 #[test]
-fn retry_after_is_honoured_within_a_quarter_of_an_hour() {
+fn retry_after_is_honored_within_a_quarter_of_an_hour() {
     let outcome = |millis| {
         Outcome::Response(Response {
             status: 429,

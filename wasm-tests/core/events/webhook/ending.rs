@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError, Missing},
-        webhook::{Matches, MessageKind, Options, Output, Subscribe, Terms, Wish},
+        webhook::{Matches, MessageKind, Options, Output, RequestedTtl, Subscribe, Terms},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -138,7 +138,7 @@ fn an_endless_subscription_ends_after_three_days_of_failure() {
     };
     let mut rig = Rig::with(options, Matches::default());
     rig.begin(&Subscribe {
-        ttl: Wish::Endless,
+        ttl: RequestedTtl::Endless,
         ..subscribe(1)
     });
     rig.publish("order.paid", "{}");
@@ -163,7 +163,7 @@ fn an_endless_subscription_ends_after_three_days_of_failure() {
 
 fn granting() -> Rig {
     let options = Options {
-        grant_ms: Some(Millis(600_000)),
+        authorization_ttl_ms: Some(Millis(600_000)),
         ..Options::default()
     };
     let mut rig = Rig::with(options, Matches::default());

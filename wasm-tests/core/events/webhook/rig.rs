@@ -8,7 +8,7 @@ use mcp_listen::{
         error::{CodeSet, EventError},
         webhook::{
             Deliverer, Failure, Level, Matches, MessageKind, Options, Outcome, Output, Post,
-            Response, Store, Subscribe, Subscription, Wish,
+            RequestedTtl, Response, Store, Subscribe, Subscription,
         },
     },
 };
@@ -343,7 +343,7 @@ pub(crate) fn subscribe(number: u32) -> Subscribe {
         codes: CodeSet::Sep,
         cursor: None,
         max_age_ms: None,
-        ttl: Wish::Default,
+        ttl: RequestedTtl::Default,
         challenge: "challenge".into(),
         total: 0,
     }

@@ -5,7 +5,7 @@ use mcp_listen::{
     events::{
         Window,
         error::EventError,
-        webhook::{Matches, MessageKind, Options, Subscribe, Terms, Wish},
+        webhook::{Matches, MessageKind, Options, RequestedTtl, Subscribe, Terms},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -186,7 +186,7 @@ fn the_reply_has_the_terms_and_the_cursor() {
 #[test]
 fn a_subscription_without_an_end_is_granted_only_where_the_server_says_so() {
     let endless = Subscribe {
-        ttl: Wish::Endless,
+        ttl: RequestedTtl::Endless,
         ..subscribe(1)
     };
     let reply = Rig::new().subscribe(&endless).unwrap();

@@ -3,7 +3,7 @@
 use mcp_listen::{
     client::{
         Media,
-        era::{self, Era, Verdict, Versions},
+        revision::{self, Revision, Verdict, Versions},
     },
     http::Headers,
     id::Ids,
@@ -19,15 +19,15 @@ const LATER: Versions<'static> = Versions {
 };
 
 fn modern() -> Verdict {
-    Verdict::Settled(Era::Modern("2026-07-28".into()))
+    Verdict::Settled(Revision::Modern("2026-07-28".into()))
 }
 
 fn legacy() -> Verdict {
-    Verdict::Settled(Era::Legacy)
+    Verdict::Settled(Revision::Legacy)
 }
 
 fn over_http(status: u16, body: &str) -> Verdict {
-    era::of_response(
+    revision::of_response(
         (status, Media::Json),
         body.as_bytes(),
         &["2026-07-28"],
@@ -36,7 +36,7 @@ fn over_http(status: u16, body: &str) -> Verdict {
 }
 
 fn over_stdio(line: &str) -> Verdict {
-    era::of_line(Some(line.as_bytes()), &["2026-07-28"], OURS)
+    revision::of_line(Some(line.as_bytes()), &["2026-07-28"], OURS)
 }
 
 fn discovered(versions: &str, server: &str) -> String {
@@ -57,7 +57,7 @@ fn unsupported(versions: &str) -> String {
 
 #[test]
 fn the_probe_has_the_version_that_it_asks_for() {
-    let probe = era::probe(&Ids::default().mint(), "2027-01-01", None);
+    let probe = revision::probe(&Ids::default().mint(), "2027-01-01", None);
     let header = |name: &str| {
         let field = probe.headers.iter().find(|(field, _)| *field == name);
         field.map(|(_, value)| value.as_str())
@@ -88,7 +88,7 @@ fn a_server_speaks_the_versions_that_it_lists() {
     assert_eq!(over_stdio(&reported), modern());
     let stream = format!(": c\n\ndata: {reported}\n\n");
     let answer = (200, Media::EventStream);
-    let verdict = era::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
+    let verdict = revision::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, modern());
     let reported = discovered(r#"["2025-11-25"]"#, "{}");
     assert_eq!(over_http(200, &reported), legacy());
@@ -139,7 +139,8 @@ fn any_other_refusal_leads_to_initialize() {
         legacy()
     );
     let page = error(-32_022);
-    let verdict = era::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
+    let verdict =
+        revision::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, legacy(), "what is not declared as JSON is none");
 }
 
@@ -150,9 +151,9 @@ fn a_server_failure_or_refused_caller_shows_nothing() {
             assert_eq!(over_http(status, body), Verdict::Unknown, "{status} {body}");
         }
     }
-    assert_eq!(era::of_no_response(false), Verdict::Unknown);
+    assert_eq!(revision::of_no_response(false), Verdict::Unknown);
     assert_eq!(
-        era::of_no_response(true),
+        revision::of_no_response(true),
         legacy(),
         "CORS may have kept it from a page"
     );
@@ -171,7 +172,7 @@ fn over_stdio_any_other_error_or_silence_leads_to_initialize() {
     for code in [-32_700, -32_600, -32_601, -32_602, -32_603, -32_000, 0, 1] {
         assert_eq!(over_stdio(&error(code)), legacy(), "{code}");
     }
-    assert_eq!(era::of_line(None, &["2026-07-28"], OURS), legacy());
+    assert_eq!(revision::of_line(None, &["2026-07-28"], OURS), legacy());
 }
 
 #[test]
@@ -181,14 +182,17 @@ fn an_unsupported_version_is_retried_with_the_latest_common_one() {
     let json = (400, Media::Json);
     let tried = ["2027-01-01"];
     assert_eq!(
-        era::of_response(json, refusal.as_bytes(), &tried, LATER),
+        revision::of_response(json, refusal.as_bytes(), &tried, LATER),
         retry
     );
-    assert_eq!(era::of_line(Some(refusal.as_bytes()), &tried, LATER), retry);
+    assert_eq!(
+        revision::of_line(Some(refusal.as_bytes()), &tried, LATER),
+        retry
+    );
     let reported = discovered(r#"["2026-07-28"]"#, "{}");
     let answer = (200, Media::Json);
     assert_eq!(
-        era::of_response(answer, reported.as_bytes(), &tried, LATER),
+        revision::of_response(answer, reported.as_bytes(), &tried, LATER),
         retry
     );
 }
@@ -197,7 +201,7 @@ fn an_unsupported_version_is_retried_with_the_latest_common_one() {
 fn a_version_that_is_refused_but_listed_is_tried_twice() {
     let refusal = unsupported(r#"["2026-07-28"]"#);
     let verdict =
-        |tried: &[&str]| era::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
+        |tried: &[&str]| revision::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
     assert_eq!(
         verdict(&["2026-07-28"]),
         Verdict::Retry("2026-07-28".into())
@@ -212,7 +216,7 @@ fn no_version_is_tried_a_third_time() {
     let refusal = unsupported(r#"["2027-01-01","2026-07-28"]"#);
     let none = vec!["2027-01-01".to_owned(), "2026-07-28".to_owned()];
     assert_eq!(
-        era::of_response((400, Media::Json), refusal.as_bytes(), &tried, LATER),
+        revision::of_response((400, Media::Json), refusal.as_bytes(), &tried, LATER),
         Verdict::NoCommonVersion(none)
     );
 }

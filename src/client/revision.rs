@@ -28,7 +28,7 @@ pub struct Versions<'a> {
 
 /// How to talk to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Era {
+pub enum Revision {
     /// With self-contained requests of this version.
     Modern(Box<str>),
     /// With `initialize`, in a session.
@@ -39,7 +39,7 @@ pub enum Era {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The server speaks a revision of the client.
-    Settled(Era),
+    Settled(Revision),
     /// The server expects requests to name a version, but a different one: ask again with this one.
     Retry(Box<str>),
     /// The server speaks none of the client's revisions; these are the ones that it names.
@@ -58,9 +58,9 @@ pub fn probe(id: &RequestId, version: &str, client_info: Option<&str>) -> HttpRe
 /// Evaluates the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
 /// last (2026-07-28, Streamable HTTP: Backward Compatibility).
 ///
-/// A failure of the server or of its gateway, and a refused caller, say nothing about the era. Only
-/// a server that knows this revision can report what is wrong with a request of it. Every other
-/// refusal comes from a server that does not.
+/// A failure of the server or of its gateway, and a refused caller, say nothing about the revision.
+/// Only a server that knows this revision can report what is wrong with a request of it. Every
+/// other refusal comes from a server that does not.
 pub fn of_response(
     (status, media): (u16, Media),
     body: &[u8],
@@ -78,7 +78,9 @@ pub fn of_response(
             .flatten()
             .or_else(|| of_error(&message, Some(status), tried, spoken))
     });
-    verdicts.next().unwrap_or(Verdict::Settled(Era::Legacy))
+    verdicts
+        .next()
+        .unwrap_or(Verdict::Settled(Revision::Legacy))
 }
 
 /// Evaluates the absence of any answer. In a page, the server may be one of an earlier revision
@@ -86,7 +88,7 @@ pub fn of_response(
 /// `initialize`.
 pub fn of_no_response(is_page: bool) -> Verdict {
     if is_page {
-        Verdict::Settled(Era::Legacy)
+        Verdict::Settled(Revision::Legacy)
     } else {
         Verdict::Unknown
     }
@@ -99,7 +101,7 @@ pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> V
         .and_then(|line| {
             of_result(line, tried, spoken).or_else(|| of_error(line, None, tried, spoken))
         })
-        .unwrap_or(Verdict::Settled(Era::Legacy))
+        .unwrap_or(Verdict::Settled(Revision::Legacy))
 }
 
 impl Versions<'static> {
@@ -110,7 +112,7 @@ impl Versions<'static> {
     };
 }
 
-/// Whether a refusal concerns the caller, or is transient, and so says nothing about the era.
+/// Whether a refusal concerns the caller, or is transient, and so says nothing about the revision.
 pub(super) fn is_transient(status: u16) -> bool {
     matches!(status, 401 | 403 | 408 | 429 | 500..)
 }
@@ -126,7 +128,7 @@ fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Ver
         .collect();
     let asked = tried.last().copied().unwrap_or_default();
     if supported.iter().any(|version| version == asked) {
-        return Some(Verdict::Settled(Era::Modern(asked.into())));
+        return Some(Verdict::Settled(Revision::Modern(asked.into())));
     }
     Some(negotiate(supported, tried, spoken))
 }
@@ -143,9 +145,11 @@ fn of_error(
     let asked = tried.last().copied().unwrap_or_default();
     match error.code {
         UNSUPPORTED_VERSION => Some(negotiate(error.supported, tried, spoken)),
-        HEADER_MISMATCH | MISSING_CAPABILITY => Some(Verdict::Settled(Era::Modern(asked.into()))),
+        HEADER_MISMATCH | MISSING_CAPABILITY => {
+            Some(Verdict::Settled(Revision::Modern(asked.into())))
+        }
         METHOD_NOT_FOUND if status == Some(404) => {
-            Some(Verdict::Settled(Era::Modern(asked.into())))
+            Some(Verdict::Settled(Revision::Modern(asked.into())))
         }
         _ => None,
     }
@@ -165,7 +169,7 @@ fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Ve
         return Verdict::Retry((*version).into());
     }
     if spoken.legacy.iter().any(|version| is_supported(&version)) {
-        return Verdict::Settled(Era::Legacy);
+        return Verdict::Settled(Revision::Legacy);
     }
     Verdict::NoCommonVersion(supported)
 }
