@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Contender, Sample } from '../harness/experiment.ts';
 import type { Server } from '../servers/server.ts';
-import { wasmBytes } from './child/wasm-memory.ts';
+import { wasmBytes } from './wasm-memory.ts';
 import { Readers } from './readers.ts';
 import type { Scenario } from './scenario.ts';
 

@@ -13,7 +13,7 @@ import { OwnBodies } from './bodies/own-bodies.js';
 import { ResponseBody } from './bodies/response-body.js';
 import { TrapEnd } from './core-reset.js';
 import type { FanoutOptions } from './fanout-options.js';
-import { FanoutStream, NONE } from './fanout-stream.js';
+import { type FanoutOwner, FanoutStream, NONE } from './fanout-stream.js';
 import { OwnRequest } from './own-request.js';
 
 /**
@@ -23,7 +23,7 @@ import { OwnRequest } from './own-request.js';
  *
  * The bus calls {@link FanoutDriver.publish}, and after a possible loss {@link FanoutDriver.gap}.
  */
-export class FanoutDriver implements FanoutSink {
+export class FanoutDriver implements FanoutSink, FanoutOwner {
   readonly #fanout: PerInstance<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FanoutStream | undefined)[] = [];

@@ -16,7 +16,13 @@ import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
 import type { ListenStats, StreamEnding } from '../model/stats.js';
-import { finiteTimeout, type Intervals, jittered, type ListenTimeouts } from '../model/timeouts.js';
+import {
+  finiteTimeout,
+  type Intervals,
+  jittered,
+  type ListenTimeouts,
+  SETTLE_MS,
+} from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import {
@@ -34,7 +40,7 @@ import { FanoutDriver } from './fanout-driver.js';
 import { Granting } from './granting.js';
 import type { InnerStream } from './inner/inner-stream.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
-import { SETTLE_MS, StreamRegistry } from './registry.js';
+import { StreamRegistry } from './registry.js';
 
 /** Options of a {@link StreamManager}. */
 export interface StreamManagerOptions {

@@ -2,14 +2,14 @@ import type { AttachmentCounters, AttachOptions } from '../../bus/attachable-bus
 import type { Opening } from '../../bus/opening.js';
 import type { Listeners } from '../../bus/operator/operator.js';
 import type { StreamLogger } from '../../observe/log.js';
-import type { Member } from '../../streams/connection/member.js';
 import {
   addCounters,
+  type FanoutStream,
+  type Member,
   type OwnConnectionOptions,
   OwnConnections,
-} from '../../streams/connection/own-connections.js';
-import { SharedConnection } from '../../streams/connection/shared-connection.js';
-import type { FanoutStream } from '../../streams/fanout-stream.js';
+  SharedConnection,
+} from '../../streams/index.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import { BusSocket } from './bus-socket.js';
 import type { BusConnector } from './connector.js';

@@ -1,4 +1,4 @@
-import type { Member } from '../../streams/connection/member.js';
+import type { Member } from '../../streams/index.js';
 
 /**
  * Returns whether one request can write to a stream of another here, which no runtime promises.

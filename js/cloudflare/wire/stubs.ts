@@ -1,8 +1,8 @@
 import type { EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
-import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type ShardAddress, shardName, type WebhookAddress, webhookObjectName } from './names.js';
 import type { ObjectAnswer, Question } from './operate.js';
+import type { IdempotencyKey, PublishedAt } from './publish.js';
 import type { RefusedEvent } from './refused-event.js';
 
 /**

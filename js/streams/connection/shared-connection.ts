@@ -171,7 +171,7 @@ export class SharedConnection {
 
   /** Ends the connection: no stream joins it any more. */
   end(): void {
-    this.#options.onEmpty(this);
+    this.#options.onEmpty();
     // After a trap the core's memory is gone, and must not be freed.
     if (this.isCurrent) this.#streams.free();
     this.#hasEnded = true;

@@ -8,6 +8,7 @@ import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/
 import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectAnswer, Question } from '../../wire/operate.js';
+import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
 import type { BusNamespace } from '../../wire/stubs.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
 import { AlarmScheduler } from '../alarm.js';
@@ -23,11 +24,7 @@ import { ownNamespace } from '../own-namespace.js';
 import { SocketAttachments } from '../socket-attachments.js';
 import { EventLog } from '../tables/event-log.js';
 import { EventTable } from '../tables/event-rows.js';
-import {
-  type IdempotencyKey,
-  IdempotencyKeys,
-  type PublishedAt,
-} from '../tables/idempotency-keys.js';
+import { IdempotencyKeys } from '../tables/idempotency-keys.js';
 import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
 import { Occurrences, type Prepared } from './occurrences.js';

@@ -1,11 +1,11 @@
-import { WebhookDeliverer } from '../deliver/deliverer.js';
-import { WebhookSettings } from '../deliver/settings.js';
-import type { DefinedEvents } from '../serve/host.js';
-import { ServedEvents } from '../serve/served-events.js';
-import type { EventDefinition, EventOptions, EventTypes } from './definitions.js';
-import { EventTypeTable } from './event-type-table.js';
-import { posted } from './posted.js';
-import type { EventSchema } from './schema.js';
+import type { EventDefinition, EventOptions, EventTypes } from './define/definitions.js';
+import { EventTypeTable } from './define/event-type-table.js';
+import { posted } from './define/posted.js';
+import type { EventSchema } from './define/schema.js';
+import { WebhookDeliverer } from './deliver/deliverer.js';
+import { WebhookSettings } from './deliver/settings.js';
+import type { DefinedEvents } from './serve/host.js';
+import { ServedEvents } from './serve/served-events.js';
 
 /**
  * Defines the event types of a server, for the option `events` of `createListenHandler`. The bus
