@@ -122,14 +122,3 @@ impl Listener {
         }
     }
 }
-
-/// Returns how long to wait for the answer to `server/discover` on a channel.
-pub(super) fn max_probe(acknowledgment: Duration) -> Duration {
-    if acknowledgment.is_zero() {
-        MAX_PROBE
-    } else {
-        MAX_PROBE.min(acknowledgment / 2)
-    }
-}
-
-const MAX_PROBE: Duration = Duration::from_secs(5);

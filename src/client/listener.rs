@@ -11,17 +11,17 @@ use crate::{
 };
 
 use super::{
-    channel::max_probe,
     end::{CloseReason, Loss},
     http::{
         reply::Reply,
         request_queue::{HttpAction, RequestHandle, RequestQueue},
     },
     options::Options,
+    pending_output::Output,
     question::{Answer, Next, Question},
     server_hint::ServerHint,
     session::{Session, listener::SessionListener},
-    subscription::{Output, Subscription},
+    subscription::Subscription,
 };
 
 /// One subscription to a server of any revision, over HTTP or on a message channel such as stdio:
@@ -240,10 +240,7 @@ impl Listener {
     /// Returns when to call [`Listener::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.step {
-            Step::Asking { since, .. } if self.is_probing() => {
-                let limit = max_probe(self.options.acknowledgment);
-                Some(*since + limit.into())
-            }
+            Step::Asking { since, .. } if self.is_probing() => Some(self.options.probed_until(*since)),
             Step::Asking { since, .. } => self.options.late_after(*since),
             Step::Modern { subscription, .. } => subscription.poll_timeout(),
             Step::Session(session) => session.poll_timeout(),

@@ -26,5 +26,6 @@ pub use http::request_queue::{HttpAction, RequestHandle};
 pub use listener::Listener;
 pub use options::Options;
 pub use server_hint::ServerHint;
-pub use subscription::{Output, Subscription};
+pub use pending_output::Output;
+pub use subscription::Subscription;
 pub use watch::{State, Watch, WatchOutput};

@@ -13,11 +13,11 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use crate::{
     clock::Millis,
     http::{Field, Headers},
-    isolate::SessionStart,
     legacy::{self, Call, LegacyRequest},
     listen::{self, ServerStream},
     off,
     session::Reply,
+    upstream::SessionStart,
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},

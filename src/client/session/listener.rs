@@ -14,7 +14,7 @@ use crate::{
             self, Session, SessionMessage, reopening::Reopening,
             resource_subscriptions::ResourceSubscriptions, stream::Stream,
         },
-        subscription::Output,
+        pending_output::Output,
     },
     clock::Millis,
     http::Headers,

@@ -19,7 +19,7 @@ use crate::client::{
     listener::{Carrier, Listener},
     options::Options,
     server_hint::ServerHint,
-    subscription::Output,
+    pending_output::Output,
     watch::reconnect_policy::ReconnectPolicy,
 };
 

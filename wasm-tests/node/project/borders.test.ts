@@ -71,7 +71,7 @@ test.each([
   ],
   [
     'other rooms of js/ import js/streams by its index.ts',
-    'js/sessions.ts',
+    'js/listen-handler.ts',
     "import { manager } from './streams/manager.js';",
   ],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
