@@ -1,6 +1,6 @@
 import type { EventDefinition, EventOptions, EventTypes } from './define/definitions.js';
 import { EventTypeTable } from './define/event-type-table.js';
-import { posted } from './define/posted.js';
+import { parsePosted } from './define/posted.js';
 import type { EventSchema } from './define/schema.js';
 import { WebhookDeliverer } from './deliver/deliverer.js';
 import { WebhookSettings } from './deliver/settings.js';
@@ -43,7 +43,7 @@ export function defineEvents<
   return {
     authorizes: options.authorize !== undefined,
     serve: (host) => new ServedEvents(table, options as EventOptions, host),
-    posted: (body) => posted(body, table),
+    posted: (body) => parsePosted(body, table),
     deliver: settings && ((host) => new WebhookDeliverer(host, table, settings)),
   };
 }

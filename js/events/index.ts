@@ -8,11 +8,11 @@
 export type {
   EmitOptions,
   EventLogMaker,
-  EventMode,
   EventPublisher,
   EventReceipt,
   WebhookStats,
 } from '../bus/events.js';
+export type { EventMode } from '../model/events/event-mode.js';
 export type { StandardSchema } from '../model/events/standard-schema.js';
 export type {
   AuthorizeEvent,

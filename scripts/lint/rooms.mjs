@@ -14,7 +14,7 @@ export const rooms = {
     timing: 'wasm',
     web: 'model timing',
     observe: 'model web',
-    webhook: 'model observe web',
+    webhook: 'model observe timing web',
     auth: 'model observe timing wasm web',
     bus: 'auth model observe timing wasm',
     brokers: 'bus model timing',

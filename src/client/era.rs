@@ -117,7 +117,7 @@ pub(super) fn is_transient(status: u16) -> bool {
 
 /// Only the result of `server/discover` lists versions.
 fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Verdict> {
-    let document = json::read(message, MAX_DEPTH).ok()?;
+    let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
     let versions = document.root.get("result")?.get("supportedVersions")?;
     let supported: Vec<String> = versions
         .as_array()?
@@ -175,5 +175,3 @@ const HEADER_MISMATCH: i32 = -32_020;
 const MISSING_CAPABILITY: i32 = -32_021;
 const UNSUPPORTED_VERSION: i32 = -32_022;
 const METHOD_NOT_FOUND: i32 = -32_601;
-/// The capabilities of a server may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

@@ -7,6 +7,7 @@ import { Challenge } from './challenge.js';
 import { allowed, rightsOf } from './claim-filter.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { tokenErrorOf } from './token-error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 
 /** Which tokens are valid, and what they allow. */
 export interface JwtOptions {
@@ -198,7 +199,6 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-const HOUR_MS = 3_600_000;
 const BEARER = /^Bearer +(.+)$/i;
 /**
  * Only signatures with a private key: with a shared secret, anyone who verifies tokens could issue

@@ -7,6 +7,7 @@ import type {
   WebhookRows,
   WebhookSubscriptions,
 } from '../events.js';
+import { HOUR_MS } from '../../timing/spans.js';
 
 /** Starts the delivery to webhooks. */
 export type DeliverMaker = NonNullable<EventLogMaker['deliver']>;
@@ -147,6 +148,5 @@ class WallTimer {
 /** The delivery has reported the failure, and begun again. */
 function ignored(): void {}
 
-const HOUR_MS = 3_600_000;
 /** Timers take less than 2^31 milliseconds. The core sets the next one if it fires too early. */
 const LONGEST_MS = 86_400_000;

@@ -1,4 +1,5 @@
 import { ListenError } from '../../model/error.js';
+import type { EventMode } from '../../model/events/event-mode.js';
 import { deferred } from '../../timing/deferred.js';
 import { keepTrying, pause } from '../../timing/keep-trying.js';
 import { withTimeout } from '../../timing/with-timeout.js';
@@ -6,7 +7,6 @@ import type { Broker } from '../broker/broker.js';
 import type { LogCopy, LogEnd, LogEntry, LogState } from '../broker/broker-log.js';
 import {
   type EventLogMaker,
-  type EventMode,
   type EventPublisher,
   type EventReceipt,
   type EventSource,

@@ -6,7 +6,7 @@ import { CLIENT_INFO } from '../client-info.js';
 import { HttpSender } from '../transport/http-sender.js';
 import type { HttpTarget } from '../transport/target.js';
 import type { EventWatchOptions } from './options.js';
-import { within } from './pause.js';
+import { within } from './delay.js';
 import { refusalOf } from './refusal.js';
 import { SseDecoder } from './sse-decoder.js';
 

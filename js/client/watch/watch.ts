@@ -8,7 +8,7 @@ import { type ClientListenOptions, expectTimeouts } from '../options.js';
 import type { ListenTarget } from '../transport/target.js';
 import { Handlers, type WatchHandler } from './handlers.js';
 import { canShare, TabSharing } from './tab-sharing.js';
-import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './watch-events.js';
+import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './watch-status.js';
 import { WatchLoop } from './watch-loop.js';
 
 /** Options of `watch`. */

@@ -1,6 +1,6 @@
 import type { ClientListenOptions } from '../../client/options.js';
 import type { HttpTarget } from '../../client/transport/target.js';
-import type { WatchEvent } from '../../client/watch/watch-events.js';
+import type { WatchEvent } from '../../client/watch/watch-status.js';
 import { WatchLoop } from '../../client/watch/watch-loop.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 

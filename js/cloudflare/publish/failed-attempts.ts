@@ -1,4 +1,5 @@
 import { PublishError } from './errors.js';
+import { MINUTE_MS } from '../../timing/spans.js';
 
 /** The failures of one caller within one minute. */
 export interface CountedFailures {
@@ -53,6 +54,5 @@ export class FailedAttempts {
   }
 }
 
-const MINUTE_MS = 60_000;
 /** Maximum number of callers that are counted: one to two megabytes. */
 const MAX_CALLERS = 10_000;

@@ -1,4 +1,5 @@
 import { PublishError } from './errors.js';
+import { MINUTE_MS } from '../../timing/spans.js';
 
 /**
  * Limits the bodies that are read before their sender is authenticated: at most 16 at a time from
@@ -54,5 +55,3 @@ interface Reading {
 const MAX_BODIES = 16;
 /** Maximum number of addresses that are counted. */
 const MAX_ADDRESSES = 10_000;
-/** Milliseconds for which a body without a deadline counts. */
-const MINUTE_MS = 60_000;

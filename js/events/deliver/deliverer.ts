@@ -17,7 +17,7 @@ import {
 import { eventsGuard } from '../../wasm/events/guard.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
-import { posted } from './post.js';
+import { postSigned } from './post.js';
 import { completed, idOf, Refused } from './request.js';
 import type { WebhookSettings } from './settings.js';
 
@@ -206,7 +206,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     // What is under way must not be forgotten.
     await this.#alarmSet;
     if (this.#isOver) return;
-    const outcome = JSON.stringify(await posted(message, this.#settings));
+    const outcome = JSON.stringify(await postSigned(message, this.#settings));
     this.#call(() => this.#core.sent(message.number, outcome, Date.now(), Math.random()));
   }
 

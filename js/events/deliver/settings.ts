@@ -5,6 +5,7 @@ import type { CallbackRules, DelivererOptions } from '../../wasm/events/bindings
 import type { EventWebhookOptions } from './options.js';
 import { SecretBox } from './secret-box.js';
 import { currentSender, type WebhookSender } from './sender.js';
+import { HOUR_MS } from '../../timing/spans.js';
 
 /** The checked options of the delivery to webhooks. */
 export class WebhookSettings {
@@ -74,5 +75,4 @@ export class WebhookSettings {
   }
 }
 
-const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
