@@ -23,7 +23,7 @@ pub use following::Received;
 pub use journal::{BatchCall, JournalEntry};
 pub use placement::{Route, ShardId};
 pub use registry::{Delivery, EdgeId, Registry, Room};
-pub use shard::{CloseReason, FollowCall, Shard, ShardOutput, ShardReceived};
+pub use shard::{EdgeCloseReason, FollowCall, Shard, ShardOutput, ShardReceived};
 
 use crate::{
     clock::Millis,

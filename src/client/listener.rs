@@ -18,7 +18,7 @@ use super::{
     },
     options::Options,
     pending_output::Output,
-    question::{Answer, Next, Question},
+    question::{Answer, Next, ProbeRequest},
     server_hint::ServerHint,
     session::{Session, listener::SessionListener},
     subscription::Subscription,
@@ -57,7 +57,7 @@ pub(super) enum Step {
     Asking {
         call: RequestHandle,
         id: RequestId,
-        question: Question,
+        question: ProbeRequest,
         reply: Reply,
         since: Millis,
     },
@@ -107,9 +107,9 @@ impl Listener {
     pub(super) fn begin(&mut self, hint: ServerHint, now: Millis) {
         self.retry_after = None;
         match hint {
-            ServerHint::Discover { is_page } => self.ask(Question::discover(is_page), now),
+            ServerHint::Discover { is_page } => self.ask(ProbeRequest::discover(is_page), now),
             ServerHint::Modern => self.listen(now),
-            ServerHint::Legacy => self.ask(Question::Initialize, now),
+            ServerHint::Legacy => self.ask(ProbeRequest::Initialize, now),
             ServerHint::Joined(capabilities) => {
                 self.enter(Session::joined(capabilities), false, now);
             }
@@ -285,7 +285,7 @@ impl Listener {
         }
     }
 
-    fn ask(&mut self, question: Question, now: Millis) {
+    fn ask(&mut self, question: ProbeRequest, now: Millis) {
         let id = self.queue.ids.mint();
         let request = question.request(&id, self.options.client_info.as_deref());
         self.step = Step::Asking {
@@ -324,7 +324,7 @@ impl Listener {
         }
     }
 
-    pub(super) fn take_question(&mut self) -> Option<(Question, Reply)> {
+    pub(super) fn take_question(&mut self) -> Option<(ProbeRequest, Reply)> {
         match core::mem::replace(&mut self.step, Step::Ended(None)) {
             Step::Asking {
                 question, reply, ..

@@ -8,11 +8,11 @@ use crate::{
 /// A request for the capabilities of the MCP server behind a channel, sent between the lines of the
 /// client.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct DiscoverRequest {
     id: String,
 }
 
-impl Question {
+impl DiscoverRequest {
     /// Creates the request; `token` makes its id one that no client uses.
     pub fn new(token: &str) -> Self {
         Self {

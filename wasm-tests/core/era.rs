@@ -3,7 +3,7 @@
 use mcp_listen::{
     client::{
         Media,
-        era::{self, Era, Verdict, Versions},
+        era::{self, Era, EraOutcome, Versions},
     },
     http::Headers,
     id::Ids,
@@ -18,15 +18,15 @@ const LATER: Versions<'static> = Versions {
     legacy: &["2025-11-25"],
 };
 
-fn modern() -> Verdict {
-    Verdict::Settled(Era::Modern("2026-07-28".into()))
+fn modern() -> EraOutcome {
+    EraOutcome::Settled(Era::Modern("2026-07-28".into()))
 }
 
-fn legacy() -> Verdict {
-    Verdict::Settled(Era::Legacy)
+fn legacy() -> EraOutcome {
+    EraOutcome::Settled(Era::Legacy)
 }
 
-fn over_http(status: u16, body: &str) -> Verdict {
+fn over_http(status: u16, body: &str) -> EraOutcome {
     era::of_response(
         (status, Media::Json),
         body.as_bytes(),
@@ -35,7 +35,7 @@ fn over_http(status: u16, body: &str) -> Verdict {
     )
 }
 
-fn over_stdio(line: &str) -> Verdict {
+fn over_stdio(line: &str) -> EraOutcome {
     era::of_line(Some(line.as_bytes()), &["2026-07-28"], OURS)
 }
 
@@ -93,7 +93,7 @@ fn a_server_speaks_the_versions_that_it_lists() {
     let reported = discovered(r#"["2025-11-25"]"#, "{}");
     assert_eq!(over_http(200, &reported), legacy());
     let reported = discovered(r#"["2030-01-01"]"#, "{}");
-    let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    let none = EraOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
     assert_eq!(over_http(200, &reported), none);
 }
 
@@ -147,10 +147,10 @@ fn any_other_refusal_leads_to_initialize() {
 fn a_server_failure_or_refused_caller_shows_nothing() {
     for status in [302, 401, 403, 408, 429, 500, 502, 503] {
         for body in ["", &error(-32_603), &error(-32_000)] {
-            assert_eq!(over_http(status, body), Verdict::Unknown, "{status} {body}");
+            assert_eq!(over_http(status, body), EraOutcome::Unknown, "{status} {body}");
         }
     }
-    assert_eq!(era::of_no_response(false), Verdict::Unknown);
+    assert_eq!(era::of_no_response(false), EraOutcome::Unknown);
     assert_eq!(
         era::of_no_response(true),
         legacy(),
@@ -177,7 +177,7 @@ fn over_stdio_any_other_error_or_silence_leads_to_initialize() {
 #[test]
 fn an_unsupported_version_is_retried_with_the_latest_common_one() {
     let refusal = unsupported(r#"["2026-07-28","2025-11-25"]"#);
-    let retry = Verdict::Retry("2026-07-28".into());
+    let retry = EraOutcome::Retry("2026-07-28".into());
     let json = (400, Media::Json);
     let tried = ["2027-01-01"];
     assert_eq!(
@@ -200,9 +200,9 @@ fn a_version_that_is_refused_but_listed_is_tried_twice() {
         |tried: &[&str]| era::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
     assert_eq!(
         verdict(&["2026-07-28"]),
-        Verdict::Retry("2026-07-28".into())
+        EraOutcome::Retry("2026-07-28".into())
     );
-    let none = Verdict::NoCommonVersion(vec!["2026-07-28".to_owned()]);
+    let none = EraOutcome::NoCommonVersion(vec!["2026-07-28".to_owned()]);
     assert_eq!(verdict(&["2026-07-28", "2026-07-28"]), none);
 }
 
@@ -213,7 +213,7 @@ fn no_version_is_tried_a_third_time() {
     let none = vec!["2027-01-01".to_owned(), "2026-07-28".to_owned()];
     assert_eq!(
         era::of_response((400, Media::Json), refusal.as_bytes(), &tried, LATER),
-        Verdict::NoCommonVersion(none)
+        EraOutcome::NoCommonVersion(none)
     );
 }
 
@@ -223,10 +223,10 @@ fn without_a_common_modern_version_a_session_is_tried() {
         over_http(400, &unsupported(r#"["2030-01-01","2025-06-18"]"#)),
         legacy()
     );
-    let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    let none = EraOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
     assert_eq!(over_http(400, &unsupported(r#"["2030-01-01"]"#)), none);
     assert_eq!(over_stdio(&unsupported(r#"["2030-01-01",7]"#)), none);
-    let silent = Verdict::NoCommonVersion(vec![]);
+    let silent = EraOutcome::NoCommonVersion(vec![]);
     assert_eq!(over_http(400, &error(-32_022)), silent);
 }
 

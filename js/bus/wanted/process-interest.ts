@@ -1,7 +1,7 @@
 import { guarded } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
-import type { Grant, Interest } from './interest.js';
+import type { TopicGrant, Interest } from './interest.js';
 import { type WantedContext, type WantedOptions, wantedOptions } from './options.js';
 import { PeerInterests } from './peer-interests.js';
 import { type Topic, textOfTopic } from './topic.js';
@@ -52,7 +52,7 @@ export class ProcessInterest implements Interest {
       });
   }
 
-  async want(topics: readonly string[]): Promise<Grant> {
+  async want(topics: readonly string[]): Promise<TopicGrant> {
     for (const topic of topics) this.#count(topic, 1);
     const now = performance.now();
     const verdicts = await Promise.all(

@@ -5,7 +5,7 @@ import type { WantedOptions } from '../../bus/wanted/options.js';
 import type { BusStats } from '../../model/bus-stats.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress, webhookAddress } from '../wire/names.js';
-import type { ObjectAnswer, Question } from '../wire/operate.js';
+import type { ObjectAnswer, OperatorQuestion } from '../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../wire/publish.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
@@ -144,7 +144,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    *
    * @internal
    */
-  async operate(question: Question): Promise<ObjectAnswer> {
+  async operate(question: OperatorQuestion): Promise<ObjectAnswer> {
     const { bus } = this.#role;
     const here = this.#isolates.ask(question);
     const shards = bus instanceof RootBus ? await bus.askShards(question) : [];

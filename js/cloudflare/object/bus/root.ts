@@ -7,7 +7,7 @@ import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
 import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
-import type { ObjectAnswer, Question } from '../../wire/operate.js';
+import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
 import type { BusNamespace } from '../../wire/stubs.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
@@ -163,7 +163,7 @@ export class RootBus implements WatchedBus {
   }
 
   /** Passes a question of an operator on to the shards. */
-  askShards(question: Question): Promise<ObjectAnswer[]> {
+  askShards(question: OperatorQuestion): Promise<ObjectAnswer[]> {
     return this.#shards?.ask(question) ?? Promise.resolve([]);
   }
 
