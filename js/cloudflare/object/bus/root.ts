@@ -5,7 +5,7 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
-import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
+import { FULL, MOVED, NORMAL, PARTING, RELEASED } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
@@ -213,13 +213,13 @@ export class RootBus implements WatchedBus {
         this.#answer(socket, edge, received);
         break;
       case 'full':
-        this.#closeSocket(socket, FULL);
+        this.#edges.close(socket, FULL);
         break;
       case 'released':
-        this.#closeSocket(socket, RELEASED);
+        this.#edges.close(socket, RELEASED);
         break;
       case 'detached':
-        this.#closeSocket(socket, NORMAL);
+        this.#edges.close(socket, NORMAL);
         break;
       default:
         this.#dropped += 1;
@@ -228,7 +228,7 @@ export class RootBus implements WatchedBus {
 
   /** Handles the close of an edge's socket. */
   closed(socket: WebSocket): void {
-    this.#closeSocket(socket, NORMAL);
+    this.#edges.close(socket, NORMAL);
   }
 
   /** Logs all publishes in one transaction before it sends any of them. */
@@ -238,7 +238,7 @@ export class RootBus implements WatchedBus {
     );
     this.#runOutputs();
     for (const { edges, text } of logged.flatMap(({ deliveries }) => deliveries)) {
-      for (const edge of edges) this.#send(edge, text);
+      for (const edge of edges) this.#edges.send(edge, text);
     }
     this.#edges.flushAttachments();
     this.webhooks?.wake();
@@ -295,7 +295,7 @@ export class RootBus implements WatchedBus {
    * missed.
    */
   #redirectAll(): void {
-    for (const socket of this.#ctx.getWebSockets()) this.#closeSocket(socket, MOVED);
+    for (const socket of this.#ctx.getWebSockets()) this.#edges.close(socket, MOVED);
   }
 
   /** Logs a publish unless it was made before. */
@@ -332,15 +332,8 @@ export class RootBus implements WatchedBus {
   #answer(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
     this.#edges.store(socket, edge, kept);
     this.#runOutputs();
-    for (const frame of frames) this.#send(edge, frame);
+    for (const frame of frames) this.#edges.send(edge, frame);
     this.#edges.flushAttachments();
-  }
-
-  /** Sends a frame. If the socket has failed, removes it; its edge reconnects. */
-  #send(edge: number, frame: string): void {
-    const socket = this.#edges.socket(edge);
-    if (socket !== undefined && !this.#edges.send(edge, frame))
-      this.#closeSocket(socket, TRY_AGAIN_LATER);
   }
 
   /** Carries out the pending outputs of the core. */
@@ -371,19 +364,13 @@ export class RootBus implements WatchedBus {
   }
 
   #sendAll({ edges, text }: Delivery): void {
-    for (const edge of edges) this.#send(edge, text);
+    for (const edge of edges) this.#edges.send(edge, text);
     this.#edges.flushAttachments();
   }
 
   #close({ edge, parting }: Extract<BusOutput, { kind: 'close' }>): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined) this.#closeSocket(socket, PARTING[parting]);
-  }
-
-  #closeSocket(socket: WebSocket, code: number): void {
-    if (!this.#edges.remove(socket)) return;
-    this.#attachments.delete(socket);
-    socket.close(code);
+    if (socket !== undefined) this.#edges.close(socket, PARTING[parting]);
   }
 }
 
