@@ -36,6 +36,14 @@
 //! The JSON that a publisher, a client or a bus writes maps to types with `serde::Serialize` and
 //! `Deserialize`: [`event::ServerEvent`], [`filter::SubscriptionFilter`], [`wire`].
 //!
+//! Errors, end reasons, states, snapshots and the steps that a host may pass on are
+//! `non_exhaustive`: they may gain members. What a host has to carry out completely is exhaustive on
+//! purpose, so that a host that lacks a new case does not compile: [`http::Screening`],
+//! [`bus::Route`], [`bus::JournalEntry`], [`bus::ShardReceived`], [`bus::ShardOutput`],
+//! [`bus::EdgeCloseReason`], [`upstream::BusCall`], [`upstream::UpstreamCall`],
+//! [`lease::LeaseOutput`], [`isolate::IsolateOutput`], [`client::WatchOutput`] and
+//! [`client::HttpAction`].
+//!
 //! The crate `mcp-listen-browser` listens from a browser page, in Rust; `mcp-listen-tower` is a
 //! layer for servers.
 //!

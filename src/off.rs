@@ -16,6 +16,7 @@ use crate::{
 
 /// The outcome for a request while no streams are held.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OffOutcome {
     /// A listen request. It is answered with the status of the rejection, 404.
     Listen(Rejection),

@@ -18,6 +18,7 @@ use super::VERSIONS;
 
 /// The outcome for a request where sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LegacyOutcome {
     /// A request of an earlier revision.
     Legacy(LegacyRequest),

@@ -57,6 +57,7 @@ pub enum Ask {
 /// The reply to a [`Question`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Reply {
     /// The session does not exist, has ended, or belongs to another principal.
     Unknown,
