@@ -7,7 +7,7 @@ use crate::{
     json::{self, Document, Node},
     message,
     vocabulary::{
-        event::{ServerEventError, ServerEvent},
+        event::{ServerEvent, ServerEventError},
         limits::Limits,
         scope::Name,
         task,

@@ -1,7 +1,9 @@
 use std::cell::RefCell;
 
 use mcp_listen::{
-    bus::{self, EdgeCloseReason, Cursor, EdgeId, JournalEntry, Position, Registry, Route, ShardId},
+    bus::{
+        self, Cursor, EdgeCloseReason, EdgeId, JournalEntry, Position, Registry, Route, ShardId,
+    },
     clock::Millis,
     event::ServerEvent,
     topic::{Topic, Topics},

@@ -143,7 +143,9 @@ fn of_error(
     let asked = tried.last().copied().unwrap_or_default();
     match error.code {
         UNSUPPORTED_VERSION => Some(negotiate(error.supported, tried, spoken)),
-        HEADER_MISMATCH | MISSING_CAPABILITY => Some(EraOutcome::Settled(Era::Modern(asked.into()))),
+        HEADER_MISMATCH | MISSING_CAPABILITY => {
+            Some(EraOutcome::Settled(Era::Modern(asked.into())))
+        }
         METHOD_NOT_FOUND if status == Some(404) => {
             Some(EraOutcome::Settled(Era::Modern(asked.into())))
         }

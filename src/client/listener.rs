@@ -240,7 +240,9 @@ impl Listener {
     /// Returns when to call [`Listener::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.step {
-            Step::Asking { since, .. } if self.is_probing() => Some(self.options.probed_until(*since)),
+            Step::Asking { since, .. } if self.is_probing() => {
+                Some(self.options.probed_until(*since))
+            }
             Step::Asking { since, .. } => self.options.late_after(*since),
             Step::Modern { subscription, .. } => subscription.poll_timeout(),
             Step::Session(session) => session.poll_timeout(),

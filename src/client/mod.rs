@@ -25,7 +25,7 @@ pub use http::request::HttpRequest;
 pub use http::request_queue::{HttpAction, RequestHandle};
 pub use listener::Listener;
 pub use options::Options;
-pub use server_hint::ServerHint;
 pub use pending_output::Output;
+pub use server_hint::ServerHint;
 pub use subscription::Subscription;
 pub use watch::{State, Watch, WatchOutput};

@@ -300,7 +300,9 @@ impl Exchange {
                 let reason = Reason::UnsupportedVersion { requested };
                 self.reject(Rejection::new(reason, request.id))
             }
-            legacy::LegacyOutcome::Legacy(request) if !request.is_of_sessions() => Some(self.pass()),
+            legacy::LegacyOutcome::Legacy(request) if !request.is_of_sessions() => {
+                Some(self.pass())
+            }
             verdict => {
                 self.stage = Stage::Session(verdict);
                 None

@@ -1,5 +1,7 @@
 use crate::{
-    clock::Millis, fanout::StreamId, listen::ServerStream,
+    clock::Millis,
+    fanout::StreamId,
+    listen::ServerStream,
     vocabulary::{filter::SubscriptionFilter, position::Cursor},
 };
 

@@ -98,7 +98,12 @@ impl Call {
 /// passed on, whatever its method. Every other request that names a session is handled here,
 /// whatever its method and media type: only this server knows whether that session belongs to its
 /// caller.
-pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> LegacyOutcome {
+pub fn classify(
+    method: &str,
+    headers: &Headers<'_>,
+    body: &[u8],
+    limits: &Limits,
+) -> LegacyOutcome {
     let session: Option<Box<str>> = headers.get(SESSION).map(Into::into);
     let is_message = method == "POST" && headers.declare_json();
     if session.is_none() && !is_message {

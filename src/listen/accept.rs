@@ -118,7 +118,11 @@ pub fn validate(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> ListenOu
 
 /// Validates a listen request on a transport without headers. `is_whole` is false if the request is
 /// larger than allowed.
-pub(crate) fn accept_message(document: &Document<'_>, is_whole: bool, limits: &Limits) -> ListenOutcome {
+pub(crate) fn accept_message(
+    document: &Document<'_>,
+    is_whole: bool,
+    limits: &Limits,
+) -> ListenOutcome {
     let id = request::id_of(document, limits);
     let checked = if is_whole {
         check_message(document, id.as_ref(), limits, |_| Ok(()))
@@ -140,7 +144,11 @@ fn check_http(headers: &Headers<'_>, is_whole: bool) -> Result<(), Reason> {
     }
 }
 
-fn validate_document(headers: &Headers<'_>, document: &Document<'_>, limits: &Limits) -> ListenOutcome {
+fn validate_document(
+    headers: &Headers<'_>,
+    document: &Document<'_>,
+    limits: &Limits,
+) -> ListenOutcome {
     let id = request::id_of(document, limits);
     let checked = check_message(document, id.as_ref(), limits, |root| {
         request::check_headers(headers, root)

@@ -127,7 +127,9 @@ impl ServerEvent {
     }
 
     pub(crate) fn updated(uri: Option<&Node<'_>>) -> Result<Self, ServerEventError> {
-        let uri = uri.and_then(Node::as_str).ok_or(ServerEventError::MissingUri)?;
+        let uri = uri
+            .and_then(Node::as_str)
+            .ok_or(ServerEventError::MissingUri)?;
         Uri::new(uri, Limits::default().uri_bytes)
             .map(|uri| Self::ResourceUpdated { uri })
             .map_err(ServerEventError::Uri)

@@ -210,8 +210,12 @@ impl Case {
                 ListenOutcome::Rejected(rejection)
             }
             legacy::LegacyOutcome::Rejected(_) if self.names_session() => unknown(None),
-            legacy::LegacyOutcome::Rejected(rejection) => self.named(|| ListenOutcome::Rejected(rejection)),
-            legacy::LegacyOutcome::Legacy(request) if request.session.is_some() => unknown(request.id),
+            legacy::LegacyOutcome::Rejected(rejection) => {
+                self.named(|| ListenOutcome::Rejected(rejection))
+            }
+            legacy::LegacyOutcome::Legacy(request) if request.session.is_some() => {
+                unknown(request.id)
+            }
             legacy::LegacyOutcome::Legacy(request) if request.is_of_sessions() => {
                 self.named(|| unknown(request.id))
             }

@@ -147,7 +147,11 @@ fn any_other_refusal_leads_to_initialize() {
 fn a_server_failure_or_refused_caller_shows_nothing() {
     for status in [302, 401, 403, 408, 429, 500, 502, 503] {
         for body in ["", &error(-32_603), &error(-32_000)] {
-            assert_eq!(over_http(status, body), EraOutcome::Unknown, "{status} {body}");
+            assert_eq!(
+                over_http(status, body),
+                EraOutcome::Unknown,
+                "{status} {body}"
+            );
         }
     }
     assert_eq!(era::of_no_response(false), EraOutcome::Unknown);

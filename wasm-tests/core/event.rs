@@ -1,5 +1,5 @@
 use mcp_listen::{
-    event::{ServerEventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     uri::UriError,
 };
 #[cfg(target_arch = "wasm32")]
@@ -97,7 +97,11 @@ fn an_invalid_event_has_an_error() {
             ServerEventError::Uri(UriError::Control),
             "invalid-uri",
         ),
-        (&long, ServerEventError::Uri(UriError::TooLong), "invalid-uri"),
+        (
+            &long,
+            ServerEventError::Uri(UriError::TooLong),
+            "invalid-uri",
+        ),
     ] {
         assert_eq!(ServerEvent::from_json(text), Err(error), "{text}");
         assert_eq!(error.code(), code);

@@ -1,6 +1,6 @@
 use mcp_listen::{
     http::Headers,
-    legacy::{LegacyRequest, LegacyOutcome, classify},
+    legacy::{LegacyOutcome, LegacyRequest, classify},
     limits::Limits,
 };
 use proptest::{collection::vec, prelude::*};

@@ -36,7 +36,11 @@ fn a_listen_is_method_not_found_with_its_id() {
     for headers in [LISTEN, JSON, "Mcp-Method: subscriptions/listen"] {
         let verdict = classified(headers, &listen);
 
-        assert_eq!(verdict, OffOutcome::Listen(not_found(Some("7"))), "{headers}");
+        assert_eq!(
+            verdict,
+            OffOutcome::Listen(not_found(Some("7"))),
+            "{headers}"
+        );
     }
     let OffOutcome::Listen(rejection) = classified(LISTEN, &listen) else {
         panic!("not refused");

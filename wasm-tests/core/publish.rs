@@ -1,5 +1,5 @@
 use mcp_listen::{
-    event::{ServerEventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     publish::{PublishError, events},
     task::TaskError,
     uri::UriError,
@@ -108,12 +108,18 @@ fn the_first_invalid_event_is_named() {
         ("7", ServerEventError::Malformed),
         ("[]", ServerEventError::Malformed),
         ("{}", ServerEventError::UnknownKind),
-        (r#"{"kind":"roots_list_changed"}"#, ServerEventError::UnknownKind),
+        (
+            r#"{"kind":"roots_list_changed"}"#,
+            ServerEventError::UnknownKind,
+        ),
         (
             r#"{"method":"notifications/roots/list_changed"}"#,
             ServerEventError::UnknownKind,
         ),
-        (r#"{"kind":"resource_updated"}"#, ServerEventError::MissingUri),
+        (
+            r#"{"kind":"resource_updated"}"#,
+            ServerEventError::MissingUri,
+        ),
         (
             r#"{"kind":"resource_updated","uri":7}"#,
             ServerEventError::MissingUri,

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use mcp_listen::{
     bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
-    event::{ServerEventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     fanout::Fanout,
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
@@ -109,7 +109,10 @@ fn invalid_group_events_and_disconnects_are_refused() {
             r#"{"kind":"for_group","group":"","event":{"kind":"tools_list_changed"}}"#,
             ServerEventError::Group,
         ),
-        (r#"{"kind":"for_group","group":"a"}"#, ServerEventError::Malformed),
+        (
+            r#"{"kind":"for_group","group":"a"}"#,
+            ServerEventError::Malformed,
+        ),
         (r#"{"kind":"disconnect"}"#, ServerEventError::Principal),
         (
             r#"{"kind":"disconnect","principal":"a\u000ab"}"#,

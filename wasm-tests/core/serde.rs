@@ -1,7 +1,7 @@
 //! The types that users of the crate serialize and deserialize with `serde`.
 
 use mcp_listen::{
-    event::{ServerEventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     filter::SubscriptionFilter,
     scope::Name,
     task::TaskId,
@@ -112,7 +112,10 @@ fn an_invalid_event_has_an_error() {
     for (text, error) in [
         ("[]", ServerEventError::Malformed),
         (r#"{"kind":"new"}"#, ServerEventError::UnknownKind),
-        (r#"{"kind":"resource_updated"}"#, ServerEventError::MissingUri),
+        (
+            r#"{"kind":"resource_updated"}"#,
+            ServerEventError::MissingUri,
+        ),
         (
             r#"{"kind":"for_group","group":"x","event":{"kind":"disconnect","principal":"p"}}"#,
             ServerEventError::UnknownKind,

@@ -11,7 +11,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     http::{Headers, Policy, Screening},
-    legacy::{Call, LegacyRequest, LegacyOutcome, classify, event_id, initialized},
+    legacy::{Call, LegacyOutcome, LegacyRequest, classify, event_id, initialized},
     limits::Limits,
     listen::{self, ServerStream, StreamKind},
     message,
@@ -75,8 +75,12 @@ impl SessionHost {
         }
         match classify(method, headers, body, &self.limits) {
             LegacyOutcome::Rejected(rejection) => refused(&rejection),
-            LegacyOutcome::Legacy(request) if request.session.is_some() => self.in_session(&request),
-            LegacyOutcome::Legacy(request) if request.call == Call::Initialize => self.begin(&request),
+            LegacyOutcome::Legacy(request) if request.session.is_some() => {
+                self.in_session(&request)
+            }
+            LegacyOutcome::Legacy(request) if request.call == Call::Initialize => {
+                self.begin(&request)
+            }
             LegacyOutcome::Legacy(request) if request.call.needs_session() => {
                 refuse(&request, Reason::InvalidRequest("no session"))
             }

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    event::{ServerEventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     name::NameError,
     task::TaskError,
 };
@@ -59,7 +59,10 @@ fn the_size_of_a_task_is_bounded() {
     };
     assert!(sized(16_383).is_ok());
     assert!(sized(16_384).is_ok());
-    assert_eq!(sized(16_385), Err(ServerEventError::Task(TaskError::TooLarge)));
+    assert_eq!(
+        sized(16_385),
+        Err(ServerEventError::Task(TaskError::TooLarge))
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     bus::{
-        EdgeCloseReason, Cursor, Delivery, EdgeId, FollowCall, Persist, Shard, ShardOutput,
+        Cursor, Delivery, EdgeCloseReason, EdgeId, FollowCall, Persist, Shard, ShardOutput,
         ShardReceived,
     },
     clock::Millis,

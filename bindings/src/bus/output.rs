@@ -4,7 +4,8 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     bus::{
-        BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, Position, ShardId, ShardOutput,
+        BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, Position, ShardId,
+        ShardOutput,
     },
     session,
     topic::Topic,

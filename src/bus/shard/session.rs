@@ -46,8 +46,12 @@ impl Shard {
     /// edge here has to reconnect.
     pub(super) fn give_way(&mut self, session: &Claim) {
         match self.holder(session) {
-            Some((stream, edge)) if stream < session.stream => self.close(edge, EdgeCloseReason::Over),
-            Some((stream, edge)) if stream == session.stream => self.close(edge, EdgeCloseReason::Lost),
+            Some((stream, edge)) if stream < session.stream => {
+                self.close(edge, EdgeCloseReason::Over)
+            }
+            Some((stream, edge)) if stream == session.stream => {
+                self.close(edge, EdgeCloseReason::Lost)
+            }
             _ => {}
         }
     }

@@ -109,7 +109,8 @@ pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
 /// Whether the answer to a request, a JSON body or an event stream, is a result.
 pub(crate) fn is_accepted(body: &[u8]) -> bool {
     messages(body).any(|message| {
-        json::read(&message, json::MAX_PEER_DEPTH).is_ok_and(|document| document.root.get("result").is_some())
+        json::read(&message, json::MAX_PEER_DEPTH)
+            .is_ok_and(|document| document.root.get("result").is_some())
     })
 }
 

@@ -18,8 +18,8 @@ use crate::client::{
     http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
     options::Options,
-    server_hint::ServerHint,
     pending_output::Output,
+    server_hint::ServerHint,
     watch::reconnect_policy::ReconnectPolicy,
 };
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{
-        BatchCall, Bus, EdgeCloseReason, Cursor, EdgeId, FollowCall, Position, Shard, ShardId,
+        BatchCall, Bus, Cursor, EdgeCloseReason, EdgeId, FollowCall, Position, Shard, ShardId,
         ShardOutput,
     },
     clock::Millis,

@@ -1,7 +1,7 @@
-import type { Opening } from '../bus/opening.js';
-import type { TopicGrant, Interest } from '../bus/wanted/interest.js';
-import { topicsOf, withoutTopics } from '../bus/wanted/topic.js';
-import type { SubscriptionFilter } from '../model/filter.js';
+import type { Opening } from '../../bus/opening.js';
+import type { TopicGrant, Interest } from '../../bus/wanted/interest.js';
+import { topicsOf, withoutTopics } from '../../bus/wanted/topic.js';
+import type { SubscriptionFilter } from '../../model/filter.js';
 
 /** Lets the hooks of a bus grant or refuse the topics of one stream before it is acknowledged. */
 export class Granting {
