@@ -11,10 +11,10 @@ import { ignoringTrap, onReset } from '../wasm/server/guard.js';
 import { FanoutBodies } from './bodies/fanout-bodies.js';
 import { OwnBodies } from './bodies/own-bodies.js';
 import { ResponseBody } from './bodies/response-body.js';
-import { endBody, TrapEnds } from './trap-ends.js';
 import type { FanoutOptions } from './fanout-options.js';
 import { type FanoutOwner, FanoutStream, NONE } from './fanout-stream.js';
 import { OwnRequest } from './own-request.js';
+import { endBody, TrapEnds } from './trap-ends.js';
 
 /**
  * Drives the streams of one bus, which feeds them or to which they have one connection. The core

@@ -9,11 +9,7 @@ import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
 import type { ListenStats, StreamEnding } from '../model/stats.js';
-import {
-  finiteTimeout,
-  jittered,
-  SETTLE_MS,
-} from '../model/timeouts.js';
+import { finiteTimeout, jittered, SETTLE_MS } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import {
@@ -162,7 +158,14 @@ export class StreamManager {
       },
     };
     const create = (): Stream =>
-      core.open(known, undefined, scope, this.#openings.keepAliveMs(), performance.now(), this.#tally);
+      core.open(
+        known,
+        undefined,
+        scope,
+        this.#openings.keepAliveMs(),
+        performance.now(),
+        this.#tally,
+      );
     const stream = await this.#openFor(caller, core.names(scope), async () =>
       this.#openings.prepare(calling(create), caller, owner, reauthorizer),
     );

@@ -40,9 +40,17 @@ function neighbours(files) {
  * @returns {[folder: string, from: string, to: string]}
  */
 function fork(path, target) {
-  const [one, other] = [path, target].map((each) => each.replace(/\.\w+$/, '').split('/'));
+  const [one, other] = [parts(path), parts(target)];
   const at = one.findIndex((part, index) => part !== other[index]);
   return [one.slice(0, at).join('/'), one[at] ?? '', other[at] ?? ''];
+}
+
+/**
+ * Returns the segments of a path, without the extension.
+ * @param {string} path
+ */
+function parts(path) {
+  return path.replace(/\.\w+$/, '').split('/');
 }
 
 /**

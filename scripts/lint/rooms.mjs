@@ -134,7 +134,9 @@ export const roomChecks = Object.entries(rooms).map(
  * @param {SourceFile[]} files
  */
 export function pastIndex(files) {
-  const others = files.filter(({ path }) => isSource('js', path) && roomOf('js', path) !== 'streams');
+  const others = files.filter(
+    ({ path }) => isSource('js', path) && roomOf('js', path) !== 'streams',
+  );
   return others.flatMap((file) =>
     importsOf(file)
       .filter((target) => target.startsWith('js/streams/') && target !== 'js/streams/index.js')

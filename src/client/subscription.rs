@@ -7,7 +7,7 @@ use crate::{
     listen::{ClientEndReason, ClientStream, Incoming, Notice},
     message::{LISTEN, PROTOCOL_VERSION},
     sse::{Decoder, Event, Item},
-    vocabulary::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId},
+    vocabulary::{filter::SubscriptionFilter, id::RequestId},
 };
 
 use super::{

@@ -219,7 +219,7 @@ impl Case {
             legacy::LegacyOutcome::Legacy(request) if request.is_of_sessions() => {
                 self.named(|| unknown(request.id))
             }
-            legacy::LegacyOutcome::Legacy(_) | legacy::LegacyOutcome::PassThrough => return None,
+            _ => return None,
         })
     }
 

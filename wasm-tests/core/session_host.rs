@@ -84,7 +84,7 @@ impl SessionHost {
             LegacyOutcome::Legacy(request) if request.call.needs_session() => {
                 refuse(&request, Reason::InvalidRequest("no session"))
             }
-            LegacyOutcome::PassThrough | LegacyOutcome::Legacy(_) => Answer::Passed,
+            _ => Answer::Passed,
         }
     }
 

@@ -1,5 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { ListenError } from '../../model/error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 import type { Authorization, Authorize, AuthorizeContext, Denial } from '../authorize.js';
 import { isOpenStream } from '../open-stream.js';
 import type { Principal, PrincipalAnswer } from '../principal.js';
@@ -7,7 +8,6 @@ import { Challenge } from './challenge.js';
 import { allowed, rightsOf } from './claim-filter.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { tokenErrorOf } from './token-error.js';
-import { HOUR_MS } from '../../timing/spans.js';
 
 /** Which tokens are valid, and what they allow. */
 export interface JwtOptions {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../timing/spans.js';
 import type { EventSubscribe, SubscriptionRow } from '../../wasm/events/bindings.js';
 import type {
   EventLogMaker,
@@ -7,7 +8,6 @@ import type {
   WebhookRows,
   WebhookSubscriptions,
 } from '../events.js';
-import { HOUR_MS } from '../../timing/spans.js';
 
 /** Starts the delivery to webhooks. */
 export type DeliverMaker = NonNullable<EventLogMaker['deliver']>;

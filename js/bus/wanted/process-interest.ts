@@ -1,7 +1,7 @@
 import { guarded } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
-import type { TopicGrant, Interest } from './interest.js';
+import type { Interest, TopicGrant } from './interest.js';
 import { type WantedContext, type WantedOptions, wantedOptions } from './options.js';
 import { PeerInterests } from './peer-interests.js';
 import { type Topic, textOfTopic } from './topic.js';

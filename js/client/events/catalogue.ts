@@ -8,7 +8,10 @@ import type { EventRequests } from './requests.js';
  *
  * @throws ListenError `not-supported` if the event is not listed, or has none of our modes.
  */
-export async function listedModes(requests: EventRequests, name: string): Promise<EventWatchMode[]> {
+export async function listedModes(
+  requests: EventRequests,
+  name: string,
+): Promise<EventWatchMode[]> {
   const delivery = await deliveryOf(requests, name);
   if (delivery === undefined) throw notSupported(`the server does not list the event ${name}`);
   const modes = MODES.filter((mode) => delivery.includes(mode));

@@ -1,8 +1,8 @@
 import { ListenError } from '../../model/error.js';
 import { occurrenceOf } from '../../model/events/occurrence.js';
 import { Backoff } from './backoff.js';
-import type { EventWatchOptions } from './options.js';
 import { delay } from './delay.js';
+import type { EventWatchOptions } from './options.js';
 
 /** Passes events and gaps to the handlers of a watch, and keeps its cursor. */
 export class Delivery {

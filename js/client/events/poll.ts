@@ -1,7 +1,7 @@
 import { isCursor } from '../../model/events/occurrence.js';
 import { SubscriptionLost } from '../../model/subscription-error.js';
-import type { Followed } from './followed.js';
 import { delay } from './delay.js';
+import type { Followed } from './followed.js';
 
 /**
  * Polls for events until a request fails.

@@ -4,7 +4,7 @@ import { covers, type SubscriptionFilter } from '../../model/filter.js';
 import { CoalescedTask, type WatchHandler, type WatchHandlers } from '../watch/handlers.js';
 import type { Watch } from '../watch/watch.js';
 import type { WatchState } from '../watch/watch-status.js';
-import { WatchMember, unionOf } from './members.js';
+import { unionOf, WatchMember } from './members.js';
 import { type Store, WritableStore } from './store.js';
 
 /** Opens a watch with `watch` of `mcp-listen/client`, for a target and options of your choice. */

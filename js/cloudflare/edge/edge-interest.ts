@@ -1,4 +1,4 @@
-import type { TopicGrant, Interest } from '../../bus/wanted/interest.js';
+import type { Interest, TopicGrant } from '../../bus/wanted/interest.js';
 
 /**
  * What the streams of this isolate subscribe to. The bus object is asked for what none of them has

@@ -2,7 +2,7 @@ import type { Authorize } from '../../auth/authorize.js';
 import { bodyUntil } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
-import { probed, ProbeQuestion, questionOf } from '../../wasm/server/bindings.js';
+import { ProbeQuestion, probed, questionOf } from '../../wasm/server/bindings.js';
 import { isDenial, type UpstreamServer } from './upstream.js';
 
 /**

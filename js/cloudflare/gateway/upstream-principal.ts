@@ -3,7 +3,7 @@ import type { Principal } from '../../auth/principal.js';
 import { withoutCredentials } from '../../handler/server-request.js';
 import { wholeBody } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
-import { offeredAnswer, probed, ProbeQuestion, questionOf } from '../../wasm/server/bindings.js';
+import { offeredAnswer, ProbeQuestion, probed, questionOf } from '../../wasm/server/bindings.js';
 import { TtlCache } from './ttl-cache.js';
 import { isDenial, type UpstreamServer } from './upstream.js';
 

@@ -1,7 +1,7 @@
 import type { RetentionOptions } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
-import type { IdempotencyOptions } from './tables/idempotency-keys.js';
 import { HOUR_MS } from '../../timing/spans.js';
+import type { IdempotencyOptions } from './tables/idempotency-keys.js';
 
 /** Options of a {@link SubscriptionBus}. */
 export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOptions {

@@ -220,7 +220,6 @@ export class ShardBus {
     this.#edges.handleDeletion();
     this.#ctx.storage.deleteAll().catch(report);
   }
-
 }
 
 /**

@@ -1,5 +1,5 @@
-import { PublishError } from './errors.js';
 import { MINUTE_MS } from '../../timing/spans.js';
+import { PublishError } from './errors.js';
 
 /** The failures of one caller within one minute. */
 export interface CountedFailures {

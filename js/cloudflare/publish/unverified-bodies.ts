@@ -1,5 +1,5 @@
-import { PublishError } from './errors.js';
 import { MINUTE_MS } from '../../timing/spans.js';
+import { PublishError } from './errors.js';
 
 /**
  * Limits the bodies that are read before their sender is authenticated: at most 16 at a time from

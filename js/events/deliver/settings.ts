@@ -1,11 +1,11 @@
 import { expectAmounts } from '../../model/amount.js';
 import { ListenError } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 import type { CallbackRules, DelivererOptions } from '../../wasm/events/bindings.js';
 import type { EventWebhookOptions } from './options.js';
 import { SecretBox } from './secret-box.js';
 import { currentSender, type WebhookSender } from './sender.js';
-import { HOUR_MS } from '../../timing/spans.js';
 
 /** The checked options of the delivery to webhooks. */
 export class WebhookSettings {

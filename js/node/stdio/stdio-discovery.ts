@@ -1,7 +1,12 @@
 import type { Writable } from 'node:stream';
 import { ListenError } from '../../model/error.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
-import { answersQuestion, Discovered, ProbeQuestion, questionOf } from '../../wasm/server/bindings.js';
+import {
+  answersQuestion,
+  Discovered,
+  ProbeQuestion,
+  questionOf,
+} from '../../wasm/server/bindings.js';
 import { eachLine } from './lines.js';
 
 /**

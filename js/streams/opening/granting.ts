@@ -1,5 +1,5 @@
 import type { Opening } from '../../bus/opening.js';
-import type { TopicGrant, Interest } from '../../bus/wanted/interest.js';
+import type { Interest, TopicGrant } from '../../bus/wanted/interest.js';
 import { topicsOf, withoutTopics } from '../../bus/wanted/topic.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 

@@ -6,7 +6,7 @@ pub struct EdgeId(pub u32);
 
 /// The state of an edge that has attached.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(in crate::bus) struct Attached {
     pub(super) topics: Topics,
     /// The position of the last frame that it was sent; `None` if unknown.
     pub(super) last: Option<Position>,
