@@ -47,10 +47,10 @@ impl Shard {
     pub(super) fn give_way(&mut self, session: &Claim) {
         match self.holder(session) {
             Some((stream, edge)) if stream < session.stream => {
-                self.close(edge, EdgeCloseReason::Over)
+                self.close(edge, EdgeCloseReason::Over);
             }
             Some((stream, edge)) if stream == session.stream => {
-                self.close(edge, EdgeCloseReason::Lost)
+                self.close(edge, EdgeCloseReason::Lost);
             }
             _ => {}
         }
