@@ -1,7 +1,7 @@
 import { figure } from '../harness/number.ts';
 import type { Summary } from '../harness/statistics.ts';
 import { linear } from './scale.ts';
-import { colour, element, image, label } from './svg.ts';
+import { color, element, image, label } from './svg.ts';
 
 /** One figure of several contenders. */
 export interface BarPlot {
@@ -23,7 +23,7 @@ export function barPlot({ title, unit, bars }: BarPlot): string {
         y,
         width: place(median) - LEFT,
         height: BAR,
-        fill: colour(index),
+        fill: color(index),
       }),
       element('line', { x1: place(min), x2: place(max), y1: middle, y2: middle, stroke: '#333' }),
       label(`${figure(median)} ${unit}`, { x: place(Math.max(median, max)) + 8, y: middle + 4 }),

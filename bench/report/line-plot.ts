@@ -1,7 +1,7 @@
 import { figure } from '../harness/number.ts';
 import type { Summary } from '../harness/statistics.ts';
 import { type Scale, scaleOf } from './scale.ts';
-import { colour, element, image, label } from './svg.ts';
+import { color, element, image, label } from './svg.ts';
 
 /** One figure of several contenders along an axis. */
 export interface LinePlot {
@@ -38,7 +38,7 @@ export function linePlot({ title, x, y, lines }: LinePlot): string {
     label(y, { x: LEFT, y: TOP - 10 }),
     ...lines.flatMap((line, place) => lineOf(line, place, across, up)),
     ...lines.map(({ name }, place) =>
-      label(name, { x: WIDTH - RIGHT + 12, y: TOP + 14 + place * 18, fill: colour(place) }),
+      label(name, { x: WIDTH - RIGHT + 12, y: TOP + 14 + place * 18, fill: color(place) }),
     ),
   ]);
 }
@@ -47,7 +47,7 @@ function lineOf({ points }: Line, place: number, across: Scale, up: Scale): stri
   const at = points.map(
     ({ x, median }) => `${across.place(x).toFixed(1)},${up.place(median).toFixed(1)}`,
   );
-  const stroke = { stroke: colour(place), 'stroke-width': 2, fill: 'none' };
+  const stroke = { stroke: color(place), 'stroke-width': 2, fill: 'none' };
   return [
     element('polyline', { points: at.join(' '), ...stroke }),
     ...points.flatMap(({ x, median, min, max }) => [
@@ -59,7 +59,7 @@ function lineOf({ points }: Line, place: number, across: Scale, up: Scale): stri
         y1: up.place(min),
         y2: up.place(max),
       }),
-      element('circle', { cx: across.place(x), cy: up.place(median), r: 3, fill: colour(place) }),
+      element('circle', { cx: across.place(x), cy: up.place(median), r: 3, fill: color(place) }),
     ]),
   ];
 }

@@ -32,8 +32,8 @@ export function image(title: string, width: number, height: number, content: str
   return `${element('svg', svg, `\n${lines.join('\n')}\n`)}\n`;
 }
 
-/** The colour of a contender by its place, from the palette of Okabe and Ito. */
-export function colour(place: number): string {
+/** The color of a contender by its place, from the palette of Okabe and Ito. */
+export function color(place: number): string {
   return COLOURS[place % COLOURS.length] ?? '#000';
 }
 

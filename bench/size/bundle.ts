@@ -4,7 +4,7 @@ import { root } from '../../scripts/process/project.mjs';
 import { gzippedSize } from './module.ts';
 
 /** The kind of program that bundles the package. */
-export type Side = 'worker' | 'node' | 'page';
+export type Side = 'worker' | 'node' | 'page' | 'shared-page';
 
 /** Kilobytes (of 1,000 bytes) that a bundle gains: the module of its side and its JavaScript. */
 export async function bundleSize(side: Side): Promise<Record<'gzip' | 'wasm' | 'script', number>> {
@@ -37,6 +37,12 @@ const SIDES: Record<Side, { contents: string; conditions: string[]; module: 'ser
     },
     page: {
       contents: `export { watch } from 'mcp-listen/client';`,
+      conditions: ['browser'],
+      module: 'client',
+    },
+    'shared-page': {
+      contents: `export { watch } from 'mcp-listen/client';
+      export { shareWatch } from 'mcp-listen/client/store';`,
       conditions: ['browser'],
       module: 'client',
     },

@@ -23,6 +23,8 @@ mod error;
 mod events;
 mod number;
 mod object;
+#[cfg(any(feature = "bus", feature = "events"))]
+mod posted;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(any(feature = "edge", feature = "bus"))]

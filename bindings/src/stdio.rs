@@ -103,6 +103,29 @@ impl Channel {
         optional(self.0.poll_input().map(ChannelInput::from))
     }
 
+    /// Returns what a subscription honors, if it is served within `capabilities` and `authorized`
+    /// (undefined: everything), as JSON text; undefined if it has ended.
+    pub fn honored(
+        &self,
+        number: u32,
+        capabilities: Option<String>,
+        authorized: Option<String>,
+    ) -> Result<Option<String>, JsValue> {
+        let capabilities = capabilities.as_deref().map(Capabilities::from_json);
+        let authorized = authorized.as_deref().map(filter_of).transpose()?;
+        let honored = self.0.honored(
+            SubscriptionHandle(number),
+            capabilities.unwrap_or(Capabilities::ALL),
+            authorized.as_ref(),
+        );
+        Ok(honored.map(|honored| honored.to_json()))
+    }
+
+    /// Whether a subscription has not ended.
+    pub fn holds(&self, number: u32) -> bool {
+        self.0.holds(SubscriptionHandle(number))
+    }
+
     /// Serves the listen request, within what `authorized` names (JSON text of a filter; undefined:
     /// everything).
     pub fn open(

@@ -1,8 +1,8 @@
 use mcp_listen::fanout::WriteBatch;
 
-/// Packs a fan as numbers of four bytes, little-endian, followed by the chunks. The numbers are:
-/// their total length in bytes, the number of chunks, the end of each chunk, and for each write the
-/// stream and the index of its chunk.
+/// Packs a write batch as numbers of four bytes, little-endian, followed by the chunks. The numbers
+/// are: their total length in bytes, the number of chunks, the end of each chunk, and for each
+/// write the stream and the index of its chunk.
 pub(crate) fn packed(fan: &WriteBatch) -> Vec<u8> {
     let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
     let mut bytes = Vec::with_capacity(head + fan.bytes.len());

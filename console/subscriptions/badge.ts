@@ -1,7 +1,7 @@
 import { element, svg } from '../dom.js';
 import { numberOf } from './name.js';
 
-/** Shapes that distinguish subscriptions in addition to colours. */
+/** Shapes that distinguish subscriptions in addition to colors. */
 export const SHAPES = [
   'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z',
   'M3.5 3.5h9v9h-9z',
@@ -11,7 +11,7 @@ export const SHAPES = [
   'M6 2h4v4h4v4h-4v4H6v-4H2V6h4z',
 ] as const;
 
-/** Returns the index of the colour and shape of a subscription; -1 for the page itself. */
+/** Returns the index of the color and shape of a subscription; -1 for the page itself. */
 export function seriesIndex(source: string): number {
   return source === 'page' ? -1 : numberOf(source) % SHAPES.length;
 }

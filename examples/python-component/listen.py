@@ -80,7 +80,7 @@ class Request:
         return body
 
     async def replayed(self):
-        """Receives for the server behind, from the beginning."""
+        """Receives for the upstream server, from the beginning."""
         return self._read.pop(0) if self._read else await self.receive()
 
 
@@ -100,7 +100,7 @@ async def answer(send, fields, answer):
 
 
 def with_fields(send, fields):
-    """Adds header fields of the core to the response of the server behind."""
+    """Adds header fields of the core to the response of the upstream server."""
 
     async def sending(message):
         if message["type"] == "http.response.start" and fields:

@@ -30,7 +30,7 @@ export interface EmitOptions {
   group?: string;
 }
 
-/** What became of an occurrence. */
+/** The receipt of an occurrence. */
 export interface EventReceipt {
   /** Its position in the log of the bus; 0 on a bus that keeps no log. */
   position: number;

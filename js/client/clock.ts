@@ -34,6 +34,12 @@ export class WakeTimer {
     this.#arm();
   }
 
+  /** Sets the deadline, unless the timer fires earlier. */
+  setBefore(deadline: number): void {
+    const earlier = this.#timer === undefined ? undefined : this.#deadline;
+    this.set(Math.min(deadline, earlier ?? deadline));
+  }
+
   #arm(): void {
     if (this.#deadline === undefined) return;
     const wait = Math.min(Math.max(this.#deadline - now(), 0) + 1, MAX_SLEEP_MS);

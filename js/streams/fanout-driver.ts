@@ -105,7 +105,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     this.write(this.core.publish(events, published, performance.now()));
   }
 
-  /** Writes a fan of the core. */
+  /** Writes a batch of the core. */
   write(fan: Uint8Array | undefined): void {
     const missed = fan && this.#write(fan);
     const due = this.core.due(missed, performance.now());
@@ -349,7 +349,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     }
   }
 
-  /** Writes a fan. Returns the streams that had no room. */
+  /** Writes a batch. Returns the streams that had no room. */
   #write(fan: Uint8Array): Uint32Array | undefined {
     const missed = (this.#options.hasOwnContexts ? this.#ownBodies : this.#sharedBodies).writeAll(
       fan,

@@ -7,7 +7,7 @@ import type { BusPromiseOn, BusRig, ClosableRig, CutRig, MortalRig, OpenRig } fr
 /** The promises of every bus. */
 export const EVERY: BusPromiseOn<BusRig>[] = [
   {
-    name: 'delivers what was published, in both directions, to the streams that asked for it',
+    name: 'delivers a change to every subscribed stream, in both directions',
     async keeps({ here, there }) {
       const near = await opened(here, { ...TOOLS, resourceSubscriptions: ['note://a'] });
       const far = await opened(there, {
@@ -48,13 +48,13 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
     },
   },
   {
-    name: 'publishes events together, or none of them where one is no event',
+    name: 'publishes all events of a batch, or none if one is invalid',
     async keeps({ here, there }) {
       const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a'] });
       const nonsense = { kind: 'nonsense' } as unknown as ServerEvent;
       await rejectionOf(
         here.publish(changed('note://a'), nonsense),
-        'a publish with something that is no event',
+        'a publish with an invalid event',
       );
       await here.publish({ kind: 'tools_list_changed' });
       await expectNext(stream, listChanged('tools'));
@@ -62,7 +62,7 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
     },
   },
   {
-    name: 'forgets streams that are gone',
+    name: 'releases closed streams',
     async keeps({ here, there }) {
       const stream = await opened(there, TOOLS);
       await eventually(async () => (await there.stats()).open === 1, 'one stream is open');
@@ -76,7 +76,7 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
 
 /** The promise of a bus that receives texts from other writers. */
 export const DROPS: BusPromiseOn<OpenRig> = {
-  name: 'drops and counts what is no event, and goes on',
+  name: 'drops and counts malformed messages, and continues',
   async keeps(rig) {
     const stream = await opened(rig.there, TOOLS);
     const dropped = await rig.dropped();
@@ -97,7 +97,7 @@ export const DROPS: BusPromiseOn<OpenRig> = {
 
 /** The promise of a bus that keeps events for a while. */
 export const REPLAYS: BusPromiseOn<CutRig> = {
-  name: 'delivers in order just what was missed during an absence, while streams stay open',
+  name: 'replays exactly the missed events, in order, after a disconnect; streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
     for (const note of ['c', 'b', 'a']) await expectNext(stream, updated(`note://${note}`));
@@ -110,7 +110,7 @@ export const REPLAYS: BusPromiseOn<CutRig> = {
 
 /** The promise of a bus that keeps no events. */
 export const REPORTS: BusPromiseOn<CutRig> = {
-  name: 'notifies of everything after an absence, while streams stay open',
+  name: 'resyncs every topic after a disconnect; streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
     const received = [
@@ -128,7 +128,7 @@ export const REPORTS: BusPromiseOn<CutRig> = {
 
 /** The promise of every bus whose broker can be lost. */
 export const SURVIVES: BusPromiseOn<MortalRig> = {
-  name: 'refuses publishes and streams while it is gone; back and empty, notifies of everything',
+  name: 'refuses publishes and streams while the broker is down, and resyncs when it returns empty',
   async keeps({ here, there, loss }) {
     const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a'] });
     await here.publish({ kind: 'tools_list_changed' });
@@ -163,7 +163,7 @@ export const SURVIVES: BusPromiseOn<MortalRig> = {
 
 /** The promise of a bus that loses no event that it accepted. */
 export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
-  name: 'delivers all that it took, whenever it was killed',
+  name: 'delivers every accepted event, whenever it was killed',
   async keeps({ here, loss, there }) {
     const uris = Array.from({ length: 100 }, (_, index) => `note://${index}`);
     const stream = await opened(there, { resourceSubscriptions: uris });
@@ -187,7 +187,7 @@ export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
 
 /** The promise of every bus that can be closed. Runs last, since it closes the bus. */
 export const CLOSES: BusPromiseOn<ClosableRig> = {
-  name: 'ends its streams without a result when it is closed, and takes no more events',
+  name: 'ends its streams without a result when it is closed, and accepts no more events',
   async keeps({ close, here, there }) {
     const stream = await opened(there, TOOLS);
     await close();

@@ -10,8 +10,8 @@ use mcp_listen_rmcp::{Bus, Name, Scope, ServerEvent, Subscriptions, Uri};
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient, ServerHandler, ServiceExt,
     model::{
-        ClientConfig, ProtocolVersion, ServerCapabilities, ServerConfig, ServerNotification,
-        SubscriptionFilter,
+        CallToolRequestParams, ClientConfig, ProtocolVersion, ReadResourceRequestParams,
+        ResourceContents, ServerCapabilities, ServerConfig, ServerNotification, SubscriptionFilter,
     },
     service::{RunningService, Subscription, SubscriptionContext, SubscriptionEnd},
     transport::streamable_http_server::{
@@ -19,6 +19,10 @@ use rmcp::{
     },
 };
 use tokio::time::{sleep, timeout};
+
+#[allow(dead_code, reason = "the program itself is not run")]
+#[path = "../examples/lamp.rs"]
+mod lamp;
 
 /// A server that waits before it listens, and identifies its callers.
 #[derive(Clone)]
@@ -122,6 +126,20 @@ async fn a_subscription_receives_what_it_requested_and_the_server_offers() {
     ]);
     assert_eq!(next(&mut subscription).await.unwrap(), "note://b");
     assert_eq!(next(&mut subscription).await.unwrap(), "tools");
+}
+
+#[tokio::test]
+async fn the_example_notifies_one_client_of_what_another_one_changes() {
+    let server = lamp::Lamp::new();
+    let (client, other) = (connected(server.clone()).await, connected(server).await);
+    let desk = SubscriptionFilter::builder().resource_subscriptions(["lamp://desk"]);
+    let mut subscription = client.listen(desk.build()).await.unwrap();
+    let switch = CallToolRequestParams::new("switch");
+    other.call_tool(switch).await.unwrap();
+    assert_eq!(next(&mut subscription).await.unwrap(), "lamp://desk");
+    let read = ReadResourceRequestParams::new("lamp://desk");
+    let lamp = client.read_resource(read).await.unwrap();
+    assert_eq!(lamp.contents, [ResourceContents::text("on", "lamp://desk")]);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ import { root } from '../process/project.mjs';
 import { installed } from '../setup/python.mjs';
 
 /**
- * Checks the dependencies: licences, bans and sources of crates always, advisories of crates and
+ * Checks the dependencies: licenses, bans and sources of crates always, advisories of crates and
  * packages if their source can be reached; one TAP line each. `--install` only installs cargo-deny.
  */
 async function audit() {
@@ -28,7 +28,7 @@ const plain = ['--color', 'never'];
 
 /** @type {Array<[name: string, command: string, args: string[]]>} */
 const checks = [
-  ['the licences of all crates are allowed', deny, [...plain, 'check', 'licenses']],
+  ['the licenses of all crates are allowed', deny, [...plain, 'check', 'licenses']],
   ['no crate is banned', deny, [...plain, 'check', 'bans']],
   ['all crates come from the registry', deny, [...plain, 'check', 'sources']],
   ['no crate has an advisory', deny, [...plain, 'check', 'advisories']],

@@ -66,6 +66,7 @@ export const checks = [
     () => foreignImports(join(root, 'pkg', 'events', 'mcp_listen_events_bg.wasm')),
   ],
   ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
+  ['README.md has at most 150 lines', (files) => longerThan(150, matching(files, /^README\.md$/))],
   [
     'no folder of js/, src/, console/ or scripts/ has more than 12 files',
     (files) => crowded(12, matching(files, /^(js|src|console|scripts)\/.*\.(ts|mjs|css|rs)$/)),

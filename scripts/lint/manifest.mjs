@@ -93,7 +93,8 @@ function unfounded({ id, tests, notYet, notOurs }) {
 function misattributed({ id, by, but, tests = [] }) {
   if (tests.length === 0)
     return by === undefined && but === undefined ? [] : [`${id} has no tests, but by or but`];
-  if (by === undefined || !['ours', 'partly', 'behind'].includes(by)) return [`${id} is by ${by}`];
+  if (by === undefined || !['ours', 'partly', 'upstream'].includes(by))
+    return [`${id} is by ${by}`];
   if ((by === 'ours') !== (but === undefined) || but === '')
     return [`${id} is by ${by}, and but is ${but}`];
   return tests.every((test) => test.startsWith('suite '))

@@ -40,8 +40,23 @@ function proseOf({ path, lines }) {
     return outsideFences(lines)
       .join('\n')
       .replace(/`[^`\n]*`|"[^"\n]*"/g, '`');
-  if (!COMMENTED.test(path)) return '';
-  return lines.map((line) => line.match(COMMENT)?.[1] ?? '').join('\n');
+  if (path.endsWith('.html')) return lines.join('\n');
+  const [, comment] = COMMENTS.find(([of]) => of.test(path)) ?? [];
+  if (comment === undefined) return '';
+  return lines.map((line) => line.match(comment)?.[1] ?? messagesOf(path, line)).join('\n');
+}
+
+/**
+ * Returns the texts in quotes of a line that a user may read: those of three words or more.
+ * @param {string} path
+ * @param {string} line
+ */
+function messagesOf(path, line) {
+  if (!SHIPPED.test(path)) return '';
+  const texts = [...line.matchAll(/(["'`])((?:\\.|(?!\1)[^\\])*)\1/g)].map(
+    ([, , text = '']) => text,
+  );
+  return texts.filter((text) => text.split(' ').length >= 3).join(' | ');
 }
 
 /** @param {SourceFile} file */
@@ -172,15 +187,20 @@ function withFolders(path) {
 }
 
 const VAGUE_WORDS = [
-  ...['whoever', 'nobody', 'somebody', 'anew', 'for[ \\n]ever', 'of[ \\n]its[ \\n]own'],
-  ...['(is|are)[ \\n]told', 'hears[ \\n]of'],
+  ...['whoever', 'nobody', 'somebody', 'anew', 'for[ \\n]ever', 'of[ \\n](its|their)[ \\n]own'],
+  ...['(is|are|was|were|be|been)[ \\n]told', '(hears?|heard)[ \\n]of', '(said|told)[ \\n]so'],
+  ...['what[ \\n](came|comes|became|becomes)[ \\n]of', 'by[ \\n]turns', 'could[ \\n]not[ \\n]say'],
+  ...['let[ \\n]in', 'of[ \\n]before', 'its?[ \\n]own[ \\n]kind', 'cannot[ \\n]be[ \\n]had'],
 ];
 const VAGUE = new RegExp(`\\b(${VAGUE_WORDS.join('|')})\\b`, 'gi');
 const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
-const COMMENTED_FOLDERS = [
-  ...['js', 'src', 'bindings', 'browser', 'tower', 'rmcp', 'bench', 'console', 'scripts'],
-  ...['examples', 'wasm-tests'],
+/**
+ * What is a comment in which files.
+ * @type {[RegExp, RegExp][]}
+ */
+const COMMENTS = [
+  [/\.(rs|ts|mjs|js|css)$/, /^(?:\s*(?:\*|\/\*\*?)|(?:.*[\s;{},])?\/\/[/!]?|^\/\/[/!]?)\s?(.*)$/],
+  [/\.(toml|py|jsonc|wit)$|^\.ci\//, /^(?:.*\s)?(?:#|\/\/[/!]?)\s(.*)$/],
 ];
-const COMMENTED = new RegExp(`^(${COMMENTED_FOLDERS.join('|')})/.*\\.(rs|ts|mjs|css)$`);
-const COMMENT = /^(?:\s*(?:\*|\/\*\*?)|(?:.*[\s;{},])?\/\/[/!]?|^\/\/[/!]?)\s?(.*)$/;
-const CODE = /\.(rs|ts|mjs|js|css)$/;
+const SHIPPED = /^(js|console|src|bindings|browser|tower|rmcp)\/.*\.(ts|rs)$/;
+const CODE = /\.(rs|ts|mjs|js|css|wit)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;

@@ -1,9 +1,9 @@
 /**
  * Who shows that a requirement is met. `ours`: our tests show it for every message that this
  * project answers or writes; `partly`: they show a part, and `but` says who is responsible for the
- * rest; `behind`: the server behind meets it, `but` says so, and our tests show that the request
- * reaches it, and its answer the client, unchanged.
- * @typedef {'ours' | 'partly' | 'behind'} Share
+ * rest; `upstream`: the upstream server meets it, `but` says so, and our tests show that the
+ * request reaches it, and its answer the client, unchanged.
+ * @typedef {'ours' | 'partly' | 'upstream'} Share
  */
 /**
  * @typedef {object} Row one requirement: tests prove it, or it says why none does
@@ -13,7 +13,7 @@
  * @property {string} spec revision and section
  * @property {string} text in our words
  * @property {Share} [by] of a requirement with tests: who shows it
- * @property {string} [but] of one that is shown partly or by the server behind: what is not ours
+ * @property {string} [but] of one that is shown partly or by the upstream server: what is not ours
  * @property {string[]} [tests] `rust module::name`, `FILE.test.ts > name` or `suite REPORT scenario
  *   check`
  * @property {string} [notYet] what is missing
@@ -79,7 +79,7 @@ function countsOf(parts) {
     parts.flatMap(({ rows }) => rows),
   );
   return [
-    '| | ours | partly | by the server behind | not yet | not ours |',
+    '| | ours | partly | by the upstream server | not yet | not ours |',
     '|---|---|---|---|---|---|',
     ...lines,
     all,
@@ -92,7 +92,7 @@ function countsOf(parts) {
  * @param {Row[]} rows
  */
 function summaryLine(title, rows) {
-  const by = ['ours', 'partly', 'behind'].map(
+  const by = ['ours', 'partly', 'upstream'].map(
     (share) => rows.filter((row) => row.by === share).length,
   );
   const notYet = rows.filter((row) => row.notYet !== undefined).length;
@@ -116,7 +116,7 @@ function rowOf(row) {
 function evidenceOf({ by, but, tests = [], notYet, notOurs }) {
   if (notYet !== undefined) return `*not yet*: ${notYet}`;
   if (notOurs !== undefined) return `*not ours*: ${notOurs}`;
-  const share = by === 'behind' ? 'by the server behind' : by;
+  const share = by === 'upstream' ? 'by the upstream server' : by;
   const reservation = but === undefined ? [] : [`*${share}*: ${but}`];
   return [...reservation, ...tests.map((test) => `\`${test}\``)].join('<br>');
 }
@@ -130,9 +130,9 @@ files in \`wasm-tests/requirements\`. \`npm test -- lint\` fails when a row name
 not exist.
 
 A row without a further word is *ours*: our tests show it for every message that this project
-answers or writes. *Partly* means that they show a part of it. *By the server behind* means that the
-server behind meets it, and that our tests show that the request reaches it, and its answer the
-client, unchanged.
+answers or writes. *Partly* means that they show a part of it. *By the upstream server* means that
+the upstream server meets it, and that our tests show that the request reaches it, and its answer
+the client, unchanged.
 
 \`rust\` names a test of \`wasm-tests/core\`, a path names one of \`wasm-tests\`, \`suite\` names a
 check of the official conformance suite with its record in \`wasm-tests/conformance/checks\`. Beside

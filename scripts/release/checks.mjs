@@ -172,7 +172,7 @@ const versionFields = [
   versionField('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
   versionField('js/client/client-info.ts', /(name: 'mcp-listen', version: ')([^']+)(')/),
   versionField('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
-  ...['', '-bindings', '-browser'].map((name) =>
+  ...['', '-bindings', '-browser', '-component'].map((name) =>
     versionField('Cargo.lock', inLockOf(`mcp-listen${name}`)),
   ),
   versionField('browser/Cargo.toml', onCore),
@@ -185,4 +185,12 @@ const versionFields = [
     versionField(path, inLock),
     versionField(path, ofTower),
   ]),
+  versionField('python/pyproject.toml', /(^version = ")([^"]+)(")/m),
+  ...['bus', 'client', 'exchange', 'fanout', 'isolate', 'listen', 'shard'].map((name) =>
+    versionField(`wit/${name}.wit`, /(^package mcp-listen:core@)([^;]+)(;)/m),
+  ),
+  versionField(
+    'examples/python-component/component.py',
+    /(mcp-listen:core\/\{interface\}@)([^"]+)(")/,
+  ),
 ];

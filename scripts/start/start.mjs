@@ -101,7 +101,7 @@ async function expectFree(port) {
 
 /**
  * @param {string} origin
- * @param {string} token who bears it may publish
+ * @param {string} token the publish secret
  */
 function welcome(origin, token) {
   return `
@@ -127,7 +127,7 @@ Ctrl-C stops everything.
 
 /**
  * @param {string} origin
- * @param {string} token who bears it may publish
+ * @param {string} token the publish secret
  */
 function gatewayWelcome(origin, token) {
   const { TENANTS, TENANT_NAMES = '', UPSTREAM } = process.env;

@@ -188,9 +188,7 @@ impl fmt::Display for OccurrenceError {
             Self::TooLarge => write!(formatter, "data has more than {MAX_DATA_BYTES} bytes"),
             Self::EventId => formatter
                 .write_str("the eventId is not 1 to 256 visible ASCII characters without a dot"),
-            Self::Timestamp => {
-                formatter.write_str("the timestamp is not of ISO 8601 with an offset")
-            }
+            Self::Timestamp => formatter.write_str("the timestamp is not ISO 8601 with an offset"),
             Self::Group => formatter.write_str("the group is not a valid name"),
         }
     }

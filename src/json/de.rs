@@ -210,7 +210,7 @@ impl de::Error for Unreadable {
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the JSON value is another one than was to be read")
+        formatter.write_str("the JSON value has an unexpected type")
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     listen::{Accepted, ListenOutcome, accept_message, names_method, version_of},
     message::{self, CANCELLED, LISTEN},
     vocabulary::{
-        capabilities::Discovered,
+        capabilities::{Capabilities, Discovered},
         error::{Reason, Rejection},
         event::ServerEvent,
         filter::SubscriptionFilter,
@@ -120,6 +120,23 @@ impl Channel {
     ) {
         self.subscriptions
             .open(handle, Some(discovered), authorized);
+    }
+
+    /// Whether the subscription has not ended.
+    pub fn holds(&self, handle: SubscriptionHandle) -> bool {
+        self.subscriptions.get(handle).is_some()
+    }
+
+    /// Returns what the subscription honors, if it is opened within `capabilities` and `authorized`
+    /// (`None`: everything); `None` if it has ended.
+    pub fn honored(
+        &self,
+        handle: SubscriptionHandle,
+        capabilities: Capabilities,
+        authorized: Option<&SubscriptionFilter>,
+    ) -> Option<SubscriptionFilter> {
+        let subscription = self.subscriptions.get(handle)?;
+        Some(subscription.honored(capabilities, authorized))
     }
 
     /// Rejects the request. Does nothing if it was answered or cancelled already.

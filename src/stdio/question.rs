@@ -5,8 +5,8 @@ use crate::{
     message,
 };
 
-/// A request for the capabilities of the MCP server behind a channel, sent between the lines of the
-/// client.
+/// A request for the capabilities of the upstream server of a channel, sent between the lines of
+/// the client.
 #[derive(Clone, Debug)]
 pub struct DiscoverRequest {
     id: String,

@@ -62,6 +62,10 @@ impl Subscriptions {
         self.numbers.contains_key(id)
     }
 
+    pub(super) fn get(&self, handle: SubscriptionHandle) -> Option<&Subscription> {
+        self.by_number.get(&handle)
+    }
+
     pub(super) fn number_of(&self, id: &RequestId) -> Option<SubscriptionHandle> {
         self.numbers.get(id).copied()
     }
@@ -231,6 +235,19 @@ impl Subscription {
         }
     }
 
+    /// Returns what its stream honors, if it is opened within `authorized` (`None`: everything).
+    pub(super) fn honored(
+        &self,
+        capabilities: Capabilities,
+        authorized: Option<&SubscriptionFilter>,
+    ) -> SubscriptionFilter {
+        let requested = match &self.origin {
+            Origin::Listen(accepted) => &accepted.requested,
+            Origin::Session { requested, .. } => requested,
+        };
+        requested.honored(capabilities, authorized)
+    }
+
     pub(super) fn is_acknowledged(&self) -> bool {
         self.is_acknowledged
     }
@@ -251,9 +268,7 @@ impl Subscription {
         }
         Some(match &self.origin {
             Origin::Listen(accepted) => accepted.open(discovered?, authorized, NEVER, NOW),
-            Origin::Session { requested, .. } => {
-                session_stream(requested.honored(Capabilities::ALL, authorized))
-            }
+            Origin::Session { .. } => session_stream(self.honored(Capabilities::ALL, authorized)),
         })
     }
 

@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{body_slot::BodySlot, stream_body::StreamBody};
 
-/// The streams of one bus: the core's batch-out, with a clock, a timer, and the slot of each
+/// The streams of one bus: the core's fan-out, with a clock, a timer, and the slot of each
 /// response body.
 #[derive(Debug)]
 pub(crate) struct Streams {

@@ -82,6 +82,32 @@ test('NATS without JetStream carries each change and each occurrence as the corp
   expect(received).toEqual([...messages, ...occurrences].map(({ text }) => text));
 });
 
+test('signals are where the corpus says', async () => {
+  const redis = cleanup.later(await startRedis(), (it) => it.stop());
+  const nats = cleanup.later(await startNats(true), (it) => it.stop());
+  const url = `redis://127.0.0.1:${redis.port}`;
+  const client = cleanup.later(createClient({ url }), (it) => it.destroy());
+  await client.connect();
+  const connection = cleanup.later(await connect({ servers: `127.0.0.1:${nats.port}` }), (it) =>
+    it.close(),
+  );
+  const received: string[] = [];
+  connection.subscribe(places.signals.nats, {
+    callback: (_error, message) => void received.push(message.string()),
+  });
+  await connection.flush();
+  for (const bus of [
+    redisBus(url, { ...OPTIONS, wanted: {} }),
+    natsBus(`nats://127.0.0.1:${nats.port}`, { ...OPTIONS, wanted: {} }),
+  ])
+    await cleanup.later(bus, (it) => it.close()).ready();
+  const asks = expect.stringMatching(/^\{"from":"[-0-9a-f]{36}","ask":""\}$/);
+  await expect.poll(() => received[0]).toEqual(asks);
+  await expect
+    .poll(async () => (await client.xRange(places.signals.redis, '-', '+'))?.[0]?.message)
+    .toEqual({ text: asks });
+});
+
 async function publishAll(bus: ProcessBus): Promise<void> {
   cleanup.later(bus, (it) => it.close());
   for (const { events } of messages) await bus.publishAll(events as never);

@@ -91,7 +91,7 @@ interface Serving {
   serve: () => Promise<{ url: string; stop: () => Promise<void> }>;
   /** The scored scenarios that fail. */
   cannot?: string[];
-  /** The unscored scenarios of extensions that the server behind does not support. */
+  /** The unscored scenarios of extensions that the upstream server does not support. */
   lacks?: string[];
   /** The scenarios in which the suite itself skips every check. */
   skipped?: string[];

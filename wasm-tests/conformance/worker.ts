@@ -5,7 +5,7 @@ export type Sockets = 'auto' | 'each';
 
 /**
  * Serves a bundle on workerd: two isolates that take the requests in turn, and a bus that has never
- * run. With `sessions: 'object'` the server behind keeps sessions in one Durable Object.
+ * run. With `sessions: 'object'` the upstream server keeps sessions in one Durable Object.
  */
 export async function serveBundle(
   bundle: string,

@@ -44,9 +44,9 @@ function lamp(more: object): McpServer {
   }));
   server.registerPrompt(
     'praise',
-    { description: 'Praises a colour', argsSchema: z.object({ colour: z.string() }) },
-    ({ colour }) => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `What a fine ${colour}!` } }],
+    { description: 'Praises a color', argsSchema: z.object({ color: z.string() }) },
+    ({ color }) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `What a fine ${color}!` } }],
     }),
   );
   server.registerTool(
@@ -58,7 +58,7 @@ function lamp(more: object): McpServer {
 }
 
 const LIGHT = {
-  colour: z.enum(['red', 'green']),
+  color: z.enum(['red', 'green']),
   percent: z.int().min(0).max(100).default(80),
   spot: z.object({ x: z.number(), y: z.number() }).optional(),
   names: z.array(z.string()).optional(),

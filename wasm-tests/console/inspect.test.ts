@@ -107,18 +107,18 @@ test('prompts and tools have a field for each argument, by its schema', async ()
   await console.connectTo(`${lamp.origin}/mcp`);
   await console.page.getByRole('button', { name: /^praise/ }).click();
   const prompt = console.page.getByRole('tabpanel', { name: 'Prompt' });
-  await prompt.getByLabel('colour').fill('teal');
+  await prompt.getByLabel('color').fill('teal');
   await prompt.getByRole('button', { name: 'Get' }).click();
   await prompt.getByText('user: What a fine teal!').waitFor();
   await console.page.getByRole('button', { name: /^tint/ }).click();
   const tool = console.page.getByRole('tabpanel', { name: 'Tool' });
-  await tool.getByLabel('colour').selectOption('green');
+  await tool.getByLabel('color').selectOption('green');
   expect(await tool.getByLabel(/^percent/).inputValue()).toBe('80');
   await tool.getByLabel('x', { exact: true }).fill('1.5');
   await tool.getByLabel('y', { exact: true }).fill('2');
   await tool.getByLabel(/^names/).fill('["a","b"]');
   await tool.getByRole('button', { name: 'Call' }).click();
-  const called = { colour: 'green', percent: 80, spot: { x: 1.5, y: 2 }, names: ['a', 'b'] };
+  const called = { color: 'green', percent: 80, spot: { x: 1.5, y: 2 }, names: ['a', 'b'] };
   await expect
     .poll(async () => JSON.parse((await tool.locator('output').textContent())?.split(' ')[0] ?? ''))
     .toEqual(called);

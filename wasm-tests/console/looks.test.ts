@@ -8,7 +8,7 @@ import { violations } from './violations.ts';
 const open = useBrowser();
 const notebook = useNotebook();
 
-describe('the colours', () => {
+describe('the colors', () => {
   test('follow the system until the switch is set', async () => {
     const console = await open(notebook(), { colorScheme: 'dark' });
     await expect.poll(() => isDark(console)).toBe(true);

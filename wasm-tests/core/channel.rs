@@ -1,6 +1,8 @@
 //! The subscriptions of one stdio channel, from request to end.
 
-use mcp_listen::{error::Reason, event::ServerEvent, filter::SubscriptionFilter};
+use mcp_listen::{
+    capabilities::Capabilities, error::Reason, event::ServerEvent, filter::SubscriptionFilter,
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -223,4 +225,26 @@ fn a_possible_loss_is_cued_before_the_result() {
     channel.handle_loss_at_close();
     channel.close();
     assert_eq!(written(&mut channel), [tools_changed("1"), result("1")]);
+}
+
+#[test]
+fn what_a_subscription_honors_is_known_before_it_opens_and_until_it_ends() {
+    let mut channel = channel();
+    let number = request(
+        &mut channel,
+        "1",
+        r#"{"toolsListChanged":true,"promptsListChanged":true}"#,
+    );
+    let tools = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let honored = channel.honored(number, Capabilities::ALL, Some(&tools));
+    assert_eq!(honored, Some(tools));
+    let none = channel.honored(number, Capabilities::default(), None);
+    assert_eq!(none, Some(SubscriptionFilter::default()));
+    assert!(channel.holds(number));
+    say(&mut channel, &cancel("1"));
+    assert!(!channel.holds(number));
+    assert_eq!(channel.honored(number, Capabilities::ALL, None), None);
 }

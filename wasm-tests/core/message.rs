@@ -213,15 +213,15 @@ fn of_requests() -> Vec<Row> {
             "limit-exceeded",
             None,
         ),
-        (R::MethodNotFound, 404, -32_601, "method-not-found", None),
-        (R::SessionNotFound, 404, -32_001, "session-not-found", None),
-        (R::StreamTaken, 409, -32_600, "stream-taken", None),
     ]
 }
 
 fn of_servers() -> Vec<Row> {
     use Reason as R;
     vec![
+        (R::MethodNotFound, 404, -32_601, "method-not-found", None),
+        (R::SessionNotFound, 404, -32_001, "session-not-found", None),
+        (R::StreamTaken, 409, -32_600, "stream-taken", None),
         (
             R::TooManySessions,
             503,

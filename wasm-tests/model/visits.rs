@@ -364,7 +364,7 @@ impl Outcome {
     fn name(&self) -> String {
         match self {
             Self::Answered(answer) => format!("{} {:?}", answer.status, answer.rejection),
-            Self::Forwarded(status) => format!("{status} of the server behind"),
+            Self::Forwarded(status) => format!("{status} of the upstream server"),
             Self::Begun(id) => format!("session {id} begins"),
             Self::Opened(..) => "a stream is opened".to_owned(),
         }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { bundleSize } from '../../bench/size/bundle.ts';
 import { instantiation } from '../../bench/size/instantiation.ts';
 import { gzippedSize } from '../../bench/size/module.ts';
 import { root } from '../../scripts/process/project.mjs';
@@ -16,7 +17,7 @@ interface Budget {
 }
 
 const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'), 'utf8')) as Record<
-  'server' | 'client',
+  'server' | 'client' | 'store',
   Budget
 >;
 
@@ -29,6 +30,11 @@ test.each(['server', 'client'] as const)(
     );
   },
 );
+
+test('the store adds no more than its budget to a page', async () => {
+  const [page, shared] = await Promise.all([bundleSize('page'), bundleSize('shared-page')]);
+  expect(shared.script - page.script).toBeLessThanOrEqual(budgets.store.gzipKB);
+});
 
 test('the console has at most 150 KB after gzip', async () => {
   const page = (await import(join(root, 'page', 'index.js'))) as Record<string, string>;

@@ -13,7 +13,7 @@ use super::rows::Rows;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What became of an occurrence. */
+/** The receipt of an occurrence. */
 export interface AppendedEvent {
   /** Its position in the log. */
   position: number;

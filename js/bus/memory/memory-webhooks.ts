@@ -79,7 +79,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     };
   }
 
-  /** After a failure of the core, another delivery goes on with the rows. */
+  /** After a failure of the core, a new deliverer continues from the stored rows. */
   #reset(): void {
     this.#delivery = undefined;
     this.#alarm.set(undefined);

@@ -26,6 +26,8 @@ export interface Demand {
   wanted: ReadonlySet<string>;
   /** The part of `wanted` for which the hooks have to be called here. */
   mine: Iterable<string>;
+  /** Whether another process may have called `onWanted` for what streams here have already. */
+  isAgain: boolean;
   /** Whether another process has taken over the topic. */
   isTaken: (topic: string) => boolean;
   /** On the clock of `performance.now()`. */
@@ -55,12 +57,15 @@ export class HookedTopics {
     this.#former.add(topic);
   }
 
-  /** Resolves with whether `onWanted` accepts the topic; calls it if that has not happened. */
-  async want(topic: string, now: number): Promise<boolean> {
+  /**
+   * Resolves with whether `onWanted` accepts the topic; calls it if that has not happened.
+   * `isAgain`: other streams have it already.
+   */
+  async want(topic: string, now: number, isAgain = false): Promise<boolean> {
     const stopping = this.#states.get(topic)?.stopping;
     if (stopping !== undefined) await stopping;
     this.#giveBack(topic);
-    const state = this.#states.get(topic) ?? this.#start(topic);
+    const state = this.#states.get(topic) ?? this.#start(topic, isAgain);
     state.unwantedAt = undefined;
     state.keptUntil = now + this.#options.graceMs;
     return this.#inTime('onWanted', state.started).catch(() => false);
@@ -68,13 +73,13 @@ export class HookedTopics {
 
   /** Calls the hooks that are due. Returns when to call it again, or undefined. */
   sweep(demand: Demand): number | undefined {
-    const { mine, wanted } = demand;
+    const { mine, now, wanted } = demand;
     let next = NEVER;
     for (const topic of mine) {
       this.#giveBack(topic);
       if (!this.#states.has(topic)) next = Math.min(next, this.#startIfDue(topic, demand));
     }
-    for (const topic of this.#former) if (!wanted.has(topic)) this.#adopt(topic);
+    for (const topic of this.#former) if (!wanted.has(topic)) this.#adopt(topic, now);
     for (const topic of this.#refusedAt.keys())
       if (!wanted.has(topic)) this.#refusedAt.delete(topic);
     for (const [topic, state] of this.#states)
@@ -90,10 +95,10 @@ export class HookedTopics {
   }
 
   /** Calls `onWanted` for a topic that streams have already, unless it refused recently. */
-  #startIfDue(topic: string, { now }: Demand): number {
+  #startIfDue(topic: string, { isAgain, now }: Demand): number {
     const due = (this.#refusedAt.get(topic) ?? Number.NEGATIVE_INFINITY) + RETRY_MS;
     if (due > now) return due;
-    void this.#start(topic).started.then((isAccepted) => {
+    void this.#start(topic, isAgain).started.then((isAccepted) => {
       if (isAccepted) this.#refusedAt.delete(topic);
       else this.#refusedAt.set(topic, now);
     });
@@ -114,12 +119,15 @@ export class HookedTopics {
     return NEVER;
   }
 
-  /** Treats a topic from before a restart as held, so that `onUnwanted` is called for it. */
-  #adopt(topic: string): void {
+  /**
+   * Treats a topic from before a restart as held, so that `onUnwanted` is called for it, once its
+   * streams have had time to come back.
+   */
+  #adopt(topic: string, now: number): void {
     this.#former.delete(topic);
     if (!this.#states.has(topic))
       this.#states.set(topic, {
-        ...{ started: Promise.resolve(true), isHeld: true, keptUntil: 0 },
+        ...{ started: Promise.resolve(true), isHeld: true, keptUntil: now + this.#options.graceMs },
         isAdopted: true,
       });
   }
@@ -132,14 +140,15 @@ export class HookedTopics {
     this.#former.add(topic);
   }
 
-  #start(topic: string): State {
+  #start(topic: string, isAgain: boolean): State {
     const { hooks, onBegin, onEnd } = this.#options;
-    const isAgain = this.#former.delete(topic);
+    const isFormer = this.#former.delete(topic);
+    const context = this.#context(isFormer || isAgain);
     onBegin?.(topic);
     const state: State = {
       isHeld: false,
       keptUntil: 0,
-      started: this.#call('onWanted', () => hooks.onWanted(topicOf(topic), this.#context(isAgain))),
+      started: this.#call('onWanted', () => hooks.onWanted(topicOf(topic), context)),
     };
     this.#states.set(topic, state);
     state.started = state.started.then((isAccepted) => {
@@ -149,8 +158,7 @@ export class HookedTopics {
         return true;
       }
       this.#states.delete(topic);
-      // Streams have it, or it is refused before any stream does.
-      if (isAgain) this.#former.add(topic);
+      if (isFormer) this.#former.add(topic);
       else onEnd?.(topic);
       return false;
     });
@@ -203,7 +211,7 @@ interface State {
   isAdopted?: boolean;
   /** Since when no stream wants it. */
   unwantedAt?: number | undefined;
-  /** A stream that was granted it before this time may not have reached the bus yet. */
+  /** Until then a stream may be on its way to the bus: it was granted the topic, or comes back. */
   keptUntil: number;
   /** Resolves when `onUnwanted` has returned. */
   stopping?: Promise<void>;

@@ -51,7 +51,8 @@ export interface WantedContext {
   /** The name of the bus object; undefined for buses of processes. */
   bus: string | undefined;
   /**
-   * Whether `onWanted` was called for this topic before, and changes may have been missed since.
+   * Whether streams have this topic already: `onWanted` was called for it before, by another
+   * process or before a restart, and changes may have been missed since.
    */
   isAgain: boolean;
   /** Publishes an event on the bus. */

@@ -8,7 +8,7 @@ import { withTimeout } from '../../timing/with-timeout.js';
 export class PeerInterests {
   readonly #id = crypto.randomUUID();
   readonly #send: (text: string) => Promise<void>;
-  readonly #onChange: (lost: Iterable<string>) => void;
+  readonly #onChange: () => void;
   readonly #peers = new Map<string, Peer>();
   #wants: ReadonlySet<string> = new Set();
   #holds: ReadonlySet<string> = new Set();
@@ -18,9 +18,9 @@ export class PeerInterests {
 
   /**
    * @param send - sends a text to the other processes; it may be lost, and never rejects.
-   * @param onChange - called after a change, with the topics that a process no longer holds.
+   * @param onChange - called after a change.
    */
-  constructor(send: (text: string) => Promise<void>, onChange: (lost: Iterable<string>) => void) {
+  constructor(send: (text: string) => Promise<void>, onChange: () => void) {
     this.#send = send;
     this.#onChange = onChange;
   }
@@ -32,7 +32,7 @@ export class PeerInterests {
     this.#repeat();
   }
 
-  /** Stops. Resolves once the other processes were told, or a second has passed. */
+  /** Stops. Resolves once the other processes have been notified, after one second at most. */
   async leave(): Promise<void> {
     if (this.#beat === undefined) return;
     clearInterval(this.#beat);
@@ -99,7 +99,6 @@ export class PeerInterests {
       this.#write({ ask: from });
       return;
     }
-    const former = new Set(peer.holds);
     if (isFirst) {
       peer.holds.clear();
       peer.wants.clear();
@@ -107,8 +106,7 @@ export class PeerInterests {
     this.#peers.set(from, peer);
     peer.number = number;
     for (const change of list) apply(peer, change);
-    if (isFirst || list.length > 0)
-      this.#onChange([...former].filter((topic) => !peer.holds.has(topic)));
+    if (isFirst || list.length > 0) this.#onChange();
   }
 
   /** Answers a question for everything once for all that ask at about the same time. */
@@ -132,9 +130,8 @@ export class PeerInterests {
   }
 
   #remove(ids: string[]): void {
-    const lost = ids.flatMap((id) => [...(this.#peers.get(id)?.holds ?? [])]);
     for (const id of ids) this.#peers.delete(id);
-    this.#onChange(lost);
+    this.#onChange();
   }
 
   /** Writes changes in messages of bounded size. The first one replaces everything, if asked. */

@@ -28,8 +28,6 @@ export class ProcessInterest implements Interest {
   readonly #ofSessions: () => Iterable<string>;
   /** The number of streams with each topic. */
   readonly #counts = new Map<string, number>();
-  /** Topics whose process has stopped calling the hooks while they were wanted. */
-  readonly #lost = new Set<string>();
   readonly #timer = new DeadlineTimer(() => this.#sweep());
   #isClosed = false;
 
@@ -44,23 +42,13 @@ export class ProcessInterest implements Interest {
       onEnd: () => this.changed(),
       graceMs: 0,
     });
-    this.peers =
-      signal &&
-      new PeerInterests(signal, (lost) => {
-        for (const topic of lost) this.#lost.add(topic);
-        this.changed();
-      });
+    this.peers = signal && new PeerInterests(signal, () => this.changed());
   }
 
   async want(topics: readonly string[]): Promise<TopicGrant> {
-    for (const topic of topics) this.#count(topic, 1);
-    const now = performance.now();
-    const verdicts = await Promise.all(
-      topics.map((topic) => this.peers?.isHeld(topic) === true || this.#hooks.want(topic, now)),
-    );
+    const verdicts = await Promise.all(topics.map((topic) => this.#want(topic)));
     let granted = topics.filter((_topic, index) => verdicts[index]);
     const refused = topics.filter((_topic, index) => !verdicts[index]);
-    for (const topic of refused) this.#count(topic, -1);
     this.changed();
     const release = (): void => {
       for (const topic of granted) this.#count(topic, -1);
@@ -91,6 +79,16 @@ export class ProcessInterest implements Interest {
     await this.peers?.leave();
   }
 
+  /** Resolves with whether a stream may have the topic. */
+  async #want(topic: string): Promise<boolean> {
+    const isAgain = this.#counts.has(topic) || this.peers?.isWanted(topic) === true;
+    this.#count(topic, 1);
+    if (this.peers?.isHeld(topic) === true) return true;
+    const isAccepted = await this.#hooks.want(topic, performance.now(), isAgain);
+    if (!isAccepted) this.#count(topic, -1);
+    return isAccepted;
+  }
+
   #count(topic: string, change: number): void {
     const count = (this.#counts.get(topic) ?? 0) + change;
     if (count > 0) this.#counts.set(topic, count);
@@ -102,11 +100,9 @@ export class ProcessInterest implements Interest {
     const local = new Set([...this.#counts.keys(), ...this.#ofSessions()]);
     const wanted = new Set([...local, ...(peers?.wanted() ?? [])]);
     const mine = [...local].filter((topic) => peers?.isMine(topic) !== false);
-    for (const topic of mine) if (this.#lost.delete(topic)) this.#hooks.restore(topic);
-    for (const topic of this.#lost) if (!wanted.has(topic)) this.#lost.delete(topic);
     const now = performance.now();
     const isTaken = (topic: string): boolean => peers?.isTaken(topic) === true;
-    const next = this.#hooks.sweep({ wanted, mine, isTaken, now });
+    const next = this.#hooks.sweep({ wanted, mine, isAgain: true, isTaken, now });
     peers?.update(local, this.#hooks.held);
     this.#sweepBy(next);
   }

@@ -18,12 +18,12 @@ export const NEVER_LISTENS_AGAIN = [
   'Inspector: gives up after 8 quick ends',
 ];
 export const LISTENS_FIRST = [
-  'Antigravity: listens before it lists tools, and fails where the refusal is no JSON-RPC error',
+  'Antigravity: listens before it lists tools, and fails if the refusal is not a JSON-RPC error',
   'TypeScript SDK: passes code and data of an error on only with status 200 or 400',
 ];
 export const NEEDS_KEEP_ALIVES = [
   'proxies and platforms in between: nginx ends an idle response after 60 s, Cloudflare after about 125 s',
-  'mcp-listen/client: takes a stream for dead after 60 s without a byte, and listens again',
+  'mcp-listen/client: treats a stream as lost after 60 s without a byte, and listens again',
 ];
 export const NEGOTIATES = [
   'every client that speaks several revisions: it cannot tell which one to use',
@@ -37,7 +37,7 @@ export const KEEPS_SESSION = [
   'clients of 2025: each request may fail, and their notifications stop',
 ];
 export const HOLDS_FOR_NOTHING = [
-  'serverless hosts: a request is held, and billed, for a stream that never says anything',
+  'serverless hosts: a request is held, and billed, for a stream that carries no notification',
 ];
 export const ANSWERED_EMPTY = [
   'clients that listen again after an end without a result: repeat it',

@@ -36,7 +36,7 @@ function counted(number: number, what: string): string {
 const LISTEN = `Clients of ${MODERN}: subscriptions/listen`;
 const SESSIONS = `Clients of ${LEGACY} and earlier: sessions`;
 const FAILED = ' The lines below a failure name the clients that it breaks.';
-const WARNED = ' Warnings are allowed, and harm the clients below them.';
+const WARNED = ' A warning breaks no rule, but affects the clients listed below it.';
 const INDENT = '            ';
 const MARKS: Record<Outcome, string> = {
   ok: '  ok        ',

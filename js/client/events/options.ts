@@ -88,5 +88,8 @@ export interface EventWatchOptions
  */
 export function expectSpans({ maxAgeMs = 0, maxSilenceMs = 0 }: EventWatchOptions): void {
   if (maxAgeMs >= 0 && maxSilenceMs >= 0) return;
-  throw new ListenError('invalid-options', 'maxAgeMs and maxSilenceMs are numbers from 0');
+  throw new ListenError(
+    'invalid-options',
+    'maxAgeMs and maxSilenceMs must be numbers of at least 0',
+  );
 }

@@ -1,6 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import type { ChangeEvent } from '../../model/event.js';
 import { covers, type SubscriptionFilter } from '../../model/filter.js';
+import { now, WakeTimer } from '../clock.js';
 import { CoalescedTask, type WatchHandler, type WatchHandlers } from '../watch/handlers.js';
 import type { Watch } from '../watch/watch.js';
 import type { WatchState } from '../watch/watch-status.js';
@@ -88,9 +89,8 @@ class Sharing implements SharedWatch {
   #next: Line | undefined;
   /** Former watches, which stay open until nothing of theirs can be in transit. */
   readonly #former = new Set<Line>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #updatesAt = 0;
-  /** Until when the watch may subscribe to more than is needed, in milliseconds since 1970. */
+  readonly #timer = new WakeTimer(() => this.#update());
+  /** Until when the watch may subscribe to more than is needed, on the clock of {@link now}. */
   #shrinksAt = 0;
   #isClosed = false;
 
@@ -113,7 +113,7 @@ class Sharing implements SharedWatch {
     this.#updateIn(0);
     return () => {
       if (!this.#members.delete(member)) return;
-      this.#shrinksAt = Date.now() + SHRINK_MS;
+      this.#shrinksAt = now() + SHRINK_MS;
       this.#updateIn(this.#members.size === 0 ? LINGER_MS : SHRINK_MS);
     };
   };
@@ -152,7 +152,7 @@ class Sharing implements SharedWatch {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#members.clear();
-    clearTimeout(this.#timer);
+    this.#timer.set(undefined);
     this.#end();
   }
 
@@ -167,14 +167,7 @@ class Sharing implements SharedWatch {
   }
 
   #updateIn(ms: number): void {
-    const at = Date.now() + ms;
-    if (this.#isClosed || (this.#timer !== undefined && this.#updatesAt <= at)) return;
-    clearTimeout(this.#timer);
-    this.#updatesAt = at;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#update();
-    }, ms);
+    if (!this.#isClosed) this.#timer.setBefore(now() + ms);
   }
 
   /** Opens a watch for what all members need, unless the latest one suffices. */
@@ -187,8 +180,8 @@ class Sharing implements SharedWatch {
     const subscribed = (this.#next ?? this.#current)?.filter;
     if (subscribed === undefined || !covers(subscribed, wanted)) this.#begin(wanted);
     else if (covers(wanted, subscribed)) return;
-    else if (Date.now() >= this.#shrinksAt) this.#begin(wanted);
-    else this.#updateIn(this.#shrinksAt - Date.now());
+    else if (now() >= this.#shrinksAt) this.#begin(wanted);
+    else this.#timer.setBefore(this.#shrinksAt);
   }
 
   #begin(filter: SubscriptionFilter): void {

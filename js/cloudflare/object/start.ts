@@ -68,8 +68,10 @@ export class Start {
     }
   }
 
-  /** Deletes the storage except the lists of shards and of those that deliver to webhooks.
-   * The alarm then tells the shards to close, and the others that the log is another one. */
+  /**
+   * Deletes the storage except the lists of shards and of webhook objects. The alarm then closes
+   * the shards and gives the webhook objects the new epoch.
+   */
   async #startEmpty(cause: unknown): Promise<void> {
     const { storage } = this.#ctx;
     report(

@@ -203,7 +203,7 @@ export class WebhookDeliverer implements WebhookDelivery {
   }
 
   async #post(message: WebhookPost): Promise<void> {
-    // What is under way must not be forgotten.
+    // Messages in flight must stay stored.
     await this.#alarmSet;
     if (this.#isOver) return;
     const outcome = JSON.stringify(await postSigned(message, this.#settings));
@@ -234,7 +234,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     this.#call(() => this.#core.authorized(step.subscription, isAllowed, Date.now()));
   }
 
-  /** Asks the server; undefined: it could not say. */
+  /** Asks the server; undefined if that failed. */
   async #isAllowed({
     arguments: args,
     name,
@@ -249,7 +249,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     }
   }
 
-  /** Gives up: nothing of this delivery is to be trusted any more. */
+  /** Discards this delivery after a failure; the host creates a new one. */
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -5,7 +5,7 @@ import { acceptedCallback } from './callback.js';
 import type { WebhookResponse } from './sender.js';
 import type { WebhookSettings } from './settings.js';
 
-/** Signs and posts a message; resolves with what came of it. */
+/** Signs and posts a message; resolves with the outcome. */
 export async function postSigned(
   message: WebhookPost,
   settings: WebhookSettings,
@@ -73,7 +73,7 @@ function waitOf(field: string | undefined): number | undefined {
   return wait > 0 ? Math.round(wait) : undefined;
 }
 
-/** Rejects when a signal aborts, also if the work does not heed it. */
+/** Rejects when a signal aborts, also if the work ignores it. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let abort = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {

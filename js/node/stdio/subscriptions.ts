@@ -1,5 +1,7 @@
 import { type Authorize, type AuthorizeOptions, runAuthorize } from '../../auth/authorize.js';
 import type { AttachableBus, FanoutSink } from '../../bus/attachable-bus.js';
+import type { Grant } from '../../bus/wanted/interest.js';
+import { topicsOf, withoutTopics } from '../../bus/wanted/topic.js';
 import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
@@ -39,6 +41,8 @@ export class Subscriptions implements FanoutSink {
   readonly #authorizeOptions: AuthorizeOptions<StdioAuthorizeContext>;
   /** Detaches the subscriptions from the bus. */
   #detach: (() => void) | undefined;
+  /** What the hooks of the bus have granted to each subscription, by its number. */
+  readonly #grants = new Map<number, Grant>();
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {
@@ -98,8 +102,13 @@ export class Subscriptions implements FanoutSink {
     this.#options.onOutput();
   }
 
-  /** Detaches from the bus when no subscription is left. */
+  /** Releases what has ended, and detaches from the bus when no subscription is left. */
   settle(): void {
+    for (const [number, grant] of this.#grants) {
+      if (this.#channel?.holds(number) === true) continue;
+      this.#grants.delete(number);
+      grant.release();
+    }
     if (this.streams > 0) return;
     this.#detach?.();
     this.#detach = undefined;
@@ -186,12 +195,30 @@ export class Subscriptions implements FanoutSink {
     const { bus, timeouts } = this.#options;
     if (bus.ready !== undefined)
       await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready(), attachTimeout);
+    const granted = await this.#granted(number, filter, discovered);
     if (this.#channel === undefined) return;
     this.#detach ??= this.#attach();
     calling(() => {
-      if (discovered === undefined) this.#channel?.watch(number, filter);
-      else this.#channel?.open(number, discovered, filter);
+      if (discovered === undefined) this.#channel?.watch(number, granted);
+      else this.#channel?.open(number, discovered, granted);
     });
+  }
+
+  /** Returns the filter without the topics that the hooks of the bus refuse. */
+  async #granted(
+    number: number,
+    filter: string | undefined,
+    discovered: Discovered | undefined,
+  ): Promise<string | undefined> {
+    const { interest } = this.#options.bus;
+    const honored = interest && this.#channel?.honored(number, discovered?.capabilities, filter);
+    if (interest === undefined || honored === undefined) return filter;
+    const grant = await interest.want(topicsOf(JSON.parse(honored) as SubscriptionFilter));
+    if (this.#channel?.holds(number) === true) this.#grants.set(number, grant);
+    else grant.release();
+    if (grant.refused.length === 0) return filter;
+    const allowed = JSON.parse(filter ?? honored) as SubscriptionFilter;
+    return JSON.stringify(withoutTopics(allowed, grant.refused));
   }
 
   #attach(): () => void {

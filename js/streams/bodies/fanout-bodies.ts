@@ -83,7 +83,7 @@ export class FanoutBodies implements StreamBodies {
   }
 }
 
-/** Calls `write` for each stream in a fan of the core. */
+/** Calls `write` for each stream in a write batch of the core. */
 export function eachWrite(
   fan: Uint8Array,
   write: (stream: number, chunks: Chunks, index: number) => void,

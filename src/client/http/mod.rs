@@ -1,4 +1,4 @@
-//! One HTTP request of a client, and what becomes of its answer.
+//! One HTTP request of a client, and its response.
 
 pub(crate) mod answer;
 pub(crate) mod message_tap;

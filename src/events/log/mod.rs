@@ -23,7 +23,7 @@ use names::Names;
 pub use rows::{EventRows, NameRow, NewRow, Removed, StoredRow};
 pub use window::Window;
 
-/// What became of an occurrence.
+/// The receipt of an occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The position of the occurrence.

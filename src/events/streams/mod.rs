@@ -38,10 +38,10 @@ use topic::{Class, Topic};
 ///
 /// A stream has nothing but a position. The log is read once for all streams of a type that have
 /// everything up to the same place: [`EventStreams::question`], [`EventStreams::handle_page`]. A
-/// stream that has no room stays behind, and reads its pages alone when it has:
-/// [`EventStreams::question_of`], [`EventStreams::handle_own_page`]. So a backlog is never held.
+/// stream without room reads its pages later, on its own: [`EventStreams::question_of`],
+/// [`EventStreams::handle_own_page`]. No backlog is buffered.
 ///
-/// The driver writes what it gets at once, and reports the streams that had no room. It tells of
+/// The driver writes what it gets at once, and reports the streams that had no room. It reports
 /// each cue for a type with [`EventStreams::handle_cue`]. A page whose epoch is empty comes from a
 /// bus without a log: all cursors are null, and positions only have to ascend.
 #[derive(Debug, Default)]

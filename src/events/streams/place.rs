@@ -22,7 +22,7 @@ impl Place {
         }
     }
 
-    /// Whether who has everything up to here has everything up to the other place.
+    /// Whether this place is at or after `other`, in the same epoch.
     pub(super) fn reaches(&self, other: &Self) -> bool {
         self.is_of(&other.epoch) && self.position >= other.position
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{clock::Millis, json};
 
-/// What came of a POST.
+/// The outcome of a POST.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {

@@ -3,7 +3,7 @@
 use crate::clock::Millis;
 
 /// Returns when a message is due again that has failed `attempts` times, first at `since`.
-/// `retry_after` is the wait that the endpoint asked for: it is honoured within [`WINDOW`].
+/// `retry_after` is the wait that the endpoint asked for: it is honored within [`WINDOW`].
 pub(super) fn again_at(
     attempts: u32,
     since: Millis,
@@ -49,5 +49,5 @@ pub(super) const RECHECK: Millis = Millis(60_000);
 
 const WAITS: [Millis; 4] = [Millis(5_000), Millis(30_000), Millis(120_000), LONGEST];
 const LONGEST: Millis = Millis(480_000);
-/// The time from the first attempt within which `Retry-After` is honoured.
+/// The time from the first attempt within which `Retry-After` is honored.
 const WINDOW: Millis = Millis(900_000);

@@ -24,12 +24,12 @@ pub enum RequestedTtl {
 pub struct Terms {
     /// Milliseconds that a subscription lasts if the client names no time. Default 1 hour.
     pub default_ttl_ms: Millis,
-    /// The least that is given, also to who asks for less. Default 5 minutes.
+    /// The shortest time in milliseconds, also if a client asks for less. Default 5 minutes.
     pub min_ttl_ms: Millis,
-    /// The most that is given. Default 24 hours.
+    /// The longest time in milliseconds. Default 24 hours.
     pub max_ttl_ms: Millis,
-    /// Whether a subscription may last until it is ended. Default false: who asks for that is given
-    /// the most.
+    /// Whether clients may request subscriptions without an end. Default false: such a client gets
+    /// `max_ttl_ms`.
     pub no_expiry: bool,
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { serveOnNode } from '../node-http.ts';
 
-/** One request to the server behind. */
+/** One request to the upstream server. */
 export interface Reached {
   method: string;
   /** The JSON-RPC method, if the body names one. */

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { fastmcpPython } from '../../../scripts/setup/frameworks.mjs';
+import { change, fields, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { lastingPort } from '../../host/port.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
@@ -12,9 +13,10 @@ vi.setConfig({ testTimeout: 60_000 });
 const DESK = 'lamp://desk';
 const UPDATED = `resources/updated ${DESK}`;
 
-test('@hono/mcp in mcp-listen/hono notifies the session of another client', async () => {
+test('@hono/mcp in mcp-listen/hono notifies the session of another client, and resumes streams', async () => {
   const { url } = await startedExample('frameworks/hono-mcp', 'node', ['server.ts']);
   await expectSessionNotified(url, url);
+  await expectResumed(url);
 });
 
 test('Mastra behind a gateway that watches it notifies clients of 2026', async () => {
@@ -83,6 +85,26 @@ async function expectSessionNotified(
   await other.client.callTool({ name: 'switch', arguments: {} });
   expect(await listener.next()).toBe(UPDATED);
   await Promise.all([listener.client.close(), other.client.close()]);
+}
+
+/** Expects that a session receives what changed while its stream was cut. */
+async function expectResumed(url: string): Promise<void> {
+  const session = await LegacySession.begin((init) => fetch(url, init));
+  await session.ask('resources/subscribe', { uri: DESK });
+  const cut = await session.open();
+  const { id } = fields(await cut.event());
+  cut.drop();
+  await session.ask('tools/call', { name: 'switch', arguments: {} });
+  const resumed = await vi.waitFor(async () => {
+    const stream = await session.open(id);
+    expect(stream.response.status).toBe(200);
+    return stream;
+  });
+  let message: unknown;
+  do message = await nextMessage(resumed);
+  while (message === '');
+  expect(message).toEqual(change(DESK));
+  resumed.drop();
 }
 
 /** Waits for the cues of what may have changed before a watch began, and for the watch itself. */

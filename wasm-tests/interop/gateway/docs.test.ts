@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
+import { goCommand, goEnvironment } from '../../../scripts/setup/go.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { listChanged, updated } from '../../host/listen.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { WatchedServer } from '../../host/servers/watched.ts';
 import { SECRET, tenantSecret } from '../../host/signing.ts';
+import { programs } from '../../host/snippets.ts';
 
 const exec = promisify(execFile);
 const FOLDER = join(root, '.build', 'gateway-docs');
@@ -39,11 +41,12 @@ function snippets(language: string): string[] {
 }
 
 /** Writes a program and runs it; returns its output. */
-async function run(command: string, name: string, code: string): Promise<string> {
+async function run(command: string[], name: string, code: string, env = process.env) {
   const file = join(FOLDER, name);
   await writeFile(file, code);
-  const { stdout } = await exec(command, [...(command === 'go' ? ['run'] : []), file], {
-    env: { ...process.env, PUBLISH_TOKEN: SECRET },
+  const [program = '', ...args] = command;
+  const { stdout } = await exec(program, [...args, file], {
+    env: { ...env, PUBLISH_TOKEN: SECRET, PUBLISH_URL: `${gate.origin(1)}/publish` },
   });
   return stdout;
 }
@@ -61,11 +64,11 @@ test('curl publishes, with the secret and with a signature', async () => {
   const stream = await listening();
   const [bearer = '', signed = '', ...others] = snippets('sh');
   expect(others).toEqual([]);
-  const first = JSON.parse(await run('sh', 'bearer.sh', bearer)) as { position: number };
+  const first = JSON.parse(await run(['sh'], 'bearer.sh', bearer)) as { position: number };
   expect(await stream.message()).toBe(updated('1', 'note://todo'));
   // The snippet has an idempotency key.
-  expect(JSON.parse(await run('sh', 'bearer.sh', bearer))).toEqual(first);
-  expect(JSON.parse(await run('sh', 'signed.sh', signed))).toEqual({
+  expect(JSON.parse(await run(['sh'], 'bearer.sh', bearer))).toEqual(first);
+  expect(JSON.parse(await run(['sh'], 'signed.sh', signed))).toEqual({
     position: first.position + 1,
   });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -75,38 +78,28 @@ test('Python publishes', async () => {
   const stream = await listening();
   const [code = '', ...others] = snippets('python');
   expect(others).toEqual([]);
-  expect(Number(await run(python, 'publish.py', code))).toBeGreaterThan(1);
+  expect(Number(await run([python], 'publish.py', code))).toBeGreaterThan(1);
   expect([await stream.message(), await stream.message()]).toEqual([
     updated('1', 'note://todo'),
     listChanged('1', 'tools'),
   ]);
 });
 
-const goCode = () => {
+test('Go publishes', async () => {
+  const stream = await listening();
   const [code = '', ...others] = snippets('go');
   expect(others).toEqual([]);
-  return code;
-};
+  const output = await run([goCommand, 'run'], 'publish.go', code, goEnvironment);
+  expect(output).toMatch(/^\{"position":\d+\} <nil>/);
+  expect(await stream.message()).toBe(updated('1', 'note://todo'));
+}, 30_000);
 
-test('the Go snippet signs as the page describes', () => {
-  const code = goCode();
-  expect(code).toContain('hmac.New(sha256.New, []byte(os.Getenv("PUBLISH_TOKEN")))');
-  expect(code).toContain(
-    String.raw`fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%s", bus, timestamp, key, body)`,
-  );
-  expect(code).toContain('request.Header.Set("MCP-Listen-Timestamp", timestamp)');
-  expect(code).toContain(
-    'request.Header.Set("MCP-Listen-Signature", fmt.Sprintf("v2=%x", mac.Sum(nil)))',
-  );
-});
-
-test('Go publishes as the page says', async ({ skip }) => {
-  const hasGo = await exec('go', ['version']).then(
-    () => true,
-    () => false,
-  );
-  skip(!hasGo, 'Go is not installed');
-  expect(await run('go', 'publish.go', goCode())).toMatch(/^\{"position":\d+\} <nil>/);
+test('PHP publishes', async () => {
+  const stream = await listening();
+  const [code = '', ...others] = await programs('php', 'serverless.md');
+  expect(others).toEqual([]);
+  await run(['php'], 'publish.php', code.replaceAll('lamp://desk', 'note://todo'));
+  expect(await stream.message()).toBe(updated('1', 'note://todo'));
 });
 
 test('the page has a test vector of the signature', () => {
@@ -122,5 +115,5 @@ test('the page has a test vector of the signature', () => {
 
 test('the command of the page prints the secret of a tenant', async () => {
   const [, line = ''] = page.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
-  expect((await run('sh', 'tenant.sh', line)).trim()).toBe(tenantSecret('acme'));
+  expect((await run(['sh'], 'tenant.sh', line)).trim()).toBe(tenantSecret('acme'));
 });

@@ -124,7 +124,7 @@ impl Judge {
         }
     }
 
-    /// Handles that the deliverer knows what became of a message.
+    /// Handles that the deliverer knows the outcome of a message.
     pub(super) fn settled(&mut self, post: u32) {
         self.flights.remove(&post);
     }

@@ -10,7 +10,7 @@ const bus = new InMemoryBus();
 
 testSessionLimits((limits, who) => (init) => serverOf(limits).fetch(requestOf(init, who)));
 
-test('a session stores only known capabilities of the server behind', async () => {
+test('a session stores only known capabilities of the upstream server', async () => {
   const capabilities = {
     tools: { listChanged: true },
     experimental: { much: 'x'.repeat(1_000_000) },

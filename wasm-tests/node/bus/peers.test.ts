@@ -1,22 +1,26 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { PeerInterests } from '../../../dist/bus/wanted/peer-interests.js';
+import signals from '../../corpus/brokers/signals.json' with { type: 'json' };
 
 const NOTE = 'resource:note://a';
 const NONE = new Set<string>();
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 /** Processes that receive each other's texts, except for those that `loses` names. */
 function processes(count: number) {
-  const state = { loses: (_text: string): boolean => false, lost: [] as string[] };
+  const state = { loses: (_text: string): boolean => false };
   const all: PeerInterests[] = [];
   for (let index = 0; index < count; index += 1) {
     const send = async (text: string) => {
       if (state.loses(text)) return;
       for (const peer of all) peer.receive(text);
     };
-    all.push(new PeerInterests(send, (lost) => void state.lost.push(...lost)));
+    all.push(new PeerInterests(send, () => {}));
   }
   for (const peer of all) peer.join();
   vi.advanceTimersByTime(1_000);
@@ -62,13 +66,12 @@ test('many long topics travel in messages that every broker carries', () => {
   expect(longest).toBeLessThan(7_999);
 });
 
-test('a process that is silent is gone, and what it held is reported', () => {
+test('a process that is silent is gone, with what it held, until it is heard again', () => {
   const { all, state } = processes(2);
   all[0].update(new Set([NOTE]), [NOTE]);
   state.loses = () => true;
   vi.advanceTimersByTime(10_000);
-  expect(all[1].isWanted(NOTE)).toBe(false);
-  expect(state.lost).toContain(NOTE);
+  expect([all[1].isWanted(NOTE), all[1].isHeld(NOTE)]).toEqual([false, false]);
   state.loses = () => false;
   vi.advanceTimersByTime(3_000);
   expect(all[1].isHeld(NOTE)).toBe(true);
@@ -85,4 +88,31 @@ test('what is not a message is ignored', () => {
   for (const text of ['', 'null', '[]', '{"from":1}', '{"from":"x","changes":[null]}'])
     all[0].receive(text);
   expect([...all[0].wanted()]).toEqual([]);
+});
+
+test('signals are written as in the corpus', async () => {
+  vi.spyOn(crypto, 'randomUUID').mockReturnValue('p1' as ReturnType<typeof crypto.randomUUID>);
+  const texts: string[] = [];
+  const peer = new PeerInterests(
+    async (text) => void texts.push(text),
+    () => {},
+  );
+  peer.join();
+  peer.update(new Set([NOTE]), []);
+  peer.update(new Set([NOTE]), [NOTE]);
+  peer.receive('{"from":"p2","ask":"p1"}');
+  vi.advanceTimersByTime(2_000);
+  peer.update(NONE, [NOTE]);
+  peer.update(NONE, []);
+  await peer.leave();
+  expect(texts).toEqual(signals.map(({ text }) => text));
+});
+
+test('signals of the corpus are read', () => {
+  const { all } = processes(1);
+  for (const { held, name, text, wanted } of signals) {
+    all[0].receive(text);
+    expect([...all[0].wanted()], name).toEqual(wanted);
+    expect(all[0].isHeld(NOTE), name).toBe(held.length > 0);
+  }
 });

@@ -94,22 +94,38 @@ test('a topic that is wanted while its hook stops it is started again after that
 });
 
 test('a topic from before a restart starts again, even if its stream comes back late', async () => {
-  const { calls, wanted } = recorded({ unwantedMs: 500 });
-  const hooks = new HookedTopics({
-    hooks: wanted as Required<WantedOptions>,
-    context: { bus: undefined, publish: async () => {} },
-    onError: () => {},
-    graceMs: 0,
-  });
-  const sweep = (topics: string[], now: number) =>
-    hooks.sweep({ wanted: new Set(topics), mine: topics, isTaken: () => false, now });
-  hooks.restore('resource:note://a');
-  hooks.restore('resource:note://b');
+  const { calls, sweep } = restarted(0);
   sweep([], 0);
   sweep(['resource:note://a'], 100);
   sweep(['resource:note://a'], 1_000);
   await vi.waitFor(() => expect(calls).toEqual(['again +note://a', '-note://b']));
 });
+
+test('streams have graceMs to come back after a restart before a topic is stopped', async () => {
+  const { calls, sweep } = restarted(10_000);
+  for (const now of [0, 1_000, 9_000]) sweep([], now);
+  sweep(['resource:note://a'], 9_900);
+  sweep(['resource:note://a'], 10_100);
+  await vi.waitFor(() => expect(calls).toEqual(['again +note://a', '-note://b']));
+});
+
+/** The hooks of a bus that was restarted, and had called `onWanted` for two topics before. */
+function restarted(graceMs: number) {
+  const { calls, wanted } = recorded({ unwantedMs: 500 });
+  const hooks = new HookedTopics({
+    hooks: wanted as Required<WantedOptions>,
+    context: { bus: undefined, publish: async () => {} },
+    onError: () => {},
+    graceMs,
+  });
+  for (const name of ['a', 'b']) hooks.restore(`resource:note://${name}`);
+  const sweep = (topics: string[], now: number) =>
+    hooks.sweep({
+      ...{ wanted: new Set(topics), mine: topics, isAgain: false, isTaken: () => false },
+      now,
+    });
+  return { calls, sweep };
+}
 
 test('what a hook publishes reaches the stream that it was called for', async () => {
   const onWanted: WantedOptions['onWanted'] = (topic, { publish }) => {

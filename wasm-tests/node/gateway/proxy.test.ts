@@ -29,7 +29,7 @@ const REMOVED = [
   'forwarded',
 ];
 
-/** A server behind, at `/mcp?key=1`. */
+/** An upstream server, at `/mcp?key=1`. */
 async function origin(answer: Answer): Promise<string> {
   const server = createServer(answer);
   await once(server.listen(0, '127.0.0.1'), 'listening');

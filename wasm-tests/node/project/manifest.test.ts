@@ -57,8 +57,8 @@ test.each<[string, Row[], string]>([
   ['an unknown share', [{ ...ROW, by: 'proven' as 'ours' }], ATTRIBUTED],
   ['a partial share and no reservation', [{ ...ROW, by: 'partly' }], ATTRIBUTED],
   [
-    'the share of a server behind and no reservation',
-    [{ ...ROW, by: 'behind', but: '' }],
+    'the share of an upstream server and no reservation',
+    [{ ...ROW, by: 'upstream', but: '' }],
     ATTRIBUTED,
   ],
   ['a reservation on a share of ours', [{ ...ROW, but: 'not all' }], ATTRIBUTED],
@@ -91,12 +91,12 @@ test('a row with a reason needs no test', () => {
 test('the tables count each share separately, and show its reservation', () => {
   const rows: Row[] = [
     { ...ROW, by: 'partly', but: 'one half' },
-    { ...ROW, id: 'A02', by: 'behind', but: 'all' },
+    { ...ROW, id: 'A02', by: 'upstream', but: 'all' },
   ];
   const { document } = evidence([...rows, { ...ROW, id: 'A03' }]);
   expect(document).toContain('| **All** | 1 | 1 | 1 | 0 | 0 |');
   expect(document).toContain('| *partly*: one half<br>`rust id::works` |');
-  expect(document).toContain('| *by the server behind*: all<br>`rust id::works` |');
+  expect(document).toContain('| *by the upstream server*: all<br>`rust id::works` |');
   expect(document).toContain('| Base | `rust id::works` |');
   expect(document).toContain(
     '| 2025-11-25, a Worker of two isolates | 3 of 5 | 7 of 9 | `a`, `b` |',

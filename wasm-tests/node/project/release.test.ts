@@ -9,7 +9,11 @@ import { prepare, problems } from '../../../scripts/release/checks.mjs';
 const STATING = [
   ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
   ...['browser/Cargo.toml', 'tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
-  ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock', 'js/client/client-info.ts'],
+  ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock', 'js/client/client-info.ts', 'python/pyproject.toml'],
+  'examples/python-component/component.py',
+  ...['bus', 'client', 'exchange', 'fanout', 'isolate', 'listen', 'shard'].map(
+    (name) => `wit/${name}.wit`,
+  ),
 ];
 
 let folder: string;
@@ -53,6 +57,8 @@ describe('a version that is prepared and committed on main', () => {
       '1.2.0',
     ]);
     expect(crate).toContain('version = "1.2.0"');
+    const crates = [...(await read('Cargo.lock')).matchAll(/^name = "mcp-listen.*\nversion = "(.+)"/gm)];
+    expect(crates.map(([, version]) => version)).toEqual(crates.map(() => '1.2.0'));
     expect(await read('CHANGELOG.md')).toBe(
       '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-11-30\n\n- Something new.\n',
     );
@@ -66,7 +72,7 @@ describe('a version that is prepared and committed on main', () => {
 
 describe('a release is refused', () => {
   test.each(STATING)('where %s has another version', async (path) => {
-    await replace(path, /(?<=["'])1\.2\.0(?=["'])/, '1.1.9');
+    await replace(path, /(?<=["'@])1\.2\.0(?=["';])/, '1.1.9');
     await commit();
     expect(await problems(folder, '1.2.0')).toEqual([`${path} has the version 1.1.9, not 1.2.0`]);
   });

@@ -6,7 +6,7 @@ import { declaring } from '../../host/options.ts';
 import { refusal } from '../serving.ts';
 import { sdkServer, sendTo, sessionServer } from './serving.ts';
 
-test('initialize gets the answer of the server behind, with a session id and its capabilities', async () => {
+test('initialize gets the answer of the upstream server, with a session id and its capabilities', async () => {
   const { send } = sessionServer({
     server: declaring({ tools: { listChanged: true }, resources: { subscribe: true } }),
   });
@@ -113,7 +113,7 @@ test('a principal that throws is reported, and gives 503 without details', async
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'authorizer-failed' }));
 });
 
-test('requests without a session reach the server behind', async () => {
+test('requests without a session reach the upstream server', async () => {
   const { send } = sessionServer();
   const response = await post(send, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
   expect(await response.text()).toContain('hello');
@@ -144,7 +144,7 @@ test('an idle session expires, and makes room for another', async () => {
   now.mockRestore();
 });
 
-test('by default, InMemoryBus leaves earlier revisions to the server behind', async () => {
+test('by default, InMemoryBus leaves earlier revisions to the upstream server', async () => {
   const server = createListenHandler(createMcpHandler(() => sdkServer()));
   const response = await post(sendTo(server), initialize('2025-11-25'));
   expect(response.status).toBe(200);

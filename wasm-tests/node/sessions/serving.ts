@@ -23,7 +23,7 @@ export function sendTo({ fetch }: ListenHandler): Send {
   return (init) => fetch(new Request(URL, init));
 }
 
-/** The server behind, of the official SDK. */
+/** The upstream server, of the official SDK. */
 export function sdkServer(): McpServer {
   const server = new McpServer(
     { name: 'behind', version: '1.2.3' },

@@ -13,7 +13,7 @@ describe('capabilities', () => {
     return `${JSON.stringify({ jsonrpc: '2.0', id, result: { capabilities } })}\n`;
   };
 
-  test('are requested from the server behind, whose answer does not reach the client', async () => {
+  test('are requested from the upstream server, whose answer does not reach the client', async () => {
     const { lines, received, replies, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody({ ...TOOLS, promptsListChanged: true }, '1'));

@@ -1,3 +1,4 @@
+import { InMemoryBus } from 'mcp-listen';
 import type { StdioListenOptions } from 'mcp-listen/node';
 import { expect, test, vi } from 'vitest';
 import { initialize } from '../../host/legacy.ts';
@@ -30,7 +31,7 @@ test('a client of 2025 receives events that others publish on the bus', async ()
   expect(await client.lines.next()).toBe(updated('note://a'));
 });
 
-test('notifications of the server behind pass, and so does its answer to a subscribe', async () => {
+test('notifications of the upstream server pass, and so does its answer to a subscribe', async () => {
   const { behind, client, replies } = await begun();
   client.send('resources/subscribe', { uri: 'note://a' });
   expect(await behind.next()).toContain('resources/subscribe');
@@ -102,6 +103,22 @@ test('authorize is called for the lists, and for each resource', async () => {
   ]);
 });
 
+test('what a client of 2025 subscribes to is wanted until it unsubscribes', async () => {
+  const calls: string[] = [];
+  const bus = new InMemoryBus({
+    wanted: {
+      unwantedMs: 0,
+      onWanted: (topic) => void calls.push('uri' in topic ? `+${topic.uri}` : `+${topic.kind}`),
+      onUnwanted: (topic) => void calls.push('uri' in topic ? `-${topic.uri}` : `-${topic.kind}`),
+    },
+  });
+  const { client } = await begun({ bus });
+  await client.subscribe('note://a');
+  expect(calls).toEqual(['+tools_list_changed', '+note://a']);
+  await client.unsubscribe('note://a');
+  await vi.waitFor(() => expect(calls.slice(2)).toEqual(['-note://a']));
+});
+
 test('close writes pending cues, and leaves the bus', async () => {
   const { bus, client, server } = await begun();
   await client.subscribe('note://a');
@@ -113,8 +130,8 @@ test('close writes pending cues, and leaves the bus', async () => {
 });
 
 /**
- * A session up to `notifications/initialized`. The test is the server behind too, which supports no
- * subscriptions.
+ * A session up to `notifications/initialized`. The test is the upstream server too, which supports
+ * no subscriptions.
  */
 async function begun(options: StdioListenOptions = {}) {
   const connection = connected(options, {});

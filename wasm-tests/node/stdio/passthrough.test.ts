@@ -42,7 +42,7 @@ describe('a message that is not a listen', () => {
   });
 });
 
-test('a server behind that cannot be started is reported', async () => {
+test('an upstream server that cannot be started is reported', async () => {
   expect(() =>
     serveListenStdio(() => {
       throw new Error('no');

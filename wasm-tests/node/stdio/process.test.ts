@@ -100,7 +100,7 @@ test('the end of the input ends the process at once, without output', async () =
   expect(performance.now() - ended).toBeLessThan(1_000);
 });
 
-test('the end of the input ends a process whose server behind never answers', async () => {
+test('the end of the input ends a process whose upstream server never answers', async () => {
   const script = "import { serveListenStdio } from 'mcp-listen/node'; serveListenStdio(() => {});";
   const mute = new StdioProcess('--input-type=module', '--eval', script);
   mute.send(listenBody(TOOLS, '1'));

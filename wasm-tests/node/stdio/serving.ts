@@ -7,10 +7,10 @@ import { declaring } from '../../host/options.ts';
 import { LineReader } from '../../host/stdio.ts';
 import { CAPABILITIES, TOOLS } from '../serving.ts';
 
-/** The server behind, declared so that it is not asked. */
+/** The upstream server, declared so that it is not asked. */
 const KNOWN: StdioListenOptions = { server: declaring(CAPABILITIES) };
 
-/** A connection whose test is both the client and the server behind. */
+/** A connection whose test is both the client and the upstream server. */
 export function connected(options: StdioListenOptions = {}, known = KNOWN) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const bus = new InMemoryBus();

@@ -7,7 +7,7 @@ import { connected, failOnUnhandled, open } from './serving.ts';
 failOnUnhandled();
 
 describe('a client that reads slowly', () => {
-  test('receives collapsed cues, and the server behind in between', async () => {
+  test('receives collapsed cues, and the upstream server in between', async () => {
     const connection = connected();
     await open(connection, '1');
     const { replies, server, stdout } = connection;
@@ -29,7 +29,7 @@ describe('a client that reads slowly', () => {
     expect(messages.slice(1).sort()).toEqual(['"last"', listChanged('1', 'tools')]);
   });
 
-  test('receives the server behind too, however much changes', async () => {
+  test('receives the upstream server too, however much changes', async () => {
     const written: string[] = [];
     const stdout = new Writable({
       highWaterMark: 1,

@@ -58,7 +58,7 @@ function gated(text: Record<string, string> = {}) {
   return { behind, gate: () => gate };
 }
 
-/** Answers of the server behind to admission, and the status of a listen. */
+/** Answers of the upstream server to admission, and the status of a listen. */
 const ADMISSIONS: [status: number, text: string, expected: number][] = [
   [200, '{}', 503],
   [200, errorText(-32601), 503],

@@ -118,7 +118,7 @@ test.each([
     { TENANTS: 'path', TENANT_NAMES: 'acme', PUBLISH_TOKEN: 'weak' },
     'PUBLISH_TOKEN',
   ],
-  ['no server behind', { TENANTS: 'path', TENANT_NAMES: 'acme', UPSTREAM: '' }, 'UPSTREAM'],
+  ['no upstream server', { TENANTS: 'path', TENANT_NAMES: 'acme', UPSTREAM: '' }, 'UPSTREAM'],
 ])('with %s the gateway does not start, and names the variable', async (_what, variables, name) => {
   expect(await startError({ ...GATEWAY, ...variables })).toContain(name);
 });

@@ -64,13 +64,13 @@ test('the hooks run in the bus for the streams at its shards', async () => {
   await expect.poll(() => callsFor(uri), { timeout: 30_000 }).toEqual(['+', '-']);
 });
 
-test.each(['is-reset', 'hibernates'])(
-  'the hook is called again after the bus %s, and then stops what is not wanted',
+test.each(['reset', 'hibernation'])(
+  'the hook is called again after a %s of the bus, and then stops what is not wanted',
   async (how) => {
     const { filter, uri } = note(how);
     const stream = await fixture().open(0, filter);
     await pause(500);
-    await (how === 'hibernates' ? fixture().hibernate() : fixture().post(0, '/bus/reset'));
+    await (how === 'hibernation' ? fixture().hibernate() : fixture().post(0, '/bus/reset'));
     await fixture().publish(1, { kind: 'resource_updated', uri });
     await expect.poll(() => callsFor(uri)).toEqual(['+', 'again +']);
     stream.drop();

@@ -8,7 +8,7 @@ import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { portOf } from '../../host/port.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 
-/** A server behind that answers `x-own` requests as the test says, and all others by itself. */
+/** An upstream server that answers `x-own` requests as the test says, and all others by itself. */
 let behind: Server;
 let gate: GatewayFixture;
 let requests: IncomingMessage[] = [];
@@ -61,7 +61,7 @@ const INITIALIZED = {
   serverInfo: { name: 'behind', version: '1' },
 };
 
-/** Sends a request that the server behind answers as the test says. */
+/** Sends a request that the upstream server answers as the test says. */
 function own(init: RequestInit, path = '/acme/mcp'): Promise<Response> {
   return fetch(gate.origin() + path, {
     method: 'POST',
@@ -120,7 +120,7 @@ describe('a forwarded request', () => {
 });
 
 describe('a gateway', () => {
-  test('forwards to the server behind and to no other', async () => {
+  test('forwards to the upstream server and to no other', async () => {
     requests = [];
     onRequest = (_incoming, outgoing) =>
       outgoing.writeHead(307, { location: 'http://127.0.0.1:1/stolen' }).end();
@@ -159,7 +159,7 @@ describe('a gateway', () => {
   });
 });
 
-describe('the capabilities of the server behind', () => {
+describe('the capabilities of the upstream server', () => {
   test('are answered at the edge in both eras, with subscriptions added', async () => {
     const offered = {
       tools: { listChanged: true },
@@ -256,7 +256,7 @@ describe('tenants', () => {
   });
 });
 
-test('without a server behind, requests are a 502 and listens a 503', async () => {
+test('without an upstream server, requests are a 502 and listens a 503', async () => {
   const lonely = await GatewayFixture.start('http://127.0.0.1:1/mcp');
   const { error, status } = await call(lonely.mcp(), 'tools/list');
   expect([status, error]).toEqual([

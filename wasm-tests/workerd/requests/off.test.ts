@@ -23,7 +23,7 @@ test("a listen that listen: 'off' refuses does not wake the bus", async () => {
   expect(await fixture().bus<number>('wakes')).toBe(wakes);
 });
 
-test("a gateway with listen: 'off' refuses a listen without the bus and the server behind", async () => {
+test("a gateway with listen: 'off' refuses a listen without the bus and the upstream server", async () => {
   const url = fixture()
     .mcp(0)
     .replace(/\/mcp$/, '/gated-off/mcp');

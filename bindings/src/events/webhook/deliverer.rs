@@ -66,7 +66,7 @@ export interface WebhookSubscribe extends EventSubscribe {
   total?: number;
 }
 
-/** What came of a message. */
+/** The outcome of a message. */
 export type WebhookOutcome =
   | { response: { status: number; retryAfterMs?: number; body?: string } }
   | { failure: 'connection_refused' | 'timeout' | 'tls_error' };
@@ -152,7 +152,7 @@ impl EventDeliverer {
         self.0.handle_alarm(millis(now), random)
     }
 
-    /// Takes what came of a message, the JSON text of a `WebhookOutcome`.
+    /// Takes the outcome of a message, the JSON text of a `WebhookOutcome`.
     pub fn sent(&mut self, post: u32, outcome: &str, now: f64, random: f64) -> Result<(), JsValue> {
         let outcome = Outcome::from_json(outcome).ok_or_else(|| malformed("outcome"))?;
         self.0.handle_sent(post, &outcome, millis(now), random)

@@ -9,7 +9,7 @@ export interface Publish {
   events: string[];
   /** Identifies the publish if it is repeated. */
   once?: IdempotencyKey | undefined;
-  /** Called with what became of the occurrences of MCP Events among the events. */
+  /** Called with the receipts of the occurrences of MCP Events among the events. */
   appended?: (receipts: EventReceipt[]) => void;
 }
 

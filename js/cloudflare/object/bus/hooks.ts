@@ -63,7 +63,8 @@ export class BusHooks implements BusWatcher {
     const now = performance.now();
     const mine = topicsOf(this.#bus.wanted);
     const wanted = new Set(mine);
-    const next = this.#hooks.sweep({ wanted, mine, now, isTaken: () => false }) ?? now + CHECK_MS;
+    const demand = { wanted, mine, now, isAgain: false, isTaken: () => false };
+    const next = this.#hooks.sweep(demand) ?? now + CHECK_MS;
     // After an eviction the alarm calls `onWanted` again.
     if (mine.length > 0 || this.isDue)
       await this.#bus.wakeBy(Date.now() + Math.min(next - now, CHECK_MS));

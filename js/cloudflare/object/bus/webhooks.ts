@@ -163,7 +163,7 @@ function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean 
   return hasSameNames && subscriptions === known.subscriptions;
 }
 
-/** Of an object that has to be woken, it is not stored for which event types. */
+/** The stored row does not say which event types are pending, so all of them are. */
 function followerOf(row: WebhookFollower): Follower {
   const { call, isOwed, names, revoked, subscriptions } = row;
   return {
@@ -177,5 +177,5 @@ function followerOf(row: WebhookFollower): Follower {
   };
 }
 
-/** Milliseconds from a publish until it is stored, once for all meanwhile, what was confirmed. */
+/** Milliseconds after a publish until confirmations are stored, once for all in between. */
 const SETTLE_MS = 1_000;

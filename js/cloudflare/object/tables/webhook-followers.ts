@@ -88,7 +88,7 @@ export class WebhookFollowers {
 export interface Follow {
   /** The number of the object. */
   object: number;
-  /** The number of the call in which the object said so. */
+  /** The number of the call in which the object stated this. */
   call: number;
   /** The event types of its subscriptions. */
   names: readonly string[];

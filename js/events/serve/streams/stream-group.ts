@@ -171,7 +171,7 @@ export class StreamGroup implements EventStreamGroup {
     this.#core.failed(name);
   }
 
-  /** Writes a fan. Returns the streams that had no room. */
+  /** Writes a batch. Returns the streams that had no room. */
   #write(fan: Uint8Array): number[] {
     const missed: number[] = [];
     eachWrite(fan, (id, chunks, index) => {

@@ -111,7 +111,7 @@ impl Flights {
         self.burst = (now, 0);
     }
 
-    /// Whether the host has to rest before it sends more.
+    /// Whether the invocation has reached its limit of time or requests.
     pub(super) fn is_burst_over(&self, now: Millis) -> bool {
         let (began, sent) = self.burst;
         began + BURST <= now || sent >= MAX_OF_BURST
@@ -122,9 +122,9 @@ impl Flights {
 const MAX_FLIGHTS: usize = 6;
 /// Maximum number of messages that are being sent to one host.
 const MAX_OF_HOST: usize = 2;
-/// How long a host works at a time.
+/// Maximum duration of one invocation.
 const BURST: Millis = Millis(10_000);
-/// Maximum number of messages of that time: below the requests that an invocation may make.
+/// Maximum number of messages of one invocation: below the requests that it may make.
 const MAX_OF_BURST: usize = 500;
-/// A message whose outcome is unknown for this long is lost: the host gives up after 10 s.
+/// A message whose outcome is unknown for this long counts as lost: the host gives up after 10 s.
 pub(super) const GUARD: Millis = Millis(30_000);

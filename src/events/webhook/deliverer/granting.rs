@@ -30,9 +30,9 @@ use super::{
 
 /// Whether an endpoint wants the messages of a subscriber.
 enum Consent {
-    /// That was agreed on out of band.
+    /// The origin is allowed by configuration.
     NotNeeded,
-    /// It said so, which holds until then.
+    /// The endpoint returned the challenge; valid until this time.
     Until(Millis),
     Unknown,
 }

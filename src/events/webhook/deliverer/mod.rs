@@ -50,7 +50,7 @@ use roster::Roster;
 ///
 /// Times are in milliseconds since 1970. `random` is drawn from [0, 1). After each call, carry out
 /// what [`Deliverer::poll_output`] returns until it returns `None`. If a call fails, the store
-/// failed: begin again with a new deliverer. All that this forgets is delivered again.
+/// failed: create a new deliverer. Whatever was in memory is delivered again.
 pub struct Deliverer<S> {
     roster: Roster<S>,
     pages: Pages,
@@ -206,7 +206,7 @@ impl<S: Store> Deliverer<S> {
         self.advance(now)
     }
 
-    /// Handles what came of a message.
+    /// Handles the outcome of a message.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_sent(
         &mut self,

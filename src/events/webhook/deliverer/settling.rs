@@ -1,4 +1,4 @@
-//! What came of messages and reads.
+//! The outcomes of messages and reads.
 
 use crate::{
     clock::Millis,
@@ -19,7 +19,7 @@ use super::{
 };
 
 impl<S: Store> Deliverer<S> {
-    /// Removes a message that was sent, and handles what came of it.
+    /// Removes a message that was sent, and handles its outcome.
     pub(super) fn settle(
         &mut self,
         post: u32,

@@ -22,7 +22,7 @@ use super::{
     roster::Named,
 };
 
-/// What came of the turn of a subscription.
+/// The result of one step of a subscription.
 pub(super) enum Turn {
     /// It has nothing to do, or waits.
     Done,

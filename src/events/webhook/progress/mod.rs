@@ -37,7 +37,7 @@ pub(super) struct Progress {
     /// Whether the client has to learn that occurrences were not delivered.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     is_truncated: bool,
-    /// When it was first told so.
+    /// When a response first reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     truncated_told_at: Option<Millis>,
     /// Whether more than positions has changed since it was stored.
@@ -129,8 +129,8 @@ impl Progress {
         self.are_tries_dirty = false;
     }
 
-    /// Returns whether the client has to learn that occurrences were not delivered: an answer may
-    /// be lost, so all those of a minute tell it.
+    /// Returns whether the client has to learn that occurrences were not delivered. Every response
+    /// within a minute reports it, because one may be lost.
     pub(super) fn tell_truncated(&mut self, now: Millis) -> bool {
         let told_at = self.truncated_told_at.filter(|at| *at + TELLING <= now);
         self.is_dirty |= self.is_truncated;
@@ -186,8 +186,9 @@ impl Progress {
         }
     }
 
-    /// Returns the occurrence to send now. While the endpoint is down, that is the oldest and
-    /// another one by turns, so that one that is never accepted does not hold up the others.
+    /// Returns the occurrence to send now. While the endpoint is down, this alternates between the
+    /// oldest and a newer occurrence, so that one that is never accepted does not hold up the
+    /// others.
     pub(super) fn due(&self, now: Millis) -> Option<Position> {
         if !self.is_throttled() {
             return self.tries.due(now);

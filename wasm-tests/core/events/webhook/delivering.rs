@@ -214,7 +214,7 @@ fn a_gap_is_sent_again_as_other_messages_are_and_counts_for_nothing() {
 }
 
 #[test]
-fn retry_after_is_honoured_within_a_quarter_of_an_hour() {
+fn retry_after_is_honored_within_a_quarter_of_an_hour() {
     let outcome = |millis| {
         Outcome::Response(Response {
             status: 429,

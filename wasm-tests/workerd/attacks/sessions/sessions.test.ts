@@ -36,7 +36,7 @@ function as(name: string | undefined, tenant = '/acme'): Send {
     gate.via({ tenant })({ ...init, headers: { ...(headers as object), ...own } });
 }
 
-/** Begins a session of ann; `known` is its id at the server behind. */
+/** Begins a session of ann; `known` is its id at the upstream server. */
 async function annsSession() {
   const session = await LegacySession.begin(as('ann'));
   const known = behind.ids().at(-1) ?? '';
@@ -46,7 +46,7 @@ async function annsSession() {
 
 describe('a request with the session id of another caller, at the gateway or behind it', () => {
   test.each(['application/json; charset=latin1', 'application/json; charset=utf-16', 'text/plain'])(
-    'is a 404 with the media type %s, and does not reach the server behind',
+    'is a 404 with the media type %s, and does not reach the upstream server',
     async (type) => {
       const { known, session } = await annsSession();
       const ids = [
@@ -156,7 +156,7 @@ test('a request in a session without credentials is a 401', async () => {
 });
 
 test.each([401, 403, 429, 500])(
-  'a session stays if the server behind answers %s to DELETE',
+  'a session stays if the upstream server answers %s to DELETE',
   async (status) => {
     const { session } = await annsSession();
     behind.ends = status;
@@ -166,7 +166,7 @@ test.each([401, 403, 429, 500])(
 );
 
 test.each([200, 404, 405])(
-  'a session ends if the server behind answers %s to DELETE',
+  'a session ends if the upstream server answers %s to DELETE',
   async (status) => {
     const { session } = await annsSession();
     behind.ends = status;
@@ -175,7 +175,7 @@ test.each([200, 404, 405])(
   },
 );
 
-test('the id of a session does not contain the id at the server behind', async () => {
+test('the id of a session does not contain the id at the upstream server', async () => {
   const { known, session } = await annsSession();
   const parts = [session.id, ...session.id.split(/[^\w-]/), ...session.id.split(/[^0-9a-f]/)];
   const read = parts.flatMap((part) =>
@@ -186,7 +186,7 @@ test('the id of a session does not contain the id at the server behind', async (
   for (const text of read) expect(text).not.toContain(known.slice('UP-'.length));
 });
 
-test('no session id of the server behind reaches a client', async () => {
+test('no session id of the upstream server reaches a client', async () => {
   behind.namesAlways = true;
   const { session } = await annsSession();
   const inSession = await session.post(CALL);
@@ -265,7 +265,7 @@ describe('a gateway in front of a server without sessions', () => {
   });
 });
 
-/** The requests to the server behind with this session of a caller other than ann. */
+/** The requests to the upstream server with this session of a caller other than ann. */
 function named(session: string): unknown[] {
   const isAnns = ({ authorization }: { authorization: string | null }) =>
     authorization === 'Bearer good-ann';
