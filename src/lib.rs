@@ -8,8 +8,8 @@
 //! The modules, each of which depends only on those above it:
 //!
 //! - [`clock`], [`json`], [`sse`]: time as an argument, JSON text, server-sent events
-//! - [`id`], [`error`], [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`], [`position`],
-//!   [`scope`], [`capabilities`], [`filter`]: the vocabulary
+//! - [`id`], [`error`], [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`],
+//!   [`position`], [`scope`], [`capabilities`], [`filter`]: the vocabulary
 //! - [`wire`]: the frames between a bus, its shards and its edges
 //! - [`upstream`]: following the log of a bus, over one connection after another
 //! - [`bus`]: the log's replay, the edges and shards of a bus
@@ -37,8 +37,8 @@
 //! `Deserialize`: [`event::ServerEvent`], [`filter::SubscriptionFilter`], [`wire`].
 //!
 //! Errors, end reasons, states, snapshots and the steps that a host may pass on are
-//! `non_exhaustive`: they may gain members. What a host has to carry out completely is exhaustive on
-//! purpose, so that a host that lacks a new case does not compile: [`http::Screening`],
+//! `non_exhaustive`: they may gain members. What a host has to carry out completely is exhaustive
+//! on purpose, so that a host that lacks a new case does not compile: [`http::Screening`],
 //! [`bus::Route`], [`bus::JournalEntry`], [`bus::ShardReceived`], [`bus::ShardOutput`],
 //! [`bus::EdgeCloseReason`], [`upstream::BusCall`], [`upstream::UpstreamCall`],
 //! [`lease::LeaseOutput`], [`isolate::IsolateOutput`], [`client::WatchOutput`] and
