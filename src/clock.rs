@@ -61,3 +61,6 @@ impl Sub for Millis {
         Self(self.0.saturating_sub(earlier.0))
     }
 }
+
+/// The greatest number of milliseconds that every reader of JSON reads exactly: 2^53 - 1.
+pub(crate) const MAX_SAFE_MILLIS: f64 = 9_007_199_254_740_991.0;

@@ -1,4 +1,4 @@
-import { patiently } from '../harness/patience.ts';
+import { untilProgressStops } from '../harness/progress.ts';
 import { listenRequest } from '../requests.ts';
 import type { Server } from '../servers/server.ts';
 import { BodyReader } from './body-reader.ts';
@@ -28,7 +28,7 @@ export class Readers {
 
   /**
    * Resolves once this many further chunks have arrived on all streams together. Rejects without
-   * progress, as {@link patiently} does.
+   * progress, as {@link untilProgressStops} does.
    */
   expect(chunks: number): Promise<void> {
     this.#missing = chunks;
@@ -36,7 +36,7 @@ export class Readers {
     const complete = new Promise<void>((resolve) => {
       this.#complete = resolve;
     });
-    return patiently(
+    return untilProgressStops(
       complete,
       () => this.#missing,
       () => `${this.#missing} frames did not arrive`,

@@ -239,7 +239,6 @@ impl From<Retirement> for EndReason {
         match why {
             Retirement::Rotated => Self::Rotated,
             Retirement::Drained => Self::Drained,
-            Retirement::Shed => Self::Shed,
         }
     }
 }

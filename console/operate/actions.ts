@@ -35,7 +35,9 @@ export class Actions implements IsolateActions {
         () => this.#publish(),
       ),
       this.#form('Disconnect', [field('Principal', this.#principal)], () => this.#disconnect()),
-      this.#form('Shed', [field('Streams of each isolate', this.#count)], () => this.#shedAll()),
+      this.#form('End the oldest streams', [field('Streams of each isolate', this.#count)], () =>
+        this.#endOldest(),
+      ),
       this.#form('Drain all', [], () => this.#drainAll()),
       this.#outcome,
     );
@@ -53,11 +55,11 @@ export class Actions implements IsolateActions {
     });
   }
 
-  shed(isolate: string, streams: number): void {
+  endHalf(isolate: string, streams: number): void {
     const half = Math.ceil(streams / 2);
     const text = `Ends the ${count(half)} oldest streams over 30 seconds. Their clients may reconnect anywhere.`;
-    const order: Order = { do: 'shed', isolate, count: half };
-    void this.#order(`Shed half of isolate ${isolate.slice(0, 8)}?`, text, 'Shed', order);
+    const order: Order = { do: 'drain', isolate, count: half };
+    void this.#order(`End half of isolate ${isolate.slice(0, 8)}?`, text, 'End half', order);
   }
 
   #drainAll(): void {
@@ -65,10 +67,11 @@ export class Actions implements IsolateActions {
     void this.#order('Drain every isolate?', text, 'Drain all', { do: 'drain' });
   }
 
-  #shedAll(): void {
+  #endOldest(): void {
     const number = this.#count.valueAsNumber;
     const text = `Ends the ${count(number)} oldest streams of every isolate over 30 seconds.`;
-    void this.#order('Shed streams?', text, 'Shed', { do: 'shed', count: number });
+    const order: Order = { do: 'drain', count: number };
+    void this.#order('End the oldest streams?', text, 'End streams', order);
   }
 
   #disconnect(): void {

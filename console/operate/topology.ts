@@ -5,7 +5,7 @@ import { count, counted } from '../format.js';
 /** What the topology lets the operator do with one isolate. */
 export interface IsolateActions {
   drain(isolate: string, streams: number): void;
-  shed(isolate: string, streams: number): void;
+  endHalf(isolate: string, streams: number): void;
 }
 
 /** The bus object, its shards, and the isolates with sockets at each of them. */
@@ -70,16 +70,20 @@ export class Topology {
   /** Rows stay in place, so that a button keeps its focus. */
   #addRow(isolate: string): HTMLTableRowElement {
     const name = isolate.slice(0, 8);
-    const button = (text: string, action: (isolate: string, streams: number) => void) => {
+    const button = (
+      text: string,
+      what: string,
+      action: (isolate: string, streams: number) => void,
+    ) => {
       const pressed = element('button', { type: 'button', class: 'quiet' }, text);
-      pressed.setAttribute('aria-label', `${text} isolate ${name}`);
+      pressed.setAttribute('aria-label', `${text} ${what} ${name}`);
       pressed.addEventListener('click', () => action(isolate, this.#streams.get(isolate) ?? 0));
       return pressed;
     };
     const actions = element('td', { class: 'actions' });
     actions.append(
-      button('Shed', (...of) => this.#actions.shed(...of)),
-      button('Drain', (...of) => this.#actions.drain(...of)),
+      button('End half', 'of isolate', (...of) => this.#actions.endHalf(...of)),
+      button('Drain', 'isolate', (...of) => this.#actions.drain(...of)),
     );
     const row = element('tr', {}, element('th', { scope: 'row', title: isolate }, name));
     row.append(element('td'), element('td'), actions);

@@ -1,5 +1,12 @@
-// An MCP server in an app of Express; `node server.mjs` starts it.
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+// An MCP server in an app of Express. `TOKENS='{"a-secret":"ann"}' node server.mjs` starts it, and
+// serves callers with one of these tokens.
+import { requireBearerAuth } from '@modelcontextprotocol/express';
+import {
+  createMcpHandler,
+  McpServer,
+  OAuthError,
+  OAuthErrorCode,
+} from '@modelcontextprotocol/server';
 import express from 'express';
 import { createListenHandler, InMemoryBus, publishChanges } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
@@ -28,7 +35,27 @@ function lampServer() {
 }
 
 const bus = new InMemoryBus();
-const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), {
+  bus,
+  // `requireBearerAuth` sets `req.auth`. Its `extra.sub` names the caller until it expires.
+  principal: (_request, options) => options?.authInfo,
+});
+
+/** @type {Record<string, string>} Users by token. */
+const users = JSON.parse(process.env.TOKENS ?? '{}');
+/**
+ * Replace this with a verifier of the tokens that your authorization server issues.
+ *
+ * @type {import('@modelcontextprotocol/server').OAuthTokenVerifier}
+ */
+const verifier = {
+  async verifyAccessToken(token) {
+    const sub = Object.hasOwn(users, token) ? users[token] : undefined;
+    if (sub === undefined) throw new OAuthError(OAuthErrorCode.InvalidToken, 'unknown token');
+    const expiresAt = Math.floor(Date.now() / 1_000) + 3_600;
+    return { token, clientId: 'lamp', scopes: [], expiresAt, extra: { sub } };
+  },
+};
 const port = Number(process.env.PORT ?? 8787);
 // By default only programs of this machine can connect. Set HOST to 0.0.0.0 only behind a proxy
 // that authenticates callers.
@@ -37,7 +64,7 @@ const host = process.env.HOST ?? '127.0.0.1';
 const app = express();
 app.use(express.json());
 const handler = toNodeHandler(server);
-app.all('/mcp', handler);
+app.all('/mcp', requireBearerAuth({ verifier }), handler);
 
 app.listen(port, host, () => console.log(`The lamp is at http://${host}:${port}/mcp`));
 

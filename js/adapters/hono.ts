@@ -38,12 +38,9 @@ export interface HonoListenOptions<E extends Env>
  * An MCP handler: an object with `fetch`, or a function. A function must answer `request`, not
  * `c.req.raw`.
  */
-export type HonoMcpHandler<E extends Env> = Answers<[Context<E>]> | { fetch: Answers<[]> };
-
-type Answers<Rest extends unknown[]> = (
-  request: Request,
-  ...rest: Rest
-) => Response | Promise<Response>;
+export type HonoMcpHandler<E extends Env> =
+  | ((request: Request, c: Context<E>) => Response | Promise<Response>)
+  | { fetch: (request: Request) => Response | Promise<Response> };
 
 /**
  * A handler for a Hono route, with all members that `createListenHandler` returns except `fetch`.
@@ -81,7 +78,9 @@ export function listen<E extends Env = Env>(
  * Returns the handler as a function. An object's `fetch` takes options or an environment as its
  * second argument, so it does not receive the context.
  */
-function asFunction<E extends Env>(handler: HonoMcpHandler<E>): Answers<[Context<E>]> {
+function asFunction<E extends Env>(
+  handler: HonoMcpHandler<E>,
+): (request: Request, c: Context<E>) => Response | Promise<Response> {
   return typeof handler === 'function' ? handler : (request) => handler.fetch(request);
 }
 

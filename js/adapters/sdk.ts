@@ -35,7 +35,7 @@ export interface CreateMcpHandlerOptions
    * Streams that this handler holds at once. An alias of `limits.maxSubscriptions`, which takes
    * precedence.
    *
-   * @default 4000
+   * @default 4_000
    */
   maxSubscriptions?: number;
 }

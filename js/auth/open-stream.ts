@@ -2,6 +2,12 @@
  * Returns whether `principal` is called for a stream that is already open, after
  * `authorizationTtlMs`. It may then use a cached result, for example. `authorize` has `isOpen` for
  * this.
+ *
+ * @example
+ * ```ts
+ * const principal = (request: Request) =>
+ *   isOpenStream(request) ? cachedUserOf(request) : userOf(request);
+ * ```
  */
 export function isOpenStream(request: Request): boolean {
   return open.has(request);

@@ -8,6 +8,8 @@ import type { Interest } from './wanted/interest.js';
 
 /**
  * A bus to which streams attach with frames of the core. Every bus of this package implements it.
+ *
+ * @internal
  */
 export interface AttachableBus extends ListenBus {
   /**

@@ -22,7 +22,7 @@ export type { CursorStore, EventWatchMode, EventWatchOptions } from './events/op
 export { type EventWatch, watchEvents } from './events/watch-events.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ClientListenOptions, ListenMessage, TokenProvider } from './options.js';
-export type { Era, Subscription } from './subscription.js';
+export type { Revision, Subscription } from './subscription.js';
 export type { ChannelMember, ChannelReceiver, ListenChannel } from './transport/channel.js';
 export type { SdkClient, SdkTransport } from './transport/sdk-channel.js';
 export type { HttpTarget, ListenTarget, RequestFactory, RequestParts } from './transport/target.js';

@@ -72,7 +72,7 @@ export interface ClientListenOptions {
    *
    * @default 'auto'
    */
-  era?: 'auto' | '2026-07-28' | '2025';
+  revision?: 'auto' | '2026-07-28' | '2025';
   /**
    * Called with every JSON-RPC message that is sent or received, for logs.
    *

@@ -5,7 +5,7 @@ import { errorOf } from '../model/subscription-error.js';
 import { type CoreSource, nextEvent, type SourceEvent } from './transport/core-source.js';
 
 /** A protocol revision: 2026-07-28, or one of the earlier revisions with sessions. */
-export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
+export type Revision = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
 
 /**
  * An open subscription. Iterating yields the changes; repeated changes of one topic collapse into
@@ -20,7 +20,7 @@ export interface Subscription extends AsyncIterable<ChangeEvent>, AsyncDisposabl
   /** The part of the filter that the server honors. */
   readonly honored: SubscriptionFilter;
   /** The revision that the server speaks. */
-  readonly era: Era;
+  readonly revision: Revision;
   /** Ends the subscription: closes the stream, or cancels it at the server. */
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Subscription extends AsyncIterable<ChangeEvent>, AsyncDisposabl
 export class SourceSubscription implements Subscription {
   readonly id: string;
   readonly honored: SubscriptionFilter;
-  readonly era: Era;
+  readonly revision: Revision;
   readonly #source: CoreSource;
   readonly #signal: AbortSignal | undefined;
   #isClosed = false;
@@ -43,7 +43,7 @@ export class SourceSubscription implements Subscription {
     this.#signal = signal;
     this.honored = honored;
     this.id = id;
-    this.era = version as Era;
+    this.revision = version as Revision;
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 

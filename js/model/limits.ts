@@ -2,7 +2,9 @@ import { expectAmounts } from './amount.js';
 
 /**
  * Upper bounds in counts and bytes. Each is the largest value that is accepted, so 0 accepts none.
- * A value that is negative or not a number, and an unknown name, is `invalid-options`.
+ * Where the official SDK has such a limit, the name is the SDK's: `maxSubscriptions`,
+ * `maxRequestBodySize`, and those derived from them. All others are named after what they limit. A
+ * value that is negative or not a number, and an unknown name, is `invalid-options`.
  */
 export interface ListenLimits {
   /**

@@ -56,12 +56,12 @@ export interface WriteDelayCount {
 /**
  * Why a stream ended. `closed`: gracefully, with its result; `left`: its client disconnected;
  * `stalled`: its client read nothing for `timeouts.writeMs`; `rotated`: it reached its maximum age;
- * `drained`; `shed`; `expired`: the credentials of its caller expired; `denied`: its caller may no
- * longer receive everything that the stream acknowledged, or this could not be checked; `outdated`:
- * the bus object no longer serves its deployment; `exhausted`: the requests that share its socket
- * have used up their CPU budget; `lost`: states of its tasks may have been lost; `trapped`: the
- * core that held it in memory trapped; `aborted`: its bus released it, or its client did not read
- * the end of a drain in time.
+ * `drained`: by a drain; `expired`: the credentials of its caller expired; `denied`: its caller may
+ * no longer receive everything that the stream acknowledged, or this could not be checked;
+ * `outdated`: the bus object no longer serves its deployment; `exhausted`: the requests that share
+ * its socket have used up their CPU budget; `lost`: states of its tasks may have been lost;
+ * `trapped`: the core that held it in memory trapped; `aborted`: its bus released it, or its client
+ * did not read the end of a drain in time.
  */
 export type StreamEnding =
   | 'closed'
@@ -69,7 +69,6 @@ export type StreamEnding =
   | 'stalled'
   | 'rotated'
   | 'drained'
-  | 'shed'
   | 'expired'
   | 'denied'
   | 'outdated'

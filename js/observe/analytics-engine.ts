@@ -111,6 +111,6 @@ const REFUSED: Record<RefusalKind, number> = {
   ...{ full: 6, unavailable: 7, closing: 8 },
 };
 const ENDED: Record<StreamEnding, number> = {
-  ...{ closed: 0, left: 1, stalled: 2, rotated: 3, drained: 4, shed: 5, expired: 6, aborted: 7 },
-  ...{ denied: 8, outdated: 9, exhausted: 10, lost: 11, trapped: 12 },
+  ...{ closed: 0, left: 1, stalled: 2, rotated: 3, drained: 4, expired: 5, aborted: 6 },
+  ...{ denied: 7, outdated: 8, exhausted: 9, lost: 10, trapped: 11 },
 };

@@ -1,6 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { ListenStats } from '../model/stats.js';
-import { bears } from '../web/bearer.js';
+import { hasBearerToken } from '../web/bearer.js';
 import { type BusNumbers, type MetricFamily, metricFamilies } from './metric-families.js';
 import { report } from './on-error.js';
 
@@ -58,7 +58,7 @@ export function createMetricsHandler({
   return async (request) => {
     if (request.method !== 'GET')
       return new Response(null, { status: 405, headers: { allow: 'GET' } });
-    if (!(await bears(request, token))) {
+    if (!(await hasBearerToken(request, token))) {
       return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
     }
     return new Response(metricsText(stats(), await numbers()), { headers: HEADERS });

@@ -4,7 +4,7 @@ import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 import { guarded, report } from '../observe/on-error.js';
 import type { ListenHandler } from '../options.js';
-import { bears } from '../web/bearer.js';
+import { hasBearerToken } from '../web/bearer.js';
 import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 import { operatorOf } from './operators.js';
@@ -123,8 +123,7 @@ class OperatorHandler {
     if (order.do === 'publish') return this.#publish(order.events);
     if (order.do === 'disconnect')
       return this.#publish([{ kind: 'disconnect', principal: order.principal }]);
-    const { isolate, windowMs = DRAIN_MS } = order;
-    const count = order.do === 'shed' ? order.count : undefined;
+    const { count, isolate, windowMs = DRAIN_MS } = order;
     return { isolates: await this.#operator.drain({ isolate, count, windowMs }) };
   }
 
@@ -154,7 +153,7 @@ class OperatorHandler {
   }
 
   async #isOperator(request: Request): Promise<boolean> {
-    return this.#token !== undefined && (await bears(request, this.#token));
+    return this.#token !== undefined && (await hasBearerToken(request, this.#token));
   }
 }
 

@@ -3,14 +3,13 @@ import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 
 /**
- * What `POST /operate` takes. `drain` ends all streams without a result and refuses new ones;
- * `shed` ends the `count` oldest streams of each isolate; both in one isolate or in all of them.
- * `disconnect` ends the streams of one caller. `publish` publishes events, all or none, or one
- * occurrence of MCP Events.
+ * What `POST /operate` takes. `drain` ends all streams without a result and refuses new ones; with
+ * `count`, it ends that many of the oldest streams of each isolate, and these continue to serve. It
+ * applies to one isolate or to all of them. `disconnect` ends the streams of one caller. `publish`
+ * publishes events, all or none, or one occurrence of MCP Events.
  */
 export type Order =
-  | { do: 'drain'; isolate?: string; windowMs?: number }
-  | { do: 'shed'; count: number; isolate?: string; windowMs?: number }
+  | { do: 'drain'; count?: number; isolate?: string; windowMs?: number }
   | { do: 'disconnect'; principal: string }
   | { do: 'publish'; events: PublishedEvent[] };
 
@@ -32,9 +31,6 @@ export function orderOf(text: string): Order {
   switch (order.do) {
     case 'drain':
       if (isPlace) return order as Order;
-      break;
-    case 'shed':
-      if (isPlace && count !== undefined) return order as Order;
       break;
     case 'disconnect':
       if (typeof order.principal === 'string') return order as Order;

@@ -19,7 +19,7 @@ import {
   Refusal,
   Retirement,
   type Stream,
-  type Tally,
+  type StreamMetrics,
 } from '../wasm/server/bindings.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
@@ -73,8 +73,8 @@ export class StreamManager {
   /** The statistics of the streams, including those of their attachments to the bus. */
   get stats(): Omit<ListenStats, 'refused'> {
     const stats = { ...this.#streams.stats, away: 0, gaps: 0, healed: 0, outages: 0, resyncs: 0 };
-    for (const tally of [this.#options.bus.counters, this.#sessions.counters])
-      for (const counter of COUNTERS) stats[counter] += tally?.[counter] ?? 0;
+    for (const counters of [this.#options.bus.counters, this.#sessions.counters])
+      for (const counter of COUNTERS) stats[counter] += counters?.[counter] ?? 0;
     return stats;
   }
 
@@ -164,7 +164,7 @@ export class StreamManager {
         scope,
         this.#openings.keepAliveMs(),
         performance.now(),
-        this.#tally,
+        this.#metrics,
       );
     const stream = await this.#openFor(caller, core.names(scope), async () =>
       this.#openings.prepare(calling(create), caller, owner, reauthorizer),
@@ -259,9 +259,9 @@ export class StreamManager {
 
   async #openedSession(core: Exchange, caller: CallerContext): Promise<ServerStream> {
     const { bus, intervals, onError, timeouts } = this.#options;
-    const { tally } = this.#streams;
+    const { metrics } = this.#streams;
     const stream = calling(() =>
-      core.openSession(scopeOf(caller), this.#openings.keepAliveMs(), performance.now(), tally),
+      core.openSession(scopeOf(caller), this.#openings.keepAliveMs(), performance.now(), metrics),
     );
     const options = { continent: continentOf(caller.request) };
     const connect = (frame: string, listener: AttachmentListener): BusConnection => {
@@ -296,7 +296,7 @@ export class StreamManager {
         scopeOf(caller),
         this.#openings.keepAliveMs(),
         performance.now(),
-        this.#tally,
+        this.#metrics,
       );
     return this.#ownOpening(calling(create), caller);
   }
@@ -345,8 +345,8 @@ export class StreamManager {
     return streams;
   }
 
-  get #tally(): Tally {
-    return this.#streams.tally;
+  get #metrics(): StreamMetrics {
+    return this.#streams.metrics;
   }
 
   #release(stream: ServerStream, ending: StreamEnding): void {

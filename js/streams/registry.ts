@@ -5,7 +5,7 @@ import { SETTLE_MS } from '../model/timeouts.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
 import { PerInstance } from '../wasm/per-instance.js';
-import { Retirement, Tally } from '../wasm/server/bindings.js';
+import { Retirement, StreamMetrics } from '../wasm/server/bindings.js';
 import { FinalSettle } from './final-settle.js';
 
 /** The open streams of one server, and counters of how streams ended. */
@@ -20,7 +20,6 @@ export class StreamRegistry {
       stalled: 0,
       rotated: 0,
       drained: 0,
-      shed: 0,
       expired: 0,
       denied: 0,
       aborted: 0,
@@ -31,7 +30,7 @@ export class StreamRegistry {
   #opened = 0;
   readonly #acknowledged = WRITE_DELAY_BOUNDS.map((le) => ({ le, count: 0 }));
 
-  readonly #tally = new PerInstance(() => new Tally());
+  readonly #metrics = new PerInstance(() => new StreamMetrics());
 
   /**
    * @param authorizeMs - milliseconds that `close` waits for renewals of authorizations, beyond the
@@ -42,8 +41,8 @@ export class StreamRegistry {
   }
 
   /** The core's counters of the streams. They restart at zero after a reset of the core. */
-  get tally(): Tally {
-    return this.#tally.value;
+  get metrics(): StreamMetrics {
+    return this.#metrics.value;
   }
 
   /** The number of open streams. */
@@ -113,8 +112,7 @@ export class StreamRegistry {
    * or later has resolved, and at most a second after its time.
    */
   async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
-    const reason = count === undefined ? Retirement.Drained : Retirement.Shed;
-    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, reason, settle);
+    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, settle);
   }
 
   #coreStats(): Pick<
@@ -122,24 +120,19 @@ export class StreamRegistry {
     'events' | 'notifications' | 'collapsed' | 'writeDelayMs' | 'written'
   > {
     const [events = 0, notifications = 0, collapsed = 0, writeDelayMs = 0, ...counts] =
-      this.tally.counts;
+      this.metrics.counts;
     const written = WRITE_DELAY_BOUNDS.map((le, index) => ({ le, count: counts[index] ?? 0 }));
     return { events, notifications, collapsed, writeDelayMs, written };
   }
 
   /** Retires each stream at a random time in its own slice of the window. */
-  async #retire(
-    streams: ServerStream[],
-    windowMs: number,
-    reason: Retirement,
-    settle?: Settle,
-  ): Promise<void> {
+  async #retire(streams: ServerStream[], windowMs: number, settle?: Settle): Promise<void> {
     const settling = settle && new FinalSettle(settle);
     const slice = windowMs / streams.length;
     const now = performance.now();
     streams.forEach((stream, index) => {
       const at = now + slice * (index + Math.random());
-      stream.retire(at, reason, settling?.after(at));
+      stream.retire(at, Retirement.Drained, settling?.after(at));
     });
     const running = settling?.run();
     await this.#whenEnded(streams, windowMs + READ_MS);

@@ -2,7 +2,7 @@
  * Returns whether a request has `Authorization: Bearer <secret>`. All bytes of digests are
  * compared, so the duration does not reveal how much of a guess is right.
  */
-export async function bears(request: Request, secret: string): Promise<boolean> {
+export async function hasBearerToken(request: Request, secret: string): Promise<boolean> {
   const [, token = ''] = /^bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   return isSameSecret(token, secret);
 }

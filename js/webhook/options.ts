@@ -67,13 +67,15 @@ export interface WebhookReceiverOptions<
    */
   seen?: SeenEvents;
   /**
-   * Maximum size of a body in bytes. A larger body gets 413.
+   * Maximum size of a body in bytes. A larger body gets 413. 0 accepts only empty bodies, so no
+   * message.
    *
    * @default 262_144
    */
-  maxBodyBytes?: number;
+  maxRequestBodySize?: number;
   /**
-   * Milliseconds by which the timestamp of a message may differ from the time here.
+   * Milliseconds by which the timestamp of a message may differ from the time here. 0 accepts only
+   * the same time, so nearly no message.
    *
    * @default 300_000
    */

@@ -55,7 +55,7 @@ interface Delivery<Rest extends unknown[]> {
 
 class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
   readonly #options: WebhookReceiverOptions<Rest, Schemas>;
-  readonly #maxBodyBytes: number;
+  readonly #maxRequestBodySize: number;
   readonly #toleranceMs: number;
   readonly #seen: SeenEvents;
   readonly #onError: (error: Error) => void;
@@ -63,16 +63,16 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
 
   constructor(options: WebhookReceiverOptions<Rest, Schemas>) {
     const {
-      maxBodyBytes = 262_144,
+      maxRequestBodySize = 262_144,
       onError = report,
       secrets,
       seen,
       toleranceMs = 300_000,
     } = options;
-    expectAmounts('', { maxBodyBytes, toleranceMs });
+    expectAmounts('', { maxRequestBodySize, toleranceMs });
     if (typeof secrets !== 'function') expectSecrets(secrets);
     this.#options = { ...options };
-    this.#maxBodyBytes = maxBodyBytes;
+    this.#maxRequestBodySize = maxRequestBodySize;
     this.#toleranceMs = toleranceMs;
     this.#seen = seen ?? new RecentMessageIds(MAX_SEEN);
     this.#onError = guarded(onError as (error: Error) => void);
@@ -113,7 +113,7 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
   }
 
   async #body(request: Request): Promise<Uint8Array<ArrayBuffer>> {
-    const limit = this.#maxBodyBytes;
+    const limit = this.#maxRequestBodySize;
     if (Number(request.headers.get('content-length')) > limit)
       throw new WebhookRefusal('body-too-large');
     const { bytes, rest } = await readStart(request, limit, BODY_MS).catch(refuseLateBody);

@@ -1,6 +1,11 @@
 /**
  * Returns a new secret for `delivery.secret` of a subscription: `whsec_` and 32 random bytes in
  * base64.
+ *
+ * @example
+ * ```ts
+ * const delivery = { mode: 'webhook', url, secret: generateWebhookSecret() };
+ * ```
  */
 export function generateWebhookSecret(): string {
   return `${PREFIX}${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
@@ -11,29 +11,52 @@ import { root } from '../process/project.mjs';
  * typeArguments?: Type[] }} Type
  */
 /**
- * @typedef {{ name: string, children?: Reflection[], comment?: Comment, signatures?: Reflection[],
- * type?: Type, inheritedFrom?: unknown }} Reflection
+ * @typedef {{ name: string, kind?: number, flags?: { isOptional?: boolean }, children?:
+ * Reflection[], comment?: Comment, signatures?: Reflection[], type?: Type, inheritedFrom?: unknown
+ * }} Reflection
  */
 
 const folder = join(root, 'tools', 'typedoc');
-const page = join(root, 'docs', 'options.md');
 const api = join(root, '.build', 'typedoc', 'api.json');
 
 /**
- * Reads the types of the package with TypeDoc, where each warning is an error, and checks that the
- * tables of docs/options.md are what the types say; one TAP line each. `--write` writes the tables.
+ * Reads the types of the package with TypeDoc, where each warning is an error, and checks that each
+ * exported function has an example, each option a default, and that the tables of options in the
+ * docs match the types; one TAP line each. `--write` writes the tables.
  */
 async function options() {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
   const warnings = await typedoc();
   if (warnings !== '') return fail('TypeDoc reads the types without a warning', warnings);
   process.stdout.write('ok 1 - TypeDoc reads the types without a warning\n');
-  const before = await readFile(page, 'utf8');
-  const after = withTables(before, JSON.parse(await readFile(api, 'utf8')));
-  if (process.argv.includes('--write')) return writeFile(page, after);
-  if (after !== before)
-    return fail('the tables of docs/options.md match the types', 'run "npm run options"');
-  process.stdout.write('ok 2 - the tables of docs/options.md match the types\n');
+  const project = JSON.parse(await readFile(api, 'utf8'));
+  const missing = undocumented(project);
+  if (missing.length > 0)
+    return fail('functions have examples, and options have defaults', missing.join('\n'));
+  process.stdout.write('ok 2 - functions have examples, and options have defaults\n');
+  const stale = await stalePages(project, process.argv.includes('--write'));
+  if (stale.length > 0)
+    return fail('the tables of options match the types', `run "npm run options": ${stale}`);
+  process.stdout.write('ok 3 - the tables of options match the types\n');
+}
+
+/**
+ * Returns the pages whose tables do not match the types; with `write`, writes them instead.
+ * @param {Reflection} project
+ * @param {boolean} write
+ */
+async function stalePages(project, write) {
+  const stale = [];
+  for (const page of await readdir(join(root, 'docs'))) {
+    if (!page.endsWith('.md')) continue;
+    const path = join(root, 'docs', page);
+    const before = await readFile(path, 'utf8');
+    const after = withTables(before, project, `docs/${page}`);
+    if (after === before) continue;
+    if (write) await writeFile(path, after);
+    else stale.push(page);
+  }
+  return stale;
 }
 
 /** @returns {Promise<string>} what TypeDoc has to say against the types */
@@ -69,18 +92,50 @@ function fail(name, why) {
  * omits the members that an interface inherits.
  * @param {string} text
  * @param {Reflection} project
+ * @param {string} page the name of the page
  */
-export function withTables(text, project) {
+export function withTables(text, project, page) {
   return text.replace(
     /(<!-- (own )?options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, begin, own, name, end) => {
       const members = membersOf(project, name);
-      if (members === undefined)
-        throw new Error(`docs/options.md names ${name}, which is not exported`);
+      if (members === undefined) throw new Error(`${page} names ${name}, which is not exported`);
       const listed = members.filter(({ inheritedFrom }) => !own || inheritedFrom === undefined);
       return `${begin}\n${tableOf(listed)}\n${end}`;
     },
   );
+}
+
+/**
+ * Returns what is wrong with the documentation of exported functions without an `@example`, and of
+ * optional members of `...Options`, `...Limits` and `...Timeouts` without a `@default`. A member
+ * that holds such options needs none.
+ * @param {Reflection} reflection
+ * @returns {string[]}
+ */
+export function undocumented(reflection) {
+  const { children = [], kind, name, signatures = [] } = reflection;
+  const below = children.flatMap(undocumented);
+  if (kind === FUNCTION && !signatures.some(({ comment }) => tagOf(comment, '@example')))
+    return [`${name} has no @example`];
+  if (kind !== INTERFACE || !CONTAINER.test(name)) return below;
+  const lacking = children.filter(
+    (member) =>
+      member.flags?.isOptional === true &&
+      member.inheritedFrom === undefined &&
+      !isContainer(member.type) &&
+      !tagOf(commentOf(member), '@default'),
+  );
+  return [...below, ...lacking.map((member) => `${name}.${member.name} has no @default`)];
+}
+
+/**
+ * @param {Type | undefined} type
+ * @returns {boolean} whether a value of the type holds options: `ListenLimits`, or a part of it
+ */
+function isContainer({ name = '', typeArguments: [part] = [] } = { type: '' }) {
+  if (name === 'Pick' || name === 'Omit') return isContainer(part);
+  return CONTAINER.test(name);
 }
 
 /**
@@ -114,22 +169,34 @@ function named(reflection, name) {
 /** @param {Reflection[]} members */
 function tableOf(members) {
   const rows = members.map((child) => {
-    const comment = child.comment ?? child.signatures?.[0]?.comment;
-    const value = tagged(comment, '@default') ?? tagged(comment, '@defaultValue') ?? '';
+    const comment = commentOf(child);
+    const value = defaultOf(comment);
     return `| \`${child.name}\` | ${cell(value)} | ${cell(textOf(comment?.summary ?? []))} |`;
   });
   return ['| option | default | meaning |', '|---|---|---|', ...rows, ''].join('\n');
+}
+
+/** @param {Reflection} reflection */
+function commentOf({ comment, signatures }) {
+  return comment ?? signatures?.[0]?.comment;
 }
 
 /**
  * @param {Comment | undefined} comment
  * @param {string} name
  */
-function tagged(comment, name) {
-  const found = comment?.blockTags?.find(({ tag }) => tag === name);
-  return found === undefined
-    ? undefined
-    : textOf(found.content).replace(/^```ts\n([\s\S]*)\n```$/, '`$1`');
+function tagOf(comment, name) {
+  return comment?.blockTags?.find(({ tag }) => tag === name);
+}
+
+/**
+ * Returns the default of an option: a value in code font, anything else as it is.
+ * @param {Comment | undefined} comment
+ */
+function defaultOf(comment) {
+  const text = textOf(tagOf(comment, '@default')?.content ?? []);
+  const [, plain = text] = /^```ts\n([\s\S]*)\n```$/.exec(text) ?? [];
+  return VALUE.test(plain) ? `\`${plain}\`` : plain;
 }
 
 /** @param {Part[]} parts */
@@ -144,5 +211,12 @@ function cell(text) {
     .replace(/\s*\n\s*/g, ' ')
     .replaceAll('|', '\\|');
 }
+
+/** The kinds of reflections of TypeDoc. */
+const [FUNCTION, INTERFACE] = [64, 256];
+/** The names of types that hold options. */
+const CONTAINER = /(Options|Limits|Timeouts)$/;
+/** A literal, an empty list or object, an instance of a class, or a member such as `a.b`. */
+const VALUE = /^(?:'[^']*'|[\d_.]+|true|false|null|undefined|\[\]|\{\}|new \w+\(\)|\w+(?:\.\w+)+)$/;
 
 await main(import.meta.url, options);

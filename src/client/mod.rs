@@ -1,18 +1,18 @@
 //! The client side: requests, answers and deadlines. The driver only moves bytes.
 //!
-//! [`Subscription`] is one listen request and its answer. [`era`] finds out which revision a server
-//! speaks, and [`session`] holds the messages of a client to a server of an earlier revision.
-//! [`Listener`] combines these: one subscription to a server of any revision, over HTTP or a
-//! channel such as stdio. [`Watch`] opens a new subscription when one ends.
+//! [`Subscription`] is one listen request and its answer. [`revision`] finds out which revision a
+//! server speaks, and [`session`] holds the messages of a client to a server of an earlier
+//! revision. [`Listener`] combines these: one subscription to a server of any revision, over HTTP
+//! or a channel such as stdio. [`Watch`] opens a new subscription when one ends.
 
 mod channel;
 mod end;
-pub mod era;
 mod http;
 mod listener;
 mod options;
 mod pending_output;
 mod question;
+pub mod revision;
 mod server_hint;
 pub mod session;
 mod subscription;

@@ -4,8 +4,8 @@ use crate::{clock::Millis, http::Headers, message::PROTOCOL_VERSION, vocabulary:
 
 use super::{
     end::{CloseReason, Loss},
-    era::{self, Era, EraOutcome, Versions},
     http::{reply::Reply, request::HttpRequest},
+    revision::{self, Revision, RevisionOutcome, Versions},
     session::{self, Session, SessionError},
 };
 
@@ -54,7 +54,7 @@ impl ProbeRequest {
         match self {
             Self::Discover { tried, .. } => {
                 let version = tried.last().map(|version| &**version).unwrap_or_default();
-                era::probe(id, version, client_info)
+                revision::probe(id, version, client_info)
             }
             Self::Initialize => session::open(id, client_info),
         }
@@ -71,24 +71,24 @@ impl ProbeRequest {
 fn choose(answer: Answer<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> Next {
     let versions: Vec<&str> = tried.iter().map(|version| &**version).collect();
     let verdict = match answer {
-        Answer::Message(message) => era::of_line(message, &versions, Versions::OURS),
+        Answer::Message(message) => revision::of_line(message, &versions, Versions::OURS),
         Answer::Reply(reply) => reply.status().map_or_else(
-            || era::of_no_response(is_page),
+            || revision::of_no_response(is_page),
             |status| {
                 let head = (status, reply.media());
-                era::of_response(head, reply.body(), &versions, Versions::OURS)
+                revision::of_response(head, reply.body(), &versions, Versions::OURS)
             },
         ),
     };
     match verdict {
-        EraOutcome::Settled(Era::Modern(_)) => Next::Listen,
-        EraOutcome::Settled(Era::Legacy) => Next::Ask(ProbeRequest::Initialize),
-        EraOutcome::Retry(version) => {
+        RevisionOutcome::Settled(Revision::Modern(_)) => Next::Listen,
+        RevisionOutcome::Settled(Revision::Legacy) => Next::Ask(ProbeRequest::Initialize),
+        RevisionOutcome::Retry(version) => {
             tried.push(version);
             Next::Ask(ProbeRequest::Discover { is_page, tried })
         }
-        EraOutcome::NoCommonVersion(_) => answer.no_common_version(),
-        EraOutcome::Unknown => answer.unknown(),
+        RevisionOutcome::NoCommonVersion(_) => answer.no_common_version(),
+        RevisionOutcome::Unknown => answer.unknown(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::vocabulary::capabilities::Capabilities;
 pub enum ServerHint {
     /// Sends `server/discover` to learn which revision the server speaks. In a page, a missing
     /// response may come from a server of an earlier revision (see
-    /// [`era::of_no_response`](super::era::of_no_response)).
+    /// [`revision::of_no_response`](super::revision::of_no_response)).
     Discover {
         /// Whether the client runs in a browser page.
         is_page: bool,

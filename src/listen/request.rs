@@ -162,8 +162,8 @@ pub(super) fn check_extensions(
     Err(Reason::MissingExtension(task::EXTENSION))
 }
 
-/// Whether the body calls `method`, in any era. A body that names several methods counts for each,
-/// because parsers differ in which one they use.
+/// Whether the body calls `method`, in any revision. A body that names several methods counts for
+/// each, because parsers differ in which one they use.
 pub(crate) fn names_method(root: &Node<'_>, method: &str) -> bool {
     let mut members = root.as_object().into_iter().flat_map(Object::iter);
     members.any(|(key, node)| key == "method" && node.as_str() == Some(method))

@@ -16,8 +16,8 @@ use crate::{
 };
 
 use super::{
-    era::{Era, check_opening},
     lines::{Line, Lines},
+    revision::{Revision, check_opening},
     session::Session,
     subscriptions::{SubscriptionHandle, Subscriptions},
 };
@@ -34,9 +34,9 @@ pub struct Channel {
     pub(super) limits: Limits,
     bounds: ChannelLimits,
     lines: Lines,
-    era: Era,
-    /// The era that the MCP server concludes from the lines forwarded to it: it sees no listen.
-    era_behind: Era,
+    revision: Revision,
+    /// The revision that the MCP server concludes from the lines forwarded to it, without listens.
+    revision_behind: Revision,
     pub(super) session: Session,
     pub(super) subscriptions: Subscriptions,
     /// Inputs that resulted from lines of the MCP server.
@@ -84,8 +84,8 @@ impl Channel {
             lines: Lines::new(bounds.line_bytes),
             limits,
             bounds,
-            era: Era::Undecided,
-            era_behind: Era::Undecided,
+            revision: Revision::Undecided,
+            revision_behind: Revision::Undecided,
             session: Session::default(),
             subscriptions: Subscriptions::default(),
             inputs: VecDeque::new(),
@@ -240,7 +240,7 @@ impl Channel {
         let Ok(document) = json::read(&line, self.limits.depth) else {
             return Some(Input::Forward(line));
         };
-        if self.era == Era::Legacy {
+        if self.revision == Revision::Legacy {
             let is_passed = self.handle_legacy(&document);
             return is_passed.then_some(Input::Forward(line));
         }
@@ -256,9 +256,9 @@ impl Channel {
             self.refuse_bare(&document.root);
             return None;
         }
-        self.era = self.era.after(&document.root);
-        self.era_behind = self.era_behind.after(&document.root);
-        if self.era == Era::Legacy {
+        self.revision = self.revision.after(&document.root);
+        self.revision_behind = self.revision_behind.after(&document.root);
+        if self.revision == Revision::Legacy {
             self.handle_legacy(&document);
         }
         Some(Input::Forward(line))
@@ -267,12 +267,12 @@ impl Channel {
     /// A listen without `_meta` belongs to this revision if the client has used this revision
     /// before.
     fn is_listen(&self, root: &Node<'_>) -> bool {
-        let is_modern = self.era != Era::Undecided || version_of(root).is_some();
+        let is_modern = self.revision != Revision::Undecided || version_of(root).is_some();
         is_modern && names_method(root, LISTEN)
     }
 
     fn handle_listen(&mut self, document: &Document<'_>, is_whole: bool) -> Option<Input> {
-        self.era = self.era.after(&document.root);
+        self.revision = self.revision.after(&document.root);
         let accepted = match accept_message(document, is_whole, &self.limits) {
             ListenOutcome::Accepted(accepted) => accepted,
             ListenOutcome::Rejected(rejection) => {
@@ -320,7 +320,7 @@ impl Channel {
     /// without `_meta` from a modern client for one of an earlier revision.
     fn would_mislead(&self, root: &Node<'_>) -> bool {
         let is_bare = root.get("method").is_some() && version_of(root).is_none();
-        is_bare && self.era == Era::Modern && self.era_behind != Era::Modern
+        is_bare && self.revision == Revision::Modern && self.revision_behind != Revision::Modern
     }
 
     /// Rejects a request without `_meta`. Drops such a notification, which cannot concern anything

@@ -1,10 +1,10 @@
 //! stdio: one message per line, and many subscriptions on one channel (2026-07-28, stdio).
 
 mod channel;
-mod era;
 mod legacy;
 mod lines;
 mod question;
+mod revision;
 mod session;
 mod subscriptions;
 

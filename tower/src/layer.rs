@@ -29,9 +29,9 @@ pub(crate) struct Settings {
     pub(crate) discovered: Discovered,
     policy: Policy,
     limits: Limits,
-    pub(crate) max_streams: usize,
+    pub(crate) max_subscriptions: usize,
     pub(crate) keep_alive: Duration,
-    pub(crate) stall: Duration,
+    pub(crate) write_timeout: Duration,
     pub(crate) body_timeout: Duration,
     pub(crate) authorize: Option<Authorize>,
 }
@@ -55,9 +55,9 @@ impl ListenLayer {
                 },
                 policy: Policy::default(),
                 limits: Limits::default(),
-                max_streams: MAX_STREAMS,
+                max_subscriptions: MAX_SUBSCRIPTIONS,
                 keep_alive: KEEP_ALIVE,
-                stall: STALL,
+                write_timeout: WRITE_TIMEOUT,
                 body_timeout: BODY_TIMEOUT,
                 authorize: None,
             },
@@ -110,8 +110,8 @@ impl ListenLayer {
     /// Limits how many streams the bus may hold. Default 4,000; a listen request beyond that is
     /// answered with 503.
     #[must_use]
-    pub fn most_streams(mut self, max: usize) -> Self {
-        self.settings.max_streams = max;
+    pub fn max_subscriptions(mut self, max: usize) -> Self {
+        self.settings.max_subscriptions = max;
         self
     }
 
@@ -126,8 +126,8 @@ impl ListenLayer {
     /// Ends a stream whose client has read nothing for this long while output is pending. Default
     /// 60 s; zero disables it.
     #[must_use]
-    pub fn stall(mut self, span: Duration) -> Self {
-        self.settings.stall = span;
+    pub fn write_timeout(mut self, span: Duration) -> Self {
+        self.settings.write_timeout = span;
         self
     }
 
@@ -150,7 +150,7 @@ impl<S> Layer<S> for ListenLayer {
     }
 }
 
-const MAX_STREAMS: usize = 4_000;
+const MAX_SUBSCRIPTIONS: usize = 4_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-const STALL: Duration = Duration::from_mins(1);
+const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -161,10 +161,10 @@ impl Settings {
                 Some(granted.map_err(Denied::reason)?)
             }
         };
-        let opened = self.bus.streams.open(self.max_streams, |now| {
+        let opened = self.bus.streams.open(self.max_subscriptions, |now| {
             let allowed = grant.as_ref().map(|grant| &grant.filter);
             let mut stream = accepted.open(&self.discovered, allowed, self.keep_alive, now);
-            stream.stall_after(self.stall);
+            stream.stall_after(self.write_timeout);
             if let Some(Grant { scope, .. }) = grant {
                 stream.scope_to(scope);
             }

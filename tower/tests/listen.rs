@@ -352,7 +352,7 @@ async fn a_caller_receives_what_it_is_allowed_and_nothing_after_a_disconnect() {
 #[tokio::test]
 async fn the_number_of_streams_is_limited() {
     let bus = Bus::new();
-    let layer = layer(&bus).most_streams(1).limits(Limits::default());
+    let layer = layer(&bus).max_subscriptions(1).limits(Limits::default());
     let first = answer(&layer, listen()).await;
     assert_eq!(
         answer(&layer, listen()).await.status(),

@@ -5,7 +5,7 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 
 /**
  * A server of 2025 for pages: the sessions of the fixture Worker. It refuses `server/discover`, as
- * servers of that era do, and its streams can be cut.
+ * servers of that revision do, and its streams can be cut.
  */
 export class Elder {
   readonly #worker: string;

@@ -19,7 +19,7 @@ afterEach(() => cleanup.run());
 test('Redis has each change and each occurrence as the corpus says', async () => {
   const { port } = cleanup.later(await startRedis(), (it) => it.stop());
   const url = `redis://127.0.0.1:${port}`;
-  const events = eventLog({ bytes: occurrences[1]?.text.length ?? 0 });
+  const events = eventLog({ logBytes: occurrences[1]?.text.length ?? 0 });
   await publishAll(redisBus(url, { ...OPTIONS, events }));
   const redis = cleanup.later(createClient({ url }), (it) => it.destroy());
   await redis.connect();

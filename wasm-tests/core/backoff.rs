@@ -4,7 +4,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{updated, uri},
-    world::{Door, World},
+    world::{Availability, World},
 };
 
 fn world() -> World {
@@ -21,11 +21,11 @@ fn a_bus_back_after_half_a_minute_is_found_within_two_seconds() {
         for random in [0.0, 0.5, 0.999] {
             let mut world = world();
             world.random = random;
-            world.door = Door::Shut;
+            world.availability = Availability::Down;
             world.cut();
             world.publish(&updated("a"));
             world.pass(away);
-            world.door = Door::Open;
+            world.availability = Availability::Open;
             world.pass(2_000);
             assert_eq!(
                 world.expected.len(),
@@ -38,23 +38,23 @@ fn a_bus_back_after_half_a_minute_is_found_within_two_seconds() {
 
 #[test]
 fn attempts_are_spread_and_get_rarer_with_the_outage() {
-    let waits = |random: f64, door: Door, away: u64| {
+    let waits = |random: f64, availability: Availability, away: u64| {
         let mut world = world();
         world.random = random;
-        world.door = door;
+        world.availability = availability;
         world.cut();
         world.pass(away);
         world.calls.clear();
         world.pass(120_000);
         world.calls[1].0 - world.calls[0].0
     };
-    assert_eq!(waits(0.0, Door::Shut, 0), Millis(100));
-    assert_eq!(waits(0.0, Door::Shut, 3_600_000), Millis(100));
-    assert!(waits(0.999, Door::Shut, 30_000) <= Millis(1_800));
-    assert!(waits(0.999, Door::Shut, 300_000) > Millis(14_000));
-    let longest = waits(0.999, Door::Shut, 7_200_000);
+    assert_eq!(waits(0.0, Availability::Down, 0), Millis(100));
+    assert_eq!(waits(0.0, Availability::Down, 3_600_000), Millis(100));
+    assert!(waits(0.999, Availability::Down, 30_000) <= Millis(1_800));
+    assert!(waits(0.999, Availability::Down, 300_000) > Millis(14_000));
+    let longest = waits(0.999, Availability::Down, 7_200_000);
     assert!(longest > Millis(29_000) && longest <= Millis(30_000));
-    assert!(waits(0.999, Door::Overloaded, 0) > Millis(29_000));
+    assert!(waits(0.999, Availability::Overloaded, 0) > Millis(29_000));
 }
 
 #[test]

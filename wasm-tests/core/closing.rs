@@ -14,7 +14,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{id, task_id, updated, uri},
-    world::{Door, World},
+    world::{Availability, World},
 };
 
 fn filter() -> SubscriptionFilter {
@@ -102,7 +102,7 @@ fn a_stream_that_missed_nothing_closes_with_the_first_answer() {
 #[test]
 fn an_absent_bus_delays_the_result_within_its_limit_and_everything_is_cued() {
     let mut world = world_of(filter());
-    world.door = Door::Shut;
+    world.availability = Availability::Down;
     world.cut();
     close(&mut world);
     world.pass(999);
@@ -129,7 +129,7 @@ fn after_a_possible_loss_streams_with_tasks_or_a_principal_end_without_a_result(
     };
     for (filter, ending) in [(with_tasks, EndReason::Lost), (named, EndReason::Denied)] {
         let mut world = world_of(filter);
-        world.door = Door::Shut;
+        world.availability = Availability::Down;
         world.cut();
         close(&mut world);
         world.pass(1_000);

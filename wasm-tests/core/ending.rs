@@ -100,7 +100,7 @@ fn without_a_stall_limit_a_slow_client_is_never_dropped() {
 
 #[test]
 fn a_stream_retires_after_pending_cues_without_a_result() {
-    for why in [EndReason::Rotated, EndReason::Drained, EndReason::Shed] {
+    for why in [EndReason::Rotated, EndReason::Drained] {
         let mut stream = open(T0);
         stream.retire_at(Millis(500), why);
         assert_eq!(stream.poll_timeout(), Some(Millis(500)));
@@ -118,7 +118,7 @@ fn the_earlier_retirement_applies() {
     let mut stream = open(T0);
     stream.retire_at(Millis(500), EndReason::Rotated);
     stream.retire_at(Millis(400), EndReason::Drained);
-    stream.retire_at(Millis(900), EndReason::Shed);
+    stream.retire_at(Millis(900), EndReason::Exhausted);
     assert_eq!(stream.poll_timeout(), Some(Millis(400)));
     stream.handle_timeout(Millis(1_000));
     assert_eq!(stream.end_reason(), Some(EndReason::Drained));

@@ -12,7 +12,7 @@ use crate::alone::{Alone, Frame};
 use crate::{
     any::{id, task, task_id, updated, uri},
     follow,
-    world::{Door, World},
+    world::{Availability, World},
 };
 
 fn filter() -> SubscriptionFilter {
@@ -71,7 +71,7 @@ fn pending_cues_are_sent_while_the_bus_is_away() {
     world.publish(&updated("a"));
     let frame = world.wire.pop_front().unwrap();
     world.edge.handle_bus_message(&frame, Millis(0)).unwrap();
-    world.door = Door::Shut;
+    world.availability = Availability::Down;
     world.cut();
     assert_eq!(said(&mut world), [cue(&updated("a"))]);
     assert!(!world.has_ended);
@@ -295,7 +295,7 @@ fn a_silent_bus_is_verified_only_if_configured() {
 fn a_bus_that_does_not_answer_is_lost() {
     let mut world = world();
     world.cut();
-    world.door = Door::Silent;
+    world.availability = Availability::Silent;
     world.pass(2_000);
     assert!(world.is_connected());
     world.pass(5_000);
@@ -304,7 +304,7 @@ fn a_bus_that_does_not_answer_is_lost() {
         calls[..3],
         [BusCall::Attach, BusCall::Leave, BusCall::Attach]
     );
-    world.door = Door::Open;
+    world.availability = Availability::Open;
     world.publish(&updated("a"));
     world.pass(7_000);
     assert_eq!(said(&mut world), [cue(&updated("a"))]);
@@ -325,7 +325,7 @@ fn frames_of_an_abandoned_connection_are_ignored() {
 #[test]
 fn closing_while_the_bus_is_away_cues_everything() {
     let mut world = world();
-    world.door = Door::Shut;
+    world.availability = Availability::Down;
     world.cut();
     world.publish(&updated("a"));
     world.edge.close();

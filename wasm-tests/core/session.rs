@@ -215,7 +215,7 @@ fn no_client_writes_a_batch_or_a_response() {
         session.initialized(),
         session.subscribe(&own, "a"),
         session.unsubscribe(&own, "a"),
-        mcp_listen::client::era::probe(&own, "2026-07-28", None),
+        mcp_listen::client::revision::probe(&own, "2026-07-28", None),
     ];
     let bodies = posted.into_iter().map(|request| request.body.unwrap());
     let listen = message::listen_request(&own, &crate::client::tools(), None);

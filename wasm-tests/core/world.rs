@@ -21,10 +21,10 @@ use crate::follow::{Publish as _, Receivers as _};
 
 /// How the bus answers an attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Availability {
     Open,
     /// Connections cannot be opened.
-    Shut,
+    Down,
     /// Connections cannot be opened, and the bus reports that it is overloaded.
     Overloaded,
     /// Connections are opened, and nothing is ever sent.
@@ -35,7 +35,7 @@ pub(crate) struct World {
     pub(crate) edge: Alone,
     pub(crate) bus: Bus,
     pub(crate) now: Millis,
-    pub(crate) door: Door,
+    pub(crate) availability: Availability,
     /// Frames in flight to the edge.
     pub(crate) wire: VecDeque<String>,
     pub(crate) random: f64,
@@ -83,7 +83,7 @@ impl World {
             edge,
             bus: Bus::new(cursor(0, 0)),
             now: Millis(0),
-            door: Door::Open,
+            availability: Availability::Open,
             wire: VecDeque::new(),
             random: 0.5,
             calls: Vec::new(),
@@ -221,18 +221,18 @@ impl World {
 
     fn attach(&mut self) {
         self.hang_up();
-        match self.door {
-            Door::Open | Door::Silent => {
+        match self.availability {
+            Availability::Open | Availability::Silent => {
                 self.socket = Some(self.bus.connect());
                 self.say_attach();
             }
-            Door::Shut => self.lose(false),
-            Door::Overloaded => self.lose(true),
+            Availability::Down => self.lose(false),
+            Availability::Overloaded => self.lose(true),
         }
     }
 
     fn say_attach(&mut self) {
-        if self.door == Door::Silent {
+        if self.availability == Availability::Silent {
             return;
         }
         let edge = self.socket.unwrap();

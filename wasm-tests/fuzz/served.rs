@@ -139,7 +139,7 @@ impl Server {
             5 | 6 => self.held[place].is_blocked = false,
             7 => self
                 .fanout
-                .with_stream(stream, |stream| stream.retire(EndReason::Shed)),
+                .with_stream(stream, |stream| stream.retire(EndReason::Drained)),
             9 => close(&mut self.fanout, stream),
             10 => self.narrow(place),
             11 => {

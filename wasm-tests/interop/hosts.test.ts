@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
+import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, test, vi } from 'vitest';
 import { listen } from '../host/listen.ts';
 import { Notifications, typescriptClient } from './clients/typescript.ts';
@@ -7,6 +8,9 @@ import { startedExample } from './servers/example.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
+/** Users by token, for the examples that ask for one. */
+const TOKENS = JSON.stringify({ 'token-of-ann': 'ann' });
+const ANN = { authorization: 'Bearer token-of-ann' };
 const LAMP = { toolsListChanged: true, resourceSubscriptions: ['lamp://desk'] };
 
 describe.each([
@@ -16,8 +20,8 @@ describe.each([
   ['bun', 'bun', ['server.ts']],
 ])('the example %s', (example, command, args) => {
   test("notifies the SDK's client once of each change that another client makes", async () => {
-    const { url } = await startedExample(example, command, args);
-    const [listener, other] = [await typescriptClient(url), await typescriptClient(url)];
+    const { url } = await startedExample(example, command, args, { TOKENS });
+    const [listener, other] = [await connected(url), await connected(url)];
     const notifications = new Notifications(listener);
     const subscription = await listener.listen(LAMP);
     expect(subscription.honoredFilter).toEqual(LAMP);
@@ -47,8 +51,8 @@ describe.each([
   });
 
   test('ends its streams on SIGTERM as its comment describes, and exits', async () => {
-    const { child, url } = await startedExample(example, command, args);
-    const stream = await listen(url, LAMP);
+    const { child, url } = await startedExample(example, command, args, { TOKENS });
+    const stream = await listen(url, LAMP, { headers: ANN });
     expect(await stream.message()).toContain('acknowledged');
     child.kill('SIGTERM');
     if (command === 'node') expect(await stream.message()).toContain('"resultType":"complete"');
@@ -56,6 +60,20 @@ describe.each([
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
   });
 });
+
+test('the example express serves callers with a token alone, and counts the streams of each', async () => {
+  const { url } = await startedExample('express', 'node', ['server.mjs'], { TOKENS });
+  expect((await listen(url, LAMP)).response.status).toBe(401);
+  for (let count = 0; count < 16; count += 1)
+    expect((await listen(url, LAMP, { headers: ANN })).response.status).toBe(200);
+  expect((await listen(url, LAMP, { headers: ANN })).response.status).toBe(429);
+});
+
+/** A client with a token. */
+function connected(url: string): Promise<Client> {
+  const requestInit = { headers: ANN };
+  return typescriptClient(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+}
 
 /** The addresses of this machine other than that of the examples. */
 function elsewhere(): string[] {

@@ -45,9 +45,9 @@ describe('our client and a server of the Python SDK', () => {
   test.each([
     ['2026-07-28', 'auto'],
     ['2025-11-25', '2025'],
-  ] as const)('speak %s, with changes of a list and of a resource', async (version, era) => {
-    const subscription = await listen(server.url, BOTH, { era });
-    expect(subscription.era).toBe(version);
+  ] as const)('speak %s, with changes of a list and of a resource', async (version, revision) => {
+    const subscription = await listen(server.url, BOTH, { revision });
+    expect(subscription.revision).toBe(version);
     expect(subscription.honored).toEqual(BOTH);
     await touch();
     expect(await firstTwo(subscription)).toEqual([
@@ -62,7 +62,7 @@ describe('our client and a server of the TypeScript SDK', () => {
     const handler = createMcpHandler(() => sdkServer());
     const node = await serveOnNode((request) => handler.fetch(request));
     const subscription = await listen(`${node.origin}/mcp`, TOOLS);
-    expect(subscription.era).toBe('2026-07-28');
+    expect(subscription.revision).toBe('2026-07-28');
     handler.notify.toolsChanged();
     expect(await first(subscription)).toBe('tools_list_changed');
     await node.stop();

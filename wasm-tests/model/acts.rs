@@ -256,8 +256,8 @@ impl World {
         if step.act == Act::Close {
             host.close(&mut driven);
         } else if step.what.is_multiple_of(2) {
-            host.allow(EndReason::Shed);
-            driven.retire(EndReason::Shed);
+            host.allow(EndReason::Drained);
+            driven.retire(EndReason::Drained);
         } else {
             let at = now + Millis(u64::from(step.what) * 10);
             host.allow(EndReason::Rotated);

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { PATIENCE_MS, patiently } from '../../harness/patience.ts';
+import { STALL_MS, untilProgressStops } from '../../harness/progress.ts';
 import { Stream } from './stream.ts';
 
 /** The readers of many streams of one server, in this process. */
@@ -28,7 +28,7 @@ export class Readers {
 
   /**
    * Resolves once this many further events have arrived on every stream. Rejects if none arrives
-   * for {@link PATIENCE_MS}.
+   * for {@link STALL_MS}.
    */
   expect(events: number): Promise<void> {
     this.reset();
@@ -36,7 +36,7 @@ export class Readers {
     const complete = new Promise<void>((resolve) => {
       this.#complete = resolve;
     });
-    return patiently(complete, () => this.#missing, this.#complaint);
+    return untilProgressStops(complete, () => this.#missing, this.#complaint);
   }
 
   /** Throws unless each stream has exactly this many events, the last one of `uri`. */
@@ -69,16 +69,16 @@ export class Readers {
 
   /**
    * Resolves once `isTrue` holds for every stream. Rejects if a stream ends, or if no event arrives
-   * for {@link PATIENCE_MS}.
+   * for {@link STALL_MS}.
    */
   async until(isTrue: (stream: Stream) => boolean): Promise<void> {
     let received = this.#received();
-    let deadline = performance.now() + PATIENCE_MS;
+    let deadline = performance.now() + STALL_MS;
     while (!this.streams.every(isTrue)) {
       const ended = this.streams.filter(({ isEnded }) => isEnded).length;
       if (ended > 0) throw new Error(`${ended} of ${this.streams.length} streams have ended`);
       if (performance.now() > deadline) throw new Error('the streams did not reach the state');
-      if (this.#received() !== received) deadline = performance.now() + PATIENCE_MS;
+      if (this.#received() !== received) deadline = performance.now() + STALL_MS;
       received = this.#received();
       await wait(2);
     }

@@ -47,7 +47,7 @@ export interface Kept {
 
 /** An output of a bus or a shard. */
 export type BusOutput =
-  | Change
+  | JournalEntry
   /** A frame for these edges. */
   | { kind: 'send'; text: string; edges: Uint32Array }
   /** A call of a bus to a shard. */
@@ -61,12 +61,12 @@ export type BusOutput =
   | { kind: 'callShard'; shard: number; text: string; isAwaited: boolean }
   /** What is stored about the edge has changed: all of it, or as `change` says. */
   | { kind: 'keep'; edge: number; change?: string }
-  | { kind: 'close'; edge: number; parting: Parting }
+  | { kind: 'close'; edge: number; reason: EdgeCloseReason }
   /** The call of the root with this ticket is complete. */
   | { kind: 'done'; call: number };
 
-/** A change to make durable. */
-export type Change =
+/** An entry of the journal of shards: a change to store. */
+export type JournalEntry =
   /** A new shard, opened for edges of this continent. */
   | { kind: 'opened'; shard: number; continent: string }
   /** The shard accepts no more edges. */
@@ -91,7 +91,7 @@ export type Change =
  * Why an edge is closed: it may have missed something, and has to reconnect; it has to ask the root
  * for another shard; there is no room for its topics; its stream has ended.
  */
-export type Parting = 'lost' | 'moved' | 'full' | 'over';
+export type EdgeCloseReason = 'lost' | 'moved' | 'full' | 'over';
 ";
 
 /// One type for all outputs; each kind omits the members that it does not have.
@@ -117,7 +117,7 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     continent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parting: Option<&'static str>,
+    reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_awaited: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,7 +206,7 @@ impl Output {
 
     fn close(edge: u32, reason: EdgeCloseReason) -> Self {
         Self {
-            parting: Some(match reason {
+            reason: Some(match reason {
                 EdgeCloseReason::Lost => "lost",
                 EdgeCloseReason::Moved => "moved",
                 EdgeCloseReason::Full => "full",

@@ -39,7 +39,7 @@ impl Bus {
         Ok(reply.to_json())
     }
 
-    /// Handles the confirmation of a shard that it has done what a `tell` says.
+    /// Handles the confirmation of a shard that it has done what a `callShard` says.
     pub fn confirmed(&mut self, shard: u32, text: &str) -> Result<(), JsValue> {
         let call = SessionCall::from_json(text).map_err(refused)?;
         self.root()?.sessions()?.handle_confirmed(shard, &call)

@@ -18,7 +18,7 @@ export interface ShardRow {
   /** The number of its last call. */
   seq: number;
   isLeaving: boolean;
-  /** The topics that it followed, as reported by `Change`. */
+  /** The topics that it followed, as reported by `JournalEntry`. */
   topics: string[];
 }
 ";

@@ -5,4 +5,7 @@
  * @packageDocumentation
  */
 export { type JwtAuthorization, type JwtOptions, jwtAuthorizer } from './jwt-authorizer.js';
-export { type ProtectedResourceOptions, protectedResource } from './protected-resource.js';
+export {
+  createProtectedResourceHandler,
+  type ProtectedResourceOptions,
+} from './protected-resource.js';

@@ -13,44 +13,65 @@ import { tokenErrorOf } from './token-error.js';
 export interface JwtOptions {
   /** The issuer of the tokens: their `iss`, compared as text. */
   issuer: string;
-  /** The audience of the tokens: their `aud`, or one of its entries, compared as text. */
+  /**
+   * The audience of the tokens: their `aud`, or one of its entries, compared as text. It is the URL
+   * of your endpoint, which clients name as `resource` when they ask for a token.
+   */
   audience: string;
   /**
-   * The URL of the issuer's keys, or a function that finds a key for `jose`. Keys are fetched on
+   * The URL of the issuer's keys, or a function that finds a key for `jose`, such as
+   * `createLocalJWKSet(keys)`. Keys are fetched on
    * first use, and again when a token names an unknown key. The URL must be https, or http at
    * `localhost`, `127.0.0.1` or `[::1]`.
    */
   jwks: string | URL | JWTVerifyGetKey;
-  /** The claim that says what the caller may receive. Default: `mcp.listen`. */
+  /**
+   * The claim that says what the caller may receive.
+   *
+   * @default 'mcp.listen'
+   */
   claim?: string;
   /**
-   * Returns the caller's groups from the claims of a valid token. Default: `groups` within
-   * the claim.
+   * Returns the caller's groups from the claims of a valid token.
+   *
+   * @default `groups` within the claim
    */
   groups?: (claims: JWTPayload) => string[];
   /**
-   * The server's identifier; callers without a valid token are referred to its metadata. Default:
-   * `audience`.
+   * The server's identifier; callers without a valid token are referred to its metadata.
+   * Needed if `audience` is not a URL.
+   *
+   * @default `audience`
    */
   resource?: string;
   /**
-   * The scopes that a denied caller should request from its authorization server. Default: none are
-   * named.
+   * The scopes that a denied caller should request from its authorization server. Tokens need not
+   * have them.
+   *
+   * @default none are named
    */
   scopes?: readonly string[];
   /**
    * The type that the header of a token must have (`typ`). Use `at+jwt` if the authorization server
    * issues access tokens according to RFC 9068, so that no other kind of token is accepted.
-   * Default: any.
+   *
+   * @default any type
    */
   typ?: string;
   /**
    * Milliseconds after the last fetch of the keys for which these still verify the tokens of open
-   * streams when the keys cannot be fetched again. Default: 3,600,000. Values below 600,000 have no
-   * effect, because keys count as current for that long. New requests get 503 meanwhile.
+   * streams when the keys cannot be fetched again. Values below 600,000, also 0, have no effect,
+   * because keys count as current for that long. New requests get 503 meanwhile.
+   *
+   * @default 3_600_000
    */
   staleKeysMs?: number;
-  /** Milliseconds by which the clocks of issuer and server may differ. Default: 0. */
+  /**
+   * Milliseconds by which the clocks of issuer and server may differ. A token is valid for this
+   * much longer. 0 allows no difference.
+   *
+   * @default 0
+   */
   clockToleranceMs?: number;
 }
 

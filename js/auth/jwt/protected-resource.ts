@@ -6,7 +6,11 @@ export interface ProtectedResourceOptions {
   resource: string;
   /** The issuers of tokens. */
   authorizationServers: readonly string[];
-  /** The scopes that callers may request from the issuers. */
+  /**
+   * The scopes that callers may request from the issuers.
+   *
+   * @default none are named
+   */
   scopes?: readonly string[];
 }
 
@@ -20,14 +24,14 @@ export interface ProtectedResourceOptions {
  *
  * @example
  * ```ts
- * const metadata = protectedResource({
+ * const metadata = createProtectedResourceHandler({
  *   resource: 'https://mcp.example/mcp',
  *   authorizationServers: [issuer],
  * });
  * const response = metadata(request) ?? (await server.fetch(request));
  * ```
  */
-export function protectedResource(
+export function createProtectedResourceHandler(
   options: ProtectedResourceOptions,
 ): (request: Request) => Response | undefined {
   const { authorizationServers, resource, scopes } = options;

@@ -336,7 +336,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     const next = (): BusOutput | undefined => bus.output(0, performance.now());
     for (let output = next(); output !== undefined; output = next()) {
       if (output.kind === 'send') for (const edge of output.edges) this.#send(edge, output.text);
-      else if (output.kind === 'close') this.#release(output.edge, output.parting === 'lost');
+      else if (output.kind === 'close') this.#release(output.edge, output.reason === 'lost');
     }
   }
 

@@ -139,7 +139,7 @@ class WallTimer {
     clearTimeout(this.#timer);
     if (at === undefined) return;
     // Timers fire early now and then, and the core compares times.
-    const wait = Math.min(Math.max(at - Date.now(), 0) + 1, LONGEST_MS);
+    const wait = Math.min(Math.max(at - Date.now(), 0) + 1, MAX_WAIT_MS);
     this.#timer = setTimeout(this.#fire, wait);
     (this.#timer as { unref?: () => void }).unref?.();
   }
@@ -149,4 +149,4 @@ class WallTimer {
 function ignored(): void {}
 
 /** Timers take less than 2^31 milliseconds. The core sets the next one if it fires too early. */
-const LONGEST_MS = 86_400_000;
+const MAX_WAIT_MS = 86_400_000;

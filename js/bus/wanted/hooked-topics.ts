@@ -1,4 +1,5 @@
 import { ListenError } from '../../model/error.js';
+import { finiteTimeout } from '../../model/timeouts.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import type { WantedContext, WantedOptions } from './options.js';
 import { topicOf } from './topic.js';
@@ -190,7 +191,7 @@ export class HookedTopics {
   }
 
   #inTime<T>(name: string, call: Promise<T>): Promise<T> {
-    return withTimeout(this.#options.hooks.timeoutMs, call, () => {
+    return withTimeout(finiteTimeout(this.#options.hooks.wantedMs), call, () => {
       const error = new ListenError('wanted-failed', `${name} took too long`);
       this.#options.onError(error);
       return error;

@@ -9,7 +9,7 @@ import type { Topic } from './topic.js';
 export interface WantedOptions {
   /**
    * Called when the first stream subscribes to a topic, before that stream is acknowledged. If it
-   * returns false, throws or takes longer than `timeoutMs`, the topic is left out of what the
+   * returns false, throws or takes longer than `wantedMs`, the topic is left out of what the
    * stream honors.
    *
    * It is called again, with `isAgain`, when the process or object that called it has restarted or
@@ -38,12 +38,12 @@ export interface WantedOptions {
    */
   unwantedMs?: number;
   /**
-   * Milliseconds that a stream waits for `onWanted`. Clients wait for the acknowledgment. 0 waits
-   * for no result, so every topic is refused until `onWanted` has returned.
+   * Milliseconds that a stream waits for `onWanted`. Clients wait for the acknowledgment. 0
+   * disables: streams wait until it has returned.
    *
    * @default 3_000
    */
-  timeoutMs?: number;
+  wantedMs?: number;
 }
 
 /** What the hooks of {@link WantedOptions} receive with a topic. */
@@ -67,9 +67,9 @@ export interface WantedContext {
 export function wantedOptions({
   onUnwanted = () => {},
   onWanted = () => {},
-  timeoutMs = 3_000,
   unwantedMs = 30_000,
+  wantedMs = 3_000,
 }: WantedOptions): Required<WantedOptions> {
-  expectAmounts('wanted', { timeoutMs, unwantedMs });
-  return { onUnwanted, onWanted, timeoutMs, unwantedMs };
+  expectAmounts('wanted', { unwantedMs, wantedMs });
+  return { onUnwanted, onWanted, unwantedMs, wantedMs };
 }

@@ -2,13 +2,13 @@
 export type Outcome = 'ok' | 'warning' | 'failure' | 'skipped';
 
 /** The revision of MCP that a check is about. */
-export type Era = '2026-07-28' | '2025-11-25';
+export type Revision = '2026-07-28' | '2025-11-25';
 
 /** What one check found. */
 export interface Finding {
   /** A stable name. */
   check: string;
-  era: Era;
+  revision: Revision;
   outcome: Outcome;
   /** One sentence. */
   text: string;
@@ -32,23 +32,23 @@ export class Report {
   readonly server: ServerFacts = { revisions: [] };
 
   /** Adds a check that found nothing wrong. */
-  ok(era: Era, check: string, text: string): void {
-    this.#add('ok', era, check, text);
+  ok(revision: Revision, check: string, text: string): void {
+    this.#add('ok', revision, check, text);
   }
 
   /** Adds a check that could not be made. */
-  skip(era: Era, check: string, text: string): void {
-    this.#add('skipped', era, check, text);
+  skip(revision: Revision, check: string, text: string): void {
+    this.#add('skipped', revision, check, text);
   }
 
   /** Adds what is allowed, and harms some clients. */
-  warn(era: Era, check: string, text: string, breaks: readonly string[] = []): void {
-    this.#add('warning', era, check, text, breaks);
+  warn(revision: Revision, check: string, text: string, breaks: readonly string[] = []): void {
+    this.#add('warning', revision, check, text, breaks);
   }
 
   /** Adds what no client can cope with. */
-  fail(era: Era, check: string, text: string, breaks: readonly string[] = []): void {
-    this.#add('failure', era, check, text, breaks);
+  fail(revision: Revision, check: string, text: string, breaks: readonly string[] = []): void {
+    this.#add('failure', revision, check, text, breaks);
   }
 
   /** Counts the findings with an outcome. */
@@ -56,7 +56,13 @@ export class Report {
     return this.findings.filter((finding) => finding.outcome === outcome).length;
   }
 
-  #add(outcome: Outcome, era: Era, check: string, text: string, breaks: readonly string[] = []) {
-    this.findings.push({ check, era, outcome, text, breaks });
+  #add(
+    outcome: Outcome,
+    revision: Revision,
+    check: string,
+    text: string,
+    breaks: readonly string[] = [],
+  ) {
+    this.findings.push({ check, revision, outcome, text, breaks });
   }
 }

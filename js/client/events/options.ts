@@ -43,6 +43,7 @@ export interface EventWatchOptions
   cursor?: CursorStore;
   /**
    * Skips events that are older than this many milliseconds. Skipped events are reported as a gap.
+   * 0 skips everything that was published before the request.
    *
    * @default no event is skipped
    */

@@ -71,13 +71,13 @@ export class ChannelSource extends CoreSource {
 }
 
 function approach(
-  { era: known }: ChannelMember,
-  { era = 'auto' }: ClientListenOptions,
+  { revision: known }: ChannelMember,
+  { revision = 'auto' }: ClientListenOptions,
 ): ClientApproach {
   if (known === '2026-07-28') return ClientApproach.Modern;
   if (known === 'session') return ClientApproach.Legacy;
-  if (era === 'auto') return ClientApproach.Discover;
-  return era === '2025' ? ClientApproach.Legacy : ClientApproach.Modern;
+  if (revision === 'auto') return ClientApproach.Discover;
+  return revision === '2025' ? ClientApproach.Legacy : ClientApproach.Modern;
 }
 
 /** Reserves a range of request ids, so that the subscriptions of one channel do not share ids. */

@@ -23,7 +23,7 @@ export interface ChannelReceiver {
 /** The membership of one subscription in a channel. */
 export interface ChannelMember {
   /** The revision that the server is known to speak. */
-  readonly era: 'unknown' | '2026-07-28' | 'session';
+  readonly revision: 'unknown' | '2026-07-28' | 'session';
   /** The capabilities that the server announced in the session, as JSON text. */
   readonly capabilities?: string;
   /** Sends a message. */

@@ -79,8 +79,8 @@ function linesOf(headers: Headers): string {
   return [...headers].map(([name, value]) => `${name}: ${value}`).join('\n');
 }
 
-function approach({ era = 'auto' }: ClientListenOptions): ClientApproach {
-  if (era === '2026-07-28') return ClientApproach.Modern;
-  if (era === '2025') return ClientApproach.Legacy;
+function approach({ revision = 'auto' }: ClientListenOptions): ClientApproach {
+  if (revision === '2026-07-28') return ClientApproach.Modern;
+  if (revision === '2025') return ClientApproach.Legacy;
   return isPage() ? ClientApproach.DiscoverFromPage : ClientApproach.Discover;
 }

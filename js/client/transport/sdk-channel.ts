@@ -40,7 +40,7 @@ export function sdkChannel(client: SdkClient): ListenChannel {
 }
 
 class SdkMember implements ChannelMember {
-  readonly era: ChannelMember['era'];
+  readonly revision: ChannelMember['revision'];
   readonly capabilities: string;
   readonly #transport: SdkTransport;
   readonly #receiver: ChannelReceiver;
@@ -48,7 +48,8 @@ class SdkMember implements ChannelMember {
   readonly #abort = new AbortController();
 
   constructor(client: SdkClient, transport: SdkTransport, receiver: ChannelReceiver) {
-    this.era = client.getNegotiatedProtocolVersion?.() === '2026-07-28' ? '2026-07-28' : 'session';
+    this.revision =
+      client.getNegotiatedProtocolVersion?.() === '2026-07-28' ? '2026-07-28' : 'session';
     this.capabilities = JSON.stringify({ ...client.getServerCapabilities() });
     this.#transport = transport;
     this.#receiver = receiver;
@@ -58,7 +59,7 @@ class SdkMember implements ChannelMember {
   send(text: string): void {
     const options = {
       requestSignal: this.#abort.signal,
-      onRequestStreamEnd: () => this.era === '2026-07-28' && this.#receiver.gone(),
+      onRequestStreamEnd: () => this.revision === '2026-07-28' && this.#receiver.gone(),
     };
     const isListen = text.includes('"method":"subscriptions/listen"');
     this.#transport

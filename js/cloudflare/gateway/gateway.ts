@@ -116,10 +116,10 @@ export interface Gateway<Rest extends unknown[] = []> {
  *
  * @example
  * ```ts
- * const gate = createGateway('https://mcp.example/mcp', env.MCP_BUS, {
+ * const gateway = createGateway('https://mcp.example/mcp', env.MCP_BUS, {
  *   secret: env.PUBLISH_TOKEN,
  * });
- * export default { fetch: (request: Request) => gate.fetch(request) };
+ * export default { fetch: (request: Request) => gateway.fetch(request) };
  * ```
  */
 export function createGateway<Rest extends unknown[] = []>(

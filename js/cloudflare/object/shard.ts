@@ -4,7 +4,7 @@ import { report } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import { Bus, type BusOutput } from '../../wasm/server/bindings.js';
-import { NORMAL, PARTING, TRY_AGAIN_LATER } from '../wire/close-codes.js';
+import { EDGE_CLOSE_CODES, NORMAL, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
 import { isOverloaded } from '../wire/retry.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
@@ -92,7 +92,7 @@ export class ShardBus {
   }
 
   /** Handles a call of the root about a session; resolves once the call is done. */
-  async tellSession(call: string): Promise<void> {
+  async notifySession(call: string): Promise<void> {
     const ticket = this.#nextTicket;
     this.#nextTicket += 1;
     const done = deferred();
@@ -166,7 +166,7 @@ export class ShardBus {
     socket: WebSocket,
     output: Extract<BusOutput, { kind: 'close' | 'keep' }>,
   ): void {
-    if (output.kind === 'close') this.#edges.close(socket, PARTING[output.parting]);
+    if (output.kind === 'close') this.#edges.close(socket, EDGE_CLOSE_CODES[output.reason]);
     else {
       const { change, edge } = output;
       const session = this.#attachments.session(socket);

@@ -174,8 +174,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /** Handles a call of the root of this shard about a session, as text of the core. */
-  async tellSession(call: string): Promise<void> {
-    await this.#shard.tellSession(call);
+  async notifySession(call: string): Promise<void> {
+    await this.#shard.notifySession(call);
   }
 
   /** Handles a call of an object of this bus that delivers to webhooks: JSON text, as its reply. */

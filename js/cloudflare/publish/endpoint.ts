@@ -66,7 +66,11 @@ export interface PublishHandlerOptions extends FrontOptions {
    * @default undefined
    */
   events?: DefinedEvents;
-  /** Timeouts in milliseconds. 0 disables a timeout. */
+  /**
+   * Milliseconds that a body may take to arrive, as `bodyMs`. 0 disables the timeout.
+   *
+   * @default `{ bodyMs: 10_000 }`
+   */
   timeouts?: Pick<ListenTimeouts, 'bodyMs'>;
   /**
    * Called with every error that leads to a 503, and with the error of each invalid `secret` or

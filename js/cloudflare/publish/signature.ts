@@ -1,4 +1,4 @@
-import { bears } from '../../web/bearer.js';
+import { hasBearerToken } from '../../web/bearer.js';
 import { WINDOW_MS } from '../wire/publish.js';
 import { PublishError } from './errors.js';
 
@@ -35,7 +35,8 @@ export interface Signature {
 export function signatureOf(request: Request, busName: string, acceptsV1: boolean): Signature {
   const { headers, method } = request;
   const signature = headers.get(SIGNATURE_HEADER)?.toLowerCase();
-  if (signature === undefined) return { signature, isOf: (secret) => bears(request, secret) };
+  if (signature === undefined)
+    return { signature, isOf: (secret) => hasBearerToken(request, secret) };
   const [, version, digits = ''] = /^(v[12])=([0-9a-f]{64})$/.exec(signature) ?? [];
   const timestamp = headers.get(TIMESTAMP_HEADER) ?? '';
   const isKnown = version === 'v2' || (version === 'v1' && acceptsV1);

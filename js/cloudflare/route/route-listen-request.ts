@@ -40,8 +40,9 @@ export interface RouteListenOptions<Env = Cloudflare.Env>
   /**
    * Maximum number of tenants whose servers an isolate keeps while some of them are idle. The least
    * recently used idle one is dropped first; one with open streams is never dropped.
+   * 0 keeps only the server that is in use.
    *
-   * @default 1000
+   * @default 1_000
    */
   maxTenants?: number;
 }

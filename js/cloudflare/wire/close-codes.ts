@@ -1,4 +1,4 @@
-import type { Parting } from '../../wasm/server/bindings.js';
+import type { EdgeCloseReason } from '../../wasm/server/bindings.js';
 
 /** The bus released the stream on purpose: the stream ends and does not reconnect. */
 export const RELEASED = 4_001;
@@ -17,7 +17,7 @@ export const OUTDATED = 4_026;
 export const MOVED = 1_012;
 
 /** The close code for each reason why a shard or a bus closes an edge. */
-export const PARTING: Record<Parting, number> = {
+export const EDGE_CLOSE_CODES: Record<EdgeCloseReason, number> = {
   moved: MOVED,
   over: RELEASED,
   full: FULL,

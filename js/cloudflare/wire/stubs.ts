@@ -40,7 +40,7 @@ export interface BusStub extends SocketStub {
 /** The methods of a shard that edges and its root call. */
 export interface ShardStub extends SocketStub {
   deliver(batch: string): Promise<string>;
-  tellSession(call: string): Promise<void>;
+  notifySession(call: string): Promise<void>;
 }
 
 /** The methods of an object that delivers to webhooks. */

@@ -110,11 +110,12 @@ export interface EventOptions<Rest extends unknown[] = unknown[]> {
    */
   legacy?: boolean;
   /**
-   * Maximum number of open event streams of one caller. 0 is no limit.
+   * Maximum number of open event streams of one caller that `principal` named. 0 refuses all
+   * callers with a name.
    *
    * @default 16
    */
-  maxStreamsPerCaller?: number;
+  maxSubscriptionsPerPrincipal?: number;
   /**
    * Delivers occurrences to webhooks of callers with a name, if the bus was given these events too:
    * `eventLog({ webhooks: events })`.

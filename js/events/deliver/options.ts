@@ -17,19 +17,21 @@ export interface EventWebhookOptions {
    */
   webhookId?: 'event' | 'message';
   /**
-   * Milliseconds that a subscription lasts if the client names no time.
+   * Milliseconds that a subscription lasts if the client names no time, at most `maxTtlMs`. 0 ends
+   * it at once.
    *
    * @default 3_600_000
    */
   defaultTtlMs?: number;
   /**
-   * The shortest lifetime in milliseconds, also for clients that ask for less.
+   * The shortest lifetime in milliseconds, also for clients that ask for less. 0 sets no minimum.
    *
    * @default 300_000
    */
   minTtlMs?: number;
   /**
-   * The longest lifetime in milliseconds. A bus in memory grants at most 3,600,000.
+   * The longest lifetime in milliseconds. A bus in memory grants at most 3,600,000. 0 ends each
+   * subscription at once.
    *
    * @default 86_400_000
    */
@@ -49,19 +51,20 @@ export interface EventWebhookOptions {
    */
   authorize?: (subscription: AuthorizedSubscription) => boolean | Promise<boolean>;
   /**
-   * Milliseconds after which `authorize` is asked again. 0 is `invalid-options`.
+   * Milliseconds for which a subscription or a result of `authorize` is valid without another call.
+   * 0 disables: `authorize` is not called. Without `authorize` it is `invalid-options`.
    *
-   * @default 3_600_000 with `authorize`
+   * @default 3_600_000
    */
-  grantMs?: number;
+  authorizationTtlMs?: number;
   /**
-   * Maximum number of subscriptions of one caller.
+   * Maximum number of subscriptions of one caller. 0 accepts none.
    *
    * @default 100
    */
-  maxPerCaller?: number;
+  maxSubscriptionsPerPrincipal?: number;
   /**
-   * Maximum number of subscriptions of a bus.
+   * Maximum number of subscriptions of a bus. 0 accepts none.
    *
    * @default 10_000
    */

@@ -16,12 +16,15 @@ export class WebhookSettings {
 
   /** @throws ListenError `invalid-options`. */
   constructor(options: EventWebhookOptions) {
-    const { defaultTtlMs, grantMs, maxPerCaller, maxSubscriptions, maxTtlMs, minTtlMs } = options;
-    const amounts = { defaultTtlMs, maxPerCaller, maxSubscriptions, maxTtlMs, minTtlMs, grantMs };
-    expectAmounts('webhooks', amounts);
-    if (grantMs === 0) throw new ListenError('invalid-options', 'webhooks.grantMs must not be 0');
-    if (grantMs !== undefined && options.authorize === undefined)
-      throw new ListenError('invalid-options', 'webhooks.grantMs needs webhooks.authorize');
+    const { authorizationTtlMs, defaultTtlMs, maxTtlMs, minTtlMs } = options;
+    const { maxSubscriptions, maxSubscriptionsPerPrincipal } = options;
+    expectAmounts('webhooks', { authorizationTtlMs, defaultTtlMs, maxTtlMs, minTtlMs });
+    expectAmounts('webhooks', { maxSubscriptions, maxSubscriptionsPerPrincipal });
+    if (authorizationTtlMs !== undefined && options.authorize === undefined)
+      throw new ListenError(
+        'invalid-options',
+        'webhooks.authorizationTtlMs needs webhooks.authorize',
+      );
     this.#options = options;
     this.onError = options.onError ?? report;
     this.secrets = new SecretBox(options.encryptionKey ?? []);
@@ -56,9 +59,9 @@ export class WebhookSettings {
 
   /** The terms and limits for the core, at a host that can promise at most `longest`. */
   terms(longest = Number.POSITIVE_INFINITY): string {
-    const { authorize, maxPerCaller = 100, maxSubscriptions = 10_000 } = this.#options;
+    const { authorizationTtlMs = HOUR_MS, authorize, noExpiry = false } = this.#options;
+    const { maxSubscriptions = 10_000, maxSubscriptionsPerPrincipal = 100 } = this.#options;
     const { defaultTtlMs = HOUR_MS, maxTtlMs = DAY_MS, minTtlMs = 300_000 } = this.#options;
-    const { grantMs = HOUR_MS, noExpiry = false } = this.#options;
     const most = Math.min(maxTtlMs, longest);
     const options: DelivererOptions = {
       terms: {
@@ -67,9 +70,9 @@ export class WebhookSettings {
         maxTtlMs: most,
         noExpiry: noExpiry && longest === Number.POSITIVE_INFINITY,
       },
-      maxPerPrincipal: maxPerCaller,
+      maxPerPrincipal: maxSubscriptionsPerPrincipal,
       maxTotal: maxSubscriptions,
-      ...(authorize !== undefined && { grantMs }),
+      ...(authorize !== undefined && authorizationTtlMs > 0 && { authorizationTtlMs }),
     };
     return JSON.stringify(options);
   }

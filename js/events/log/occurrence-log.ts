@@ -10,32 +10,36 @@ import {
 import { eventsGuard } from '../../wasm/events/guard.js';
 import type { DefinedEvents } from '../serve/host.js';
 
-/** How much of the log of occurrences is kept: whichever limit is reached first. */
+/**
+ * How much of the log of occurrences is kept: whichever limit is reached first. A limit of 0 is
+ * `invalid-options`.
+ */
 export interface EventLogOptions {
   /**
-   * Maximum number of occurrences of one name; up to a tenth more are kept for a while.
+   * Maximum number of occurrences of one name; up to a tenth more are kept for a while. 0 is
+   * `invalid-options`.
    *
    * @default 10_000
    */
-  events?: number;
+  logEvents?: number;
   /**
-   * Milliseconds for which an occurrence is kept.
+   * Milliseconds for which an occurrence is kept. 0 is `invalid-options`.
    *
    * @default 86_400_000
    */
-  ageMs?: number;
+  logAgeMs?: number;
   /**
-   * Maximum bytes of all occurrences together.
+   * Maximum bytes of all occurrences together. 0 is `invalid-options`.
    *
    * @default 67_108_864
    */
-  bytes?: number;
+  logBytes?: number;
   /**
-   * Maximum number of names that the occurrences have.
+   * Maximum number of names that the occurrences have. 0 is `invalid-options`.
    *
    * @default 1_000
    */
-  names?: number;
+  logNames?: number;
   /**
    * The event types, defined with the option `webhooks`, whose occurrences the bus delivers to
    * webhooks.
@@ -57,13 +61,17 @@ export interface EventLogOptions {
  * }
  * ```
  */
-export function eventLog({ webhooks, ...amounts }: EventLogOptions = {}): EventLogMaker {
+export function eventLog(options: EventLogOptions = {}): EventLogMaker {
+  const { webhooks, ...amounts } = options;
   expectAmounts('events', amounts);
+  if (Object.values(amounts).includes(0))
+    throw new ListenError('invalid-options', 'the limits of a log of occurrences must not be 0');
   const deliver = webhooks?.deliver;
   if (webhooks !== undefined && deliver === undefined)
     throw new ListenError('invalid-options', 'define the events with the option webhooks');
-  const window = JSON.stringify(amounts);
-  const { ageMs = AGE_MS, bytes = BYTES } = amounts;
+  const { logAgeMs: ageMs = DEFAULT_AGE_MS, logBytes: bytes = DEFAULT_BYTES } = amounts;
+  const { logEvents: events, logNames: names } = amounts;
+  const window = JSON.stringify({ events, ageMs, bytes, names });
   return {
     open: (rows, epoch, reset) => new OccurrenceLog(rows, epoch, window, reset),
     deliver,
@@ -104,5 +112,5 @@ class OccurrenceLog implements EventStore {
 }
 
 /** The defaults of the core. */
-const AGE_MS = 86_400_000;
-const BYTES = 67_108_864;
+const DEFAULT_AGE_MS = 86_400_000;
+const DEFAULT_BYTES = 67_108_864;

@@ -59,7 +59,7 @@ function start(
 }
 
 class Member implements ChannelMember {
-  readonly era = 'unknown';
+  readonly revision = 'unknown';
   readonly #process: StdioProcess;
   readonly #receiver: ChannelReceiver;
   readonly #onLeave: () => void;

@@ -76,7 +76,7 @@ class StdioConnection {
     const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
     const limits = withDefaults(
       'limits',
-      { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES },
+      { ...DEFAULT_LIMITS, lineBytes: DEFAULT_LINE_BYTES },
       options.limits ?? {},
     );
     const timeouts = timeoutsOf(options.timeouts);
@@ -245,4 +245,4 @@ function isGone(error: Error): boolean {
 }
 
 /** The line limit of the official SDKs, in bytes. */
-const LINE_BYTES = 10 * 2 ** 20;
+const DEFAULT_LINE_BYTES = 10 * 2 ** 20;

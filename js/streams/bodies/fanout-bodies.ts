@@ -86,12 +86,12 @@ export class FanoutBodies implements StreamBodies {
 /** Calls `write` for each stream in a write batch of the core. */
 export function eachWrite(
   fan: Uint8Array,
-  write: (stream: number, chunks: Chunks, index: number) => void,
+  write: (stream: number, chunks: ChunkCache, index: number) => void,
 ): void {
   const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
   const numbers = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
   const count = numbers[0] as number;
-  const chunks = new Chunks(fan.subarray(head), numbers.subarray(1, 1 + count));
+  const chunks = new ChunkCache(fan.subarray(head), numbers.subarray(1, 1 + count));
   for (let at = 1 + count; at < numbers.length; at += 2)
     write(numbers[at] as number, chunks, numbers[at + 1] as number);
 }
@@ -100,7 +100,7 @@ export function eachWrite(
  * Cuts a fan into chunks, each at most once. Copies small groups of chunks: a slow reader must not
  * keep the whole fan alive, and a copy of each chunk would cost more than it saves.
  */
-export class Chunks {
+export class ChunkCache {
   readonly #bytes: Uint8Array;
   readonly #ends: Uint32Array;
   readonly #cut: Uint8Array[] = [];

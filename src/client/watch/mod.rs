@@ -14,11 +14,11 @@ use crate::{
 
 use crate::client::{
     end::{CloseReason, Loss},
-    era,
     http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
     options::Options,
     pending_output::Output,
+    revision,
     server_hint::ServerHint,
     watch::reconnect_policy::ReconnectPolicy,
 };
@@ -368,7 +368,7 @@ impl Watch {
         let CloseReason::Refused(refusal) = end else {
             return false;
         };
-        self.is_asking() && self.found.is_some() && !era::is_transient(refusal.status)
+        self.is_asking() && self.found.is_some() && !revision::is_transient(refusal.status)
     }
 
     /// Whether the client asks the server which revision it speaks.

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use crate::{
-    clock::Millis,
+    clock::{MAX_SAFE_MILLIS, Millis},
     events::{
         ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError,
         webhook::RequestedTtl,
@@ -263,13 +263,13 @@ fn max_events_of(params: Option<&Node<'_>>) -> Result<usize, EventError> {
         clippy::cast_sign_loss,
         reason = "the number is between 1 and the maximum"
     )]
-    Ok(count.min(MOST_EVENTS) as usize)
+    Ok(count.min(MAX_EVENTS) as usize)
 }
 
 fn age(node: &Node<'_>) -> Result<Millis, EventError> {
     let age = number(node).filter(|age| *age >= 0.0);
     let age = age.ok_or(invalid("params.maxAgeMs must be a number of milliseconds"))?;
-    Ok(Millis::from_f64(age.min(MOST_MILLIS)))
+    Ok(Millis::from_f64(age.min(MAX_SAFE_MILLIS)))
 }
 
 /// Returns a member that is there and not null.
@@ -296,6 +296,4 @@ pub(super) const PREFIX: &str = "events/";
 /// The method whose response is an event stream.
 pub(super) const STREAM: &str = "events/stream";
 const DEFAULT_EVENTS: usize = 50;
-const MOST_EVENTS: f64 = 200.0;
-/// The greatest number of milliseconds that every reader of JSON reads exactly.
-const MOST_MILLIS: f64 = 9_007_199_254_740_991.0;
+const MAX_EVENTS: f64 = 200.0;

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    clock::Millis,
+    clock::{MAX_SAFE_MILLIS, Millis},
     json::{Node, Value},
 };
 
@@ -48,7 +48,7 @@ impl RequestedTtl {
 
     /// The request for a number of milliseconds, of any size and sign.
     pub fn of(millis: f64) -> Self {
-        Self::For(Millis::from_f64(millis.min(MOST_MILLIS)))
+        Self::For(Millis::from_f64(millis.min(MAX_SAFE_MILLIS)))
     }
 }
 
@@ -75,6 +75,3 @@ impl Terms {
         Some(now + span.min(self.max_ttl_ms))
     }
 }
-
-/// The greatest number of milliseconds that every reader of JSON reads exactly.
-const MOST_MILLIS: f64 = 9_007_199_254_740_991.0;

@@ -15,8 +15,6 @@ pub enum EndReason {
     Rotated,
     /// The server drains its streams, so that clients reconnect elsewhere.
     Drained,
-    /// The server made room.
-    Shed,
     /// The bus object no longer serves the deployment that holds it.
     Outdated,
     /// Its request, and every other that shares the connection, has spent its CPU budget.
@@ -39,7 +37,6 @@ impl EndReason {
             Self::Stalled => "stalled",
             Self::Rotated => "rotated",
             Self::Drained => "drained",
-            Self::Shed => "shed",
             Self::Outdated => "outdated",
             Self::Exhausted => "exhausted",
             Self::Lost => "lost",

@@ -14,7 +14,7 @@ test.each(KEEPING)(
   '%s: what has left the window is truncated, also for a process that starts later',
   async (_name, make, start) => {
     const { port } = await places.started(start());
-    const log = { bytes: 4_000 };
+    const log = { logBytes: 4_000 };
     const here = places.on(make, port, log);
     const { cursor } = await here.poll();
     for (let number = 0; number < 100; number += 1) await here.paid(number);
@@ -30,11 +30,11 @@ test.each(KEEPING)(
 
 test('Redis notes what it removed of each name: a busy one truncates no cursor of a quiet one', async () => {
   const { port } = await places.started(startRedis());
-  const here = places.on(redis, port, { bytes: 4_000 });
+  const here = places.on(redis, port, { logBytes: 4_000 });
   await here.bus.emit('sent', { number: 0 });
   const { cursor } = await here.poll(null, 'sent');
   for (let number = 0; number < 100; number += 1) await here.paid(number);
-  const later = places.on(redis, port, { bytes: 4_000 });
+  const later = places.on(redis, port, { logBytes: 4_000 });
   expect(await later.poll(cursor, 'sent')).toMatchObject({ events: [], truncated: false });
   expect((await later.poll(cursor)).truncated).toBe(true);
 });

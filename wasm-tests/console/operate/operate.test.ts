@@ -33,10 +33,10 @@ test('orders are confirmed and sent by keyboard alone', async () => {
   const console = await operating();
   const { keyboard } = console.page;
   const streams = Number(await console.reading('streams').textContent());
-  const shed = console.page.getByRole('button', { name: /^Shed isolate/ }).first();
-  await shed.focus();
+  const endHalf = console.page.getByRole('button', { name: /^End half of isolate/ }).first();
+  await endHalf.focus();
   await keyboard.press('Enter');
-  const dialog = console.page.getByRole('dialog', { name: /^Shed half of isolate/ });
+  const dialog = console.page.getByRole('dialog', { name: /^End half of isolate/ });
   await dialog.waitFor();
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'hidden' });

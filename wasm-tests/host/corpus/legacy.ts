@@ -167,7 +167,7 @@ function droppedIn({ dropped = [] }: Expected): string[] {
   return [...dropped, 'Mcp-Session-Id'];
 }
 
-/** No message of this era has words of 2026-07-28. */
+/** No message of this revision has words of 2026-07-28. */
 function expectWords(text: string): void {
   expect(text).not.toMatch(/io\.modelcontextprotocol\/|resultType|ttlMs|cacheScope/);
 }

@@ -18,12 +18,17 @@ export class SessionClient {
 
   /**
    * Connects to the server at `url`; resolves once the stream of the session is open, or with
-   * `streams` of 0 at once.
+   * `streams` of 0 at once. Each request has the header fields `headers`.
    */
-  static async connect(url: string, streams: 0 | 1 = 1): Promise<SessionClient> {
+  static async connect(
+    url: string,
+    streams: 0 | 1 = 1,
+    headers: Record<string, string> = {},
+  ): Promise<SessionClient> {
     const session = new SessionClient();
     session.#listen();
     const transport = new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers },
       fetch: (input, init) => session.#fetch(input, init),
       reconnectionOptions: {
         initialReconnectionDelay: 50,

@@ -124,7 +124,7 @@ test('--json has each finding with its outcome, and the time to the acknowledgme
     findings: expect.arrayContaining([
       {
         check: 'change',
-        era: '2026-07-28',
+        revision: '2026-07-28',
         outcome: 'skipped',
         text: expect.stringContaining('--call'),
         breaks: [],
@@ -154,7 +154,7 @@ test('docs/doctor.md lists every check', async () => {
   const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
   const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
   const made = texts.flatMap((text) => [
-    ...text.matchAll(/\.(?:ok|warn|fail|skip)\(\s*(?:MODERN|LEGACY|era),\s*'([a-z-]+)'/g),
+    ...text.matchAll(/\.(?:ok|warn|fail|skip)\(\s*(?:MODERN|LEGACY|revision),\s*'([a-z-]+)'/g),
   ]);
   const page = await readFile(join(root, 'docs', 'doctor.md'), 'utf8');
   const rows = page.match(/^\| (`[a-z][a-z-]*`(, )?)+ \|/gm)?.join() ?? '';
@@ -238,11 +238,11 @@ async function doctor(url: string, ...args: string[]) {
 
 function wrong(json: string): string[] {
   const { findings } = JSON.parse(json) as {
-    findings: { era: string; check: string; outcome: string }[];
+    findings: { revision: string; check: string; outcome: string }[];
   };
   return findings
     .filter(({ outcome }) => /warning|failure/.test(outcome))
-    .map(({ check, era, outcome }) => `${era} ${check}: ${outcome}`)
+    .map(({ check, revision, outcome }) => `${revision} ${check}: ${outcome}`)
     .filter((line) => line !== SLOW);
 }
 

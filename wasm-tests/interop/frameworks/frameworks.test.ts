@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { fastmcpPython } from '../../../scripts/setup/frameworks.mjs';
-import { change, fields, LegacySession, nextMessage } from '../../host/legacy.ts';
+import { change, fields, LegacySession, nextMessage, type Send } from '../../host/legacy.ts';
 import { lastingPort } from '../../host/port.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
@@ -14,9 +14,18 @@ const DESK = 'lamp://desk';
 const UPDATED = `resources/updated ${DESK}`;
 
 test('@hono/mcp in mcp-listen/hono notifies the session of another client, and resumes streams', async () => {
-  const { url } = await startedExample('frameworks/hono-mcp', 'node', ['server.ts']);
-  await expectSessionNotified(url, url);
-  await expectResumed(url);
+  const url = await startedHono();
+  await expectSessionNotified(url, url, { headers: ANN });
+  await expectResumed(as(ANN, url));
+});
+
+test('@hono/mcp in mcp-listen/hono serves the callers that its middleware names', async () => {
+  const url = await startedHono();
+  expect((await fetch(url, { method: 'POST' })).status).toBe(401);
+  const session = await LegacySession.begin(as(ANN, url));
+  const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' };
+  expect((await session.post(list)).status).toBe(200);
+  expect((await session.via(as(BOB, url)).post(list)).status).toBe(404);
 });
 
 test('Mastra behind a gateway that watches it notifies clients of 2026', async () => {
@@ -32,7 +41,7 @@ test('fastmcp behind a gateway that watches it notifies sessions', async () => {
 });
 
 test.each([['sdk_server.py'], ['fastmcp_server.py']])(
-  'Python, %s, publishes at the gateway and notifies clients of both eras',
+  'Python, %s, publishes at the gateway and notifies clients of both revisions',
   async (file) => {
     const port = String(await lastingPort());
     const gate = await gateway(`http://127.0.0.1:${port}/mcp`, { UPSTREAM_WATCH: 'off' });
@@ -46,6 +55,20 @@ test.each([['sdk_server.py'], ['fastmcp_server.py']])(
   },
 );
 
+/** Starts the example with `@hono/mcp`; returns its URL. */
+async function startedHono(): Promise<string> {
+  const TOKENS = JSON.stringify({ 'token-of-ann': 'ann', 'token-of-bob': 'bob' });
+  const variables = { TOKENS };
+  return (await startedExample('frameworks/hono-mcp', 'node', ['server.ts'], variables)).url;
+}
+
+/** Sends requests with the token of a caller. */
+function as(caller: typeof ANN, url: string): Send {
+  return (init) => fetch(url, { ...init, headers: { ...init.headers, ...caller } });
+}
+
+const ANN = { authorization: 'Bearer token-of-ann' };
+const BOB = { authorization: 'Bearer token-of-bob' };
 /** Switches off the telemetry of Mastra. */
 const QUIET = { MASTRA_TELEMETRY_DISABLED: '1' };
 
@@ -77,9 +100,13 @@ async function expectStreamNotified(
 async function expectSessionNotified(
   here: string,
   there: string,
-  { isWatched = false } = {},
+  {
+    headers = {},
+    isWatched = false,
+  }: { headers?: Record<string, string>; isWatched?: boolean } = {},
 ): Promise<void> {
-  const [listener, other] = [await SessionClient.connect(here), await SessionClient.connect(there)];
+  const listener = await SessionClient.connect(here, 1, headers);
+  const other = await SessionClient.connect(there, 1, headers);
   await listener.client.subscribeResource({ uri: DESK });
   if (isWatched) await watchBegun(listener);
   await other.client.callTool({ name: 'switch', arguments: {} });
@@ -88,8 +115,8 @@ async function expectSessionNotified(
 }
 
 /** Expects that a session receives what changed while its stream was cut. */
-async function expectResumed(url: string): Promise<void> {
-  const session = await LegacySession.begin((init) => fetch(url, init));
+async function expectResumed(send: Send): Promise<void> {
+  const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: DESK });
   const cut = await session.open();
   const { id } = fields(await cut.event());

@@ -25,7 +25,7 @@ describe.each([['with sessions'], ['stateless']])(
       server?.stop();
     });
 
-    test('forwards requests of both eras, and of clients of both SDKs', async () => {
+    test('forwards requests of both revisions, and of clients of both SDKs', async () => {
       const modern = await typescriptClient(gate.mcp(0));
       const session = await SessionClient.connect(gate.mcp(1));
       for (const { listTools, callTool } of [bound(modern), bound(session.client)]) {

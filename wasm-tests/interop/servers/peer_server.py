@@ -1,5 +1,5 @@
 """
-A server of the official Python SDK over HTTP; its tool notifies both eras that the list of tools and the resource
+A server of the official Python SDK over HTTP; its tool notifies both revisions that the list of tools and the resource
 note://a have changed, sessions once they have subscribed. With the argument `stateless` it keeps no sessions.
 """
 

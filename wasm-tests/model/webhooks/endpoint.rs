@@ -53,7 +53,7 @@ impl Endpoints {
         }
         let key = (post.subscription.clone(), post.message.clone());
         let count = self.failures.entry(key).or_default();
-        if *count < plan.most_failures && self.choices.next() % 1_000 < plan.fails {
+        if *count < plan.max_failures && self.choices.next() % 1_000 < plan.fails {
             *count += 1;
             return self.fail(post);
         }

@@ -11,7 +11,7 @@ pub(super) struct Plan {
     /// The chance that an endpoint fails a message.
     pub(super) fails: u64,
     /// How often an endpoint fails one message at most while it is there.
-    pub(super) most_failures: u32,
+    pub(super) max_failures: u32,
     /// The chance that an endpoint declines a message.
     pub(super) declines: u64,
     /// The chance of a crash at each output of the deliverer, and at each write.
@@ -31,7 +31,7 @@ impl Plan {
             subscribers: 3,
             away: vec![(2 * hour, 3 * hour), (3 * hour + 40_000, 4 * hour)],
             fails: 333,
-            most_failures: 2,
+            max_failures: 2,
             declines: 0,
             crashes: 5,
             bus_fails: 20,
@@ -48,7 +48,7 @@ impl Plan {
             subscribers: 1 + usize::try_from(seed % 4).unwrap(),
             away: vec![(30 * minute, (40 + seed % 110) * minute)],
             fails: 0,
-            most_failures: 0,
+            max_failures: 0,
             declines: 0,
             crashes: seed % 3 * 10,
             bus_fails: seed % 5 * 20,
@@ -57,7 +57,7 @@ impl Plan {
 
     /// Whether the endpoints accept every occurrence before it is abandoned.
     pub(super) fn is_gentle(&self) -> bool {
-        self.most_failures <= 2 && self.declines == 0
+        self.max_failures <= 2 && self.declines == 0
     }
 
     /// Endpoints of which nothing can be hoped.
@@ -70,7 +70,7 @@ impl Plan {
             subscribers: 1 + usize::try_from(seed % 6).unwrap(),
             away: vec![(8 * minute, 8 * minute + (seed % 50) * minute)],
             fails: 200 + seed % 500,
-            most_failures: u32::MAX,
+            max_failures: u32::MAX,
             declines: seed % 7 * 10,
             crashes: seed % 4 * 10,
             bus_fails: seed % 5 * 20,

@@ -30,8 +30,8 @@ async function redirecting(status: number, from = 0) {
 describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
   test.each([301, 302, 303, 307, 308])('does not follow a %d to another origin', async (status) => {
     const { here, seen } = await redirecting(status);
-    for (const era of ['auto', '2026-07-28', '2025'] as const) {
-      await expect(listen(here.url, TOOLS, { ...credentials, era })).rejects.toMatchObject({
+    for (const revision of ['auto', '2026-07-28', '2025'] as const) {
+      await expect(listen(here.url, TOOLS, { ...credentials, revision })).rejects.toMatchObject({
         code: 'redirected',
       });
     }
@@ -42,7 +42,7 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
   test('does not follow a later redirect, and stops its watch', async () => {
     const { here, seen } = await redirecting(307, 1);
     const stopped = Promise.withResolvers<void>();
-    const watched = watch(here.url, TOOLS, () => {}, { ...credentials, era: '2026-07-28' });
+    const watched = watch(here.url, TOOLS, () => {}, { ...credentials, revision: '2026-07-28' });
     watched.subscribe(() => void (watched.state === 'stopped' && stopped.resolve()));
     await stopped.promise;
     expect(watched.error).toMatchObject({ code: 'redirected' });
@@ -77,7 +77,7 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
 
 test('a client without credentials follows a redirect', async () => {
   const { here, seen } = await redirecting(307);
-  const subscription = await listen(here.url, TOOLS, { era: '2026-07-28' });
+  const subscription = await listen(here.url, TOOLS, { revision: '2026-07-28' });
   await subscription.close();
   expect(seen).toHaveLength(1);
 });

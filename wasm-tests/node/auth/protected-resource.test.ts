@@ -1,4 +1,4 @@
-import { protectedResource } from 'mcp-listen/jwt';
+import { createProtectedResourceHandler } from 'mcp-listen/jwt';
 import { expect, test } from 'vitest';
 
 const OPTIONS = {
@@ -14,7 +14,9 @@ function asked(path: string, init: RequestInit = {}): Request {
 test.each([ROOT, `${ROOT}/mcp`])(
   'the metadata of the resource is at %s, for pages of every origin',
   async (path) => {
-    const response = protectedResource({ ...OPTIONS, scopes: ['mcp:listen'] })(asked(path));
+    const response = createProtectedResourceHandler({ ...OPTIONS, scopes: ['mcp:listen'] })(
+      asked(path),
+    );
     expect(response?.status).toBe(200);
     expect(response?.headers.get('content-type')).toBe('application/json');
     expect(response?.headers.get('access-control-allow-origin')).toBe('*');
@@ -28,13 +30,13 @@ test.each([ROOT, `${ROOT}/mcp`])(
 );
 
 test('scopes are left out where there are none', async () => {
-  expect(await protectedResource(OPTIONS)(asked(ROOT))?.json()).not.toHaveProperty(
+  expect(await createProtectedResourceHandler(OPTIONS)(asked(ROOT))?.json()).not.toHaveProperty(
     'scopes_supported',
   );
 });
 
 test('HEAD has no body, and a preflight is answered', async () => {
-  const answer = protectedResource(OPTIONS);
+  const answer = createProtectedResourceHandler(OPTIONS);
   expect(await answer(asked(ROOT, { method: 'HEAD' }))?.text()).toBe('');
   const preflight = answer(asked(ROOT, { method: 'OPTIONS' }));
   expect(preflight?.status).toBe(204);
@@ -49,15 +51,15 @@ test.each([
   `${ROOT}/mcp/`,
   '/a/.well-known/oauth-protected-resource',
 ])('a request for %s is passed over', (path) => {
-  expect(protectedResource(OPTIONS)(asked(path))).toBeUndefined();
+  expect(createProtectedResourceHandler(OPTIONS)(asked(path))).toBeUndefined();
 });
 
 test('a POST is passed over', () => {
-  expect(protectedResource(OPTIONS)(asked(ROOT, { method: 'POST' }))).toBeUndefined();
+  expect(createProtectedResourceHandler(OPTIONS)(asked(ROOT, { method: 'POST' }))).toBeUndefined();
 });
 
 test('a resource at the root has one metadata URL', () => {
-  const answer = protectedResource({ ...OPTIONS, resource: 'https://mcp.example/' });
+  const answer = createProtectedResourceHandler({ ...OPTIONS, resource: 'https://mcp.example/' });
   expect(answer(asked(ROOT))?.status).toBe(200);
   expect(answer(asked(`${ROOT}/`))).toBeUndefined();
 });
@@ -65,7 +67,7 @@ test('a resource at the root has one metadata URL', () => {
 test.each(['mcp', 'https://mcp.example/#', 'ftp://mcp.example/'])(
   '%s is refused as a resource',
   (resource) => {
-    expect(() => protectedResource({ ...OPTIONS, resource })).toThrow(
+    expect(() => createProtectedResourceHandler({ ...OPTIONS, resource })).toThrow(
       expect.objectContaining({ code: 'invalid-options' }),
     );
   },

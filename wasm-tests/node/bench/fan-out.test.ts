@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { PATIENCE_MS } from '../../../bench/harness/patience.ts';
+import { STALL_MS } from '../../../bench/harness/progress.ts';
 import { FanOut } from '../../../bench/in-process/fan-out.ts';
 import { listenOf, matches, type Scenario } from '../../../bench/in-process/scenario.ts';
 import { listenFor, listenRequest, resourceUri } from '../../../bench/requests.ts';
@@ -72,7 +72,7 @@ describe('a fan-out', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const failed = expect(fanOut.round()).rejects.toThrow('6 frames did not arrive');
-    await vi.advanceTimersByTimeAsync(PATIENCE_MS);
+    await vi.advanceTimersByTimeAsync(STALL_MS);
     await failed;
   });
 

@@ -8,7 +8,7 @@ import type {
 import type { Opening } from '../../../dist/bus/opening.js';
 import { ConnectionPool } from '../../../dist/cloudflare/edge/connection-pool.js';
 import { FULL, OUTDATED } from '../../../dist/cloudflare/wire/close-codes.js';
-import { type Door, SmallBus, type SmallSocket } from './small-bus.ts';
+import { type Availability, SmallBus, type SmallSocket } from './small-bus.ts';
 
 /** One connection that the stream of a session requested from a {@link BreakableBus}. */
 export interface Attempt {
@@ -31,7 +31,7 @@ export class BreakableBus implements AttachableBus {
 
   constructor(sockets: 'each' | 'shared' = 'each') {
     this.#pool = new ConnectionPool({
-      connector: this.small.doors,
+      connector: this.small.connector,
       onError: () => {},
       onLog: () => {},
       sockets,
@@ -43,9 +43,9 @@ export class BreakableBus implements AttachableBus {
     return this.small.sockets;
   }
 
-  /** See {@link SmallBus.door}. */
-  set door(door: Door) {
-    this.small.door = door;
+  /** See {@link SmallBus.availability}. */
+  set availability(availability: Availability) {
+    this.small.availability = availability;
   }
 
   /** See {@link SmallBus.muted}. */

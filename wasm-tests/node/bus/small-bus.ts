@@ -16,7 +16,7 @@ export class SmallBus {
   /** What requests were kept alive for. */
   readonly openings: Promise<void>[] = [];
   /** What happens to a new socket: it opens, is refused, or gets no answer. */
-  door: Door = 'open';
+  availability: Availability = 'open';
   /** How many of the next batches are lost. */
   muted = 0;
   readonly #log: string[] = [];
@@ -43,7 +43,7 @@ export class SmallBus {
   }
 
   /** Opens sockets to this bus. */
-  get doors(): BusConnector {
+  get connector(): BusConnector {
     const open = async () => ({ socket: this.#enter() as unknown as WebSocket, shard: undefined });
     const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
     const answers = (): boolean => false;
@@ -79,11 +79,13 @@ export class SmallBus {
 
   #enter(): SmallSocket {
     const socket = this.#open();
-    if (this.door === 'open') return socket;
-    if (this.door === 'silent') socket.isSilent = true;
+    if (this.availability === 'open') return socket;
+    if (this.availability === 'silent') socket.isSilent = true;
     else {
       socket.isClosed = true;
-      throw Object.assign(new Error(this.door), { overloaded: this.door === 'overloaded' });
+      throw Object.assign(new Error(this.availability), {
+        overloaded: this.availability === 'overloaded',
+      });
     }
     return socket;
   }
@@ -111,8 +113,8 @@ export class SmallBus {
   }
 }
 
-/** See {@link SmallBus.door}. */
-export type Door = 'open' | 'shut' | 'overloaded' | 'silent';
+/** See {@link SmallBus.availability}. */
+export type Availability = 'open' | 'down' | 'overloaded' | 'silent';
 
 export class SmallSocket {
   readonly edge: number;

@@ -52,13 +52,20 @@ test.each([
   const onWanted: WantedOptions['onWanted'] = ({ kind }) =>
     kind === 'resource_updated' ? refuse() : true;
   const bus = new InMemoryBus({
-    wanted: { onWanted, timeoutMs: 100 },
+    wanted: { onWanted, wantedMs: 100 },
     onError: (error) => errors.push(error),
   });
   const stream = await open(serving({ bus }), { ...A, toolsListChanged: true });
   expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
   expect(await bus.isWanted(TOPIC)).toBe(false);
   expect(errors.map((error) => (error as ListenError).code)).toEqual(codes);
+});
+
+test('a stream waits for a slow hook if wantedMs is 0', async () => {
+  const onWanted = () => pause(100);
+  const bus = new InMemoryBus({ wanted: { onWanted, wantedMs: 0 } });
+  const stream = await open(serving({ bus }), A);
+  expect(await stream.message()).toBe(acknowledged('1', A));
 });
 
 test('a client that reconnects in time stops nothing', async () => {

@@ -28,18 +28,18 @@ async function first(subscription: Subscription): Promise<string | undefined> {
 describe('a server on stdio', () => {
   test.each(['auto', '2026-07-28', '2025'] as const)(
     'is started and subscribed to (%s)',
-    async (era) => {
+    async (revision) => {
       const sent: string[] = [];
       const subscription = await listen(stdio(SERVER), FILTER, {
-        era,
+        revision,
         onMessage: ({ direction, text }) =>
           direction === 'out' && sent.push(JSON.parse(text).method),
       });
       expect(subscription.honored).toEqual(FILTER);
-      expect(subscription.era).toBe(era === '2025' ? '2025-11-25' : '2026-07-28');
+      expect(subscription.revision).toBe(revision === '2025' ? '2025-11-25' : '2026-07-28');
       await subscription.close();
       expect(sent.at(-1)).toBe(
-        era === '2025' ? 'resources/unsubscribe' : 'notifications/cancelled',
+        revision === '2025' ? 'resources/unsubscribe' : 'notifications/cancelled',
       );
     },
   );
@@ -117,7 +117,7 @@ describe('a client of an SDK', () => {
     const client = await typescriptClient(new StreamableHTTPClientTransport(new URL(host.url)));
     onTestFinished(() => client.close());
     const subscription = await listen(client, { toolsListChanged: true });
-    expect(subscription.era).toBe('2026-07-28');
+    expect(subscription.revision).toBe('2026-07-28');
     await host.server.notify.toolsChanged();
     expect(await first(subscription)).toBe('tools_list_changed');
     await expect.poll(() => host.bus.attached).toBe(0);

@@ -23,7 +23,7 @@ async function outcome(mode: (turn: Turn) => unknown, options: ClientListenOptio
   onTestFinished(() => server.stop());
   const events: string[] = [];
   try {
-    const subscription = await listen(server.url, FILTER, { era: '2026-07-28', ...options });
+    const subscription = await listen(server.url, FILTER, { revision: '2026-07-28', ...options });
     events.push(`honored ${Object.keys(subscription.honored).length}`);
     for await (const event of subscription) events.push(event.kind);
     events.push('graceful');

@@ -42,7 +42,7 @@ describe('a subscription', () => {
       resourceSubscriptions: ['note://a'],
     });
     expect(subscription.id).toBe('"mcp-listen:2"');
-    expect(subscription.era).toBe('2026-07-28');
+    expect(subscription.revision).toBe('2026-07-28');
   });
 
   test('iterates over changes, each subject once', async () => {
@@ -138,7 +138,11 @@ describe('a client', () => {
       error: { code: -32601, message: 'no such method' },
     };
     const none = () => Promise.resolve(Response.json(answer, { status: 404 }));
-    const refused = listen(url, { toolsListChanged: true }, { fetch: none, era: '2026-07-28' });
+    const refused = listen(
+      url,
+      { toolsListChanged: true },
+      { fetch: none, revision: '2026-07-28' },
+    );
     await expect(refused).rejects.toBeInstanceOf(SubscriptionsNotSupported);
   });
 

@@ -28,8 +28,8 @@ describe('a session behind the same API', () => {
   test('opens with this server, receives changes, and ends on close', async () => {
     const host = await served({ legacy: 'sessions' });
     onTestFinished(() => host.stop());
-    const subscription = await listen(host.url, FILTER, { era: '2025' });
-    expect(subscription.era).toBe('2025-11-25');
+    const subscription = await listen(host.url, FILTER, { revision: '2025' });
+    expect(subscription.revision).toBe('2025-11-25');
     expect(subscription.honored).toEqual(FILTER);
     expect(subscription.id).toBe('');
     await host.server.notify.resourceUpdated('note://a');
@@ -41,7 +41,7 @@ describe('a session behind the same API', () => {
     const sdk = await sdkSessions();
     onTestFinished(() => sdk.stop());
     const subscription = await listen(sdk.url, FILTER);
-    expect(subscription.era).toBe('2025-11-25');
+    expect(subscription.revision).toBe('2025-11-25');
     expect(subscription.honored).toEqual(FILTER);
     await sdk.update('note://a');
     expect(await events(subscription, 1)).toEqual(['resource_updated']);

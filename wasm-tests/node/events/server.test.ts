@@ -97,11 +97,20 @@ test('a payload that its schema refuses is not published', async () => {
 test.each([
   [null, 'event types are not an object of definitions'],
   [[{}], 'event types are not an object of definitions'],
-  [{ told: 'often' }, 'the definition of told is not an object'],
-  [{ told: { payloadShema: {} } }, 'the definition of told has no payloadShema'],
+  [{ 'order.paid': 'often' }, 'the definition of order.paid is not an object'],
+  [{ 'order.paid': { payloadShema: {} } }, 'the definition of order.paid has no payloadShema'],
 ])('%j defines no event types', (types, problem) => {
   expect(() => defineEvents(types as never)).toThrow(problem);
 });
+
+test.each(['logEvents', 'logAgeMs', 'logBytes', 'logNames'])(
+  'a log whose %s is 0 is refused',
+  (name) => {
+    expect(() => eventLog({ [name]: 0 })).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  },
+);
 
 test('a stream begins with active, and receives what is published', async () => {
   const { call, server } = served();
@@ -166,7 +175,7 @@ describe('callers', () => {
 
   function serving(authorize?: (context: { principal: string | undefined }) => boolean) {
     const bus = new InMemoryBus({ events: eventLog() });
-    const events = defineEvents({ told: {} }, authorize && { authorize });
+    const events = defineEvents({ 'order.paid': {} }, authorize && { authorize });
     const server = createListenHandler(discovering, { bus, events, principal: naming });
     const call = (method: string, params: object, authorization: string) => {
       const request = requestOf(method, params, 1);
@@ -180,13 +189,13 @@ describe('callers', () => {
     const { call, server } = serving();
     const [staff, guest] = await Promise.all(
       ['staff', 'guest'].map(async (name) => {
-        const reader = new EventReader(await call('events/stream', { name: 'told' }, name));
+        const reader = new EventReader(await call('events/stream', { name: 'order.paid' }, name));
         await reader.next();
         return reader;
       }),
     );
-    await server.notify.event('told', { to: 'staff' }, { group: 'staff' });
-    await server.notify.event('told', { to: 'all' });
+    await server.notify.event('order.paid', { to: 'staff' }, { group: 'staff' });
+    await server.notify.event('order.paid', { to: 'all' });
     for (const to of ['staff', 'all'])
       expect(await staff?.next()).toMatchObject({ params: { data: { to } } });
     expect(await guest?.next()).toMatchObject({ params: { data: { to: 'all' } } });
@@ -197,18 +206,18 @@ describe('callers', () => {
     const { events } = await resultOf(await call('events/list', {}, 'guest'));
     expect(events).toEqual([]);
     const errors = await Promise.all(
-      ['told', 'unknown'].map(async (name) =>
+      ['order.paid', 'unknown'].map(async (name) =>
         (await call('events/poll', { name }, 'guest')).json(),
       ),
     );
     expect(errors[0]).toEqual(errors[1]);
     expect(errors[0]).toMatchObject({ error: { data: { kind: 'event' } } });
-    expect((await call('events/poll', { name: 'told' }, 'staff')).status).toBe(200);
+    expect((await call('events/poll', { name: 'order.paid' }, 'staff')).status).toBe(200);
   });
 
   test('that are disconnected learn that their stream is over, with its result', async () => {
     const { call, server } = serving();
-    const reader = new EventReader(await call('events/stream', { name: 'told' }, 'guest'));
+    const reader = new EventReader(await call('events/stream', { name: 'order.paid' }, 'guest'));
     await reader.next();
     await server.disconnect('guest');
     expect(await reader.next()).toMatchObject({ method: 'notifications/events/terminated' });
@@ -219,7 +228,7 @@ describe('callers', () => {
   test('have sixteen streams at most', async () => {
     const { call } = serving();
     const opened = await Promise.all(
-      Array.from({ length: 17 }, () => call('events/stream', { name: 'told' }, 'guest')),
+      Array.from({ length: 17 }, () => call('events/stream', { name: 'order.paid' }, 'guest')),
     );
     const refused = opened.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(1);
@@ -227,6 +236,18 @@ describe('callers', () => {
       error: { data: { limit: 'streams', max: 16 } },
     });
   });
+});
+
+test('a limit of 0 streams refuses callers with a name, and no others', async () => {
+  const bus = new InMemoryBus({ events: eventLog() });
+  const events = defineEvents({ 'order.paid': {} }, { maxSubscriptionsPerPrincipal: 0 });
+  const principal = (request: Request) => request.headers.get('authorization') ?? undefined;
+  const server = createListenHandler(discovering, { bus, events, principal });
+  const request = () => requestOf('events/stream', { name: 'order.paid' }, 1);
+  const named = request();
+  named.headers.set('authorization', 'ada');
+  expect((await server.fetch(named)).status).toBe(400);
+  expect((await server.fetch(request())).status).toBe(200);
 });
 
 test('a stream is cut without a result when the server closes', async () => {
@@ -239,10 +260,10 @@ test('a stream is cut without a result when the server closes', async () => {
 
 test('silence is broken by heartbeats with a cursor, and by no comment', async () => {
   const bus = new InMemoryBus({ events: eventLog() });
-  const events = defineEvents({ told: {} });
+  const events = defineEvents({ 'order.paid': {} });
   const server = createListenHandler(discovering, { bus, events, keepAliveMs: 20 });
   const reader = new EventReader(
-    await server.fetch(requestOf('events/stream', { name: 'told' }, 1)),
+    await server.fetch(requestOf('events/stream', { name: 'order.paid' }, 1)),
   );
   await reader.next();
   expect(await reader.next()).toMatchObject({

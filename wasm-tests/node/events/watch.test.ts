@@ -11,7 +11,7 @@ const handler = async (): Promise<Response> => new Response(null, { status: 404 
 
 function served() {
   const bus = new InMemoryBus({ events: eventLog() });
-  const events = defineEvents({ told: { match: { to: '/to' } } });
+  const events = defineEvents({ 'order.paid': { match: { to: '/to' } } });
   return createListenHandler(handler, { bus, events });
 }
 
@@ -20,7 +20,7 @@ test.each(['push', 'poll'] as const)('our client receives events by %s', async (
   const received: unknown[] = [];
   let cursor: string | undefined;
   const watch = watchEvents('http://127.0.0.1/mcp', {
-    name: 'told',
+    name: 'order.paid',
     arguments: { to: 'me' },
     mode,
     fetch: (input, init) => server.fetch(new Request(input, init)),
@@ -36,9 +36,9 @@ test.each(['push', 'poll'] as const)('our client receives events by %s', async (
     onError: (error) => void received.push(error),
   });
   while (cursor === undefined) await vi.advanceTimersByTimeAsync(1);
-  await server.notify.event('told', { to: 'me', n: 1 });
-  await server.notify.event('told', { to: 'you', n: 2 });
-  await server.notify.event('told', { to: 'me', n: 3 });
+  await server.notify.event('order.paid', { to: 'me', n: 1 });
+  await server.notify.event('order.paid', { to: 'you', n: 2 });
+  await server.notify.event('order.paid', { to: 'me', n: 3 });
   while (received.length < 2) await vi.advanceTimersByTimeAsync(1_000);
   expect(received).toEqual([1, 3].map((n) => ({ to: 'me', n })));
   await watch.close();

@@ -242,7 +242,7 @@ test('functions decide what matches, and what is delivered', async () => {
 test('a subscription is authorized again every so often', async () => {
   const asked: unknown[] = [];
   const { publish, subscribe } = serving({
-    grantMs: 60_000,
+    authorizationTtlMs: 60_000,
     authorize: (subscription) => asked.push(subscription) < 2,
   });
   const hook = await endpoint(HOOK_SECRET);
@@ -258,8 +258,20 @@ test('a subscription is authorized again every so often', async () => {
   expect(asked).toEqual([about, about]);
 });
 
+test('a subscription is not authorized again if authorizationTtlMs is 0', async () => {
+  let asked = 0;
+  const authorize = () => ++asked > 0;
+  const { publish, subscribe } = serving({ authorizationTtlMs: 0, authorize });
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  await pass(3_000_000);
+  await publish({}, 'later');
+  await received(hook, 1);
+  expect(asked).toBe(0);
+});
+
 test('a caller has a hundred subscriptions at most, and a renewal always passes', async () => {
-  const { subscribe } = serving({ maxPerCaller: 1 });
+  const { subscribe } = serving({ maxSubscriptionsPerPrincipal: 1 });
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook.url);
   expect(await subscribe(`${hook.url}?other`)).toMatchObject({

@@ -26,7 +26,7 @@ function tenants(options: ListenHandlerOptions = {}) {
 
 test('a server is kept while principal runs, and while a stream opens', async () => {
   const bus = new BreakableBus();
-  bus.door = 'silent';
+  bus.availability = 'silent';
   const named = Promise.withResolvers<string>();
   const { tenants: all } = tenants({ bus, onError: () => {}, principal: () => named.promise });
   const server = all.server('a');
@@ -39,7 +39,7 @@ test('a server is kept while principal runs, and while a stream opens', async ()
   await expect.poll(() => bus.sockets.length).toBe(1);
   for (const name of ['f', 'g']) all.server(name);
   expect(all.server('a')).toBe(server);
-  bus.door = 'overloaded';
+  bus.availability = 'overloaded';
   bus.lose();
   expect((await response).status).toBe(503);
   for (const name of ['h', 'i']) all.server(name);

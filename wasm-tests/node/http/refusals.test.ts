@@ -131,7 +131,7 @@ describe('maxSubscriptions', () => {
 
   test('counts streams that are still opening', async () => {
     const bus = new BreakableBus();
-    bus.door = 'silent';
+    bus.availability = 'silent';
     const server = serving({ bus, limits: { maxSubscriptions: 1 } });
     void server.fetch(listenRequest(TOOLS));
     await expect.poll(async () => (await server.fetch(listenRequest(TOOLS))).status).toBe(503);
@@ -159,7 +159,7 @@ describe('a bus that fails', () => {
   test('while a stream opens: 503, reported to onError, nothing left behind', async () => {
     const onError = vi.fn();
     const bus = new BreakableBus();
-    bus.door = 'shut';
+    bus.availability = 'down';
     const server = serving({ bus, onError });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
@@ -167,7 +167,7 @@ describe('a bus that fails', () => {
       retryAfter: '2',
     });
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
-    bus.door = 'open';
+    bus.availability = 'open';
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 
@@ -182,7 +182,7 @@ describe('a bus that fails', () => {
 
   test('by never answering: 503 after attachMs, and its socket is closed', async () => {
     const bus = new BreakableBus();
-    bus.door = 'silent';
+    bus.availability = 'silent';
     const onError = vi.fn();
     const server = serving({ bus, onError, timeouts: { attachMs: 20 } });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });

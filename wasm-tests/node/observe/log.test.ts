@@ -44,11 +44,11 @@ test('onLog receives the reason of each refusal', async () => {
 });
 
 test.each([
-  ['lost', 'shut'],
+  ['lost', 'down'],
   ['overloaded', 'overloaded'],
 ] as const)(
   'onLog receives one record when a bus is %s, and one when it is back',
-  async (_what, door) => {
+  async (_what, availability) => {
     const records: StreamLogRecord[] = [];
     const bus = new BreakableBus();
     // The stream is not read meanwhile.
@@ -58,10 +58,10 @@ test.each([
     await vi.advanceTimersByTimeAsync(1);
     const stream = await opening;
     await stream.message();
-    bus.door = door;
+    bus.availability = availability;
     bus.lose();
     await vi.advanceTimersByTimeAsync(40_000);
-    bus.door = 'open';
+    bus.availability = 'open';
     await vi.advanceTimersByTimeAsync(60_000);
     expect(records.map(({ event }) => event)).toEqual(['open', 'outage', 'heal']);
     const [, outage, heal] = records;

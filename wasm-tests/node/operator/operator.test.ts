@@ -61,17 +61,17 @@ test('a process shows its streams and their topics, and publishes and ends what 
   await operate({ do: 'publish', events: [{ kind: 'tools_list_changed' }] });
   expect(await stream.message()).toContain('notifications/tools/list_changed');
   expect(await operate({ do: 'drain', isolate: 'another', windowMs: 0 })).toEqual({ isolates: [] });
-  await operate({ do: 'shed', count: 1, windowMs: 0 });
+  await operate({ do: 'drain', count: 1, windowMs: 0 });
   expect(await restOf(stream)).toEqual([]);
-  expect(server.stats().ended).toMatchObject({ shed: 1 });
+  expect(server.stats().ended).toMatchObject({ drained: 1 });
 });
 
 test.each([
   '',
   '[]',
   '{"do":"dance"}',
-  '{"do":"shed"}',
-  '{"do":"shed","count":-1}',
+  '{"do":"drain","count":null}',
+  '{"do":"drain","count":-1}',
   '{"do":"drain","isolate":1}',
   '{"do":"disconnect"}',
   '{"do":"publish","events":[]}',

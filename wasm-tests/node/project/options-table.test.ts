@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withTables } from '../../../scripts/lint/options.mjs';
+import { undocumented, withTables } from '../../../scripts/lint/options.mjs';
 
 const text = (words: string) => [{ kind: 'text', text: words }];
 const API = {
@@ -67,5 +67,51 @@ test('a table of options that are picked from an interface has their rows only',
 
 test('a table of options that are not exported is an error', () => {
   const page = '<!-- options of Bounds -->\n<!-- end -->';
-  expect(() => withTables(page, API)).toThrow('Bounds, which is not exported');
+  expect(() => withTables(page, API, 'docs/jwt.md')).toThrow(
+    'docs/jwt.md names Bounds, which is not exported',
+  );
+});
+
+test.each([
+  ["'auto'", "`'auto'`"],
+  ['console.error', '`console.error`'],
+  ['new InMemoryBus()', '`new InMemoryBus()`'],
+  ['no caller has a name', 'no caller has a name'],
+  ['everything', 'everything'],
+])('the default %s is shown as %s', (value, shown) => {
+  const content = text(`\`\`\`ts\n${value}\n\`\`\``);
+  const comment = { summary: text('Text.'), blockTags: [{ tag: '@default', content }] };
+  const project = {
+    name: 'package',
+    children: [{ name: 'Options', children: [{ name: 'one', comment }] }],
+  };
+  const table = withTables('<!-- options of Options -->\n<!-- end -->', project);
+  expect(table).toContain(`| \`one\` | ${shown} | Text. |`);
+});
+
+test('a function without an example and an option without a default are named', () => {
+  const documented = (tag: string) => ({ summary: [], blockTags: [{ tag, content: text('it') }] });
+  const isOptional = { flags: { isOptional: true } };
+  const pick = {
+    type: 'reference',
+    name: 'Pick',
+    typeArguments: [{ type: 'reference', name: 'MyLimits' }],
+  };
+  const options = [
+    { name: 'needed', flags: {} },
+    { name: 'given', ...isOptional, comment: documented('@default') },
+    { name: 'inherited', ...isOptional, inheritedFrom: {} },
+    { name: 'limits', ...isOptional, type: pick },
+    { name: 'lacking', ...isOptional },
+  ];
+  const children = [
+    { name: 'shown', kind: 64, signatures: [{ name: 'shown', comment: documented('@example') }] },
+    { name: 'bare', kind: 64, signatures: [{ name: 'bare' }] },
+    { name: 'MyOptions', kind: 256, children: options },
+    { name: 'Other', kind: 256, children: options },
+  ];
+  expect(undocumented({ name: 'package', children })).toEqual([
+    'bare has no @example',
+    'MyOptions.lacking has no @default',
+  ]);
 });

@@ -56,9 +56,9 @@ export const readResource = () => ({ contents: [] });
 export const template = () => new ResourceTemplate('note://{name}', { list: undefined });
 
 /** The request that calls the tool `change`, as a client of either revision sends it. */
-export function calling(era: '2026-07-28' | '2025-11-25'): Request {
+export function calling(revision: '2026-07-28' | '2025-11-25'): Request {
   const params = { name: 'change', arguments: {} };
-  if (era === '2026-07-28') return callRequest(URL, 'tools/call', params);
+  if (revision === '2026-07-28') return callRequest(URL, 'tools/call', params);
   return new Request(URL, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
@@ -70,10 +70,13 @@ export function calling(era: '2026-07-28' | '2025-11-25'): Request {
  * Calls the tool `change`; returns the batches that it has published when it answers, and the
  * answer.
  */
-export async function published(change: Change, era: '2026-07-28' | '2025-11-25' = '2026-07-28') {
+export async function published(
+  change: Change,
+  revision: '2026-07-28' | '2025-11-25' = '2026-07-28',
+) {
   const { bus, batches } = recording();
   const handler = createMcpHandler(publishChanges(changingServer(change), bus));
-  const answer = await (await handler.fetch(calling(era))).text();
+  const answer = await (await handler.fetch(calling(revision))).text();
   return { batches, answer };
 }
 

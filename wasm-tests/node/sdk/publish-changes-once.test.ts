@@ -45,7 +45,7 @@ test('a session of the SDK receives a change once, and so does the bus', async (
   const subscription = await listen(
     sessions.url,
     { resourceSubscriptions: ['note://a', 'note://b'] },
-    { era: '2025' },
+    { revision: '2025' },
   );
   const received: string[] = [];
   await sessions.update('note://a');

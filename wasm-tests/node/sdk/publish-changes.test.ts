@@ -24,7 +24,7 @@ const NOTIFICATION = {
 
 describe.each(['2026-07-28', '2025-11-25'] as const)(
   'what a tool changes for a client of %s is published once',
-  (era) => {
+  (revision) => {
     test.each<[string, string, Change]>([
       ['tools', 'registerTool', ({ server }) => server.registerTool('new', {}, answerTool)],
       ['tools', 'enable', ({ tool }) => tool.enable()],
@@ -57,7 +57,7 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
         ({ server }) => server.server.sendResourceListChanged(),
       ],
     ])('%s: %s', async (list, _, change) => {
-      const { batches, answer } = await published(change, era);
+      const { batches, answer } = await published(change, revision);
       expect(batches).toEqual([[{ kind: `${list}_list_changed` }]]);
       expect(answer).toContain('Done.');
     });
@@ -70,7 +70,7 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
       ['a notification of the server', ({ server }) => server.server.notification(NOTIFICATION)],
       ['a notification about the request', ({ context }) => context.mcpReq.notify(NOTIFICATION)],
     ])('a resource: %s', async (_, change) => {
-      const { batches, answer } = await published(change, era);
+      const { batches, answer } = await published(change, revision);
       expect(batches).toEqual([[UPDATED]]);
       expect(answer).not.toContain('updated');
     });

@@ -9,12 +9,12 @@ test('a stream on a separate connection receives its replay while its server clo
   onTestFinished(() => void vi.restoreAllMocks());
   const { bus, server, streams } = await opened(2);
   // After the third refusal in a row each stream gets a separate connection.
-  bus.door = 'silent';
+  bus.availability = 'silent';
   for (let count = 0; count < 3; count += 1) {
     bus.lose('full');
     await vi.waitFor(() => expect(bus.sockets.length).toBeGreaterThan(count + 1));
   }
-  bus.door = 'open';
+  bus.availability = 'open';
   await server.notify.toolsChanged();
   const closed = server.close();
   for (const stream of streams) {

@@ -26,17 +26,17 @@ test('a stream that lost its bus stays open, reconnects, and receives what it mi
   expect(server.stats()).toMatchObject({ away: 0, outages: 1, healed: 1, gaps: 0, resyncs: 0 });
 });
 
-test.each(['shut', 'overloaded', 'silent'] as const)(
+test.each(['down', 'overloaded', 'silent'] as const)(
   'a stream retries while its bus is %s',
-  async (door) => {
+  async (availability) => {
     const { bus, server, stream } = await opened({ timeouts: { attachMs: 1_000 } });
-    bus.door = door;
+    bus.availability = availability;
     bus.lose();
     await server.notify.toolsChanged();
     await vi.advanceTimersByTimeAsync(20_000);
     expect(server.stats().away).toBe(1);
-    bus.door = 'open';
-    await vi.advanceTimersByTimeAsync(door === 'overloaded' ? 30_000 : 3_000);
+    bus.availability = 'open';
+    await vi.advanceTimersByTimeAsync(availability === 'overloaded' ? 30_000 : 3_000);
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(bus.sockets.slice(0, -1).every(({ isClosed }) => isClosed)).toBe(true);
     expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
@@ -45,7 +45,7 @@ test.each(['shut', 'overloaded', 'silent'] as const)(
 
 test('keep-alives continue while the bus is away', async () => {
   const { bus, stream } = await opened({ keepAliveMs: 1_000 });
-  bus.door = 'shut';
+  bus.availability = 'down';
   bus.lose();
   for (let count = 0; count < 3; count += 1) {
     await vi.advanceTimersByTimeAsync(1_500);
@@ -55,7 +55,7 @@ test('keep-alives continue while the bus is away', async () => {
 
 test('an overloaded bus is retried later', async () => {
   const { bus } = await opened();
-  bus.door = 'overloaded';
+  bus.availability = 'overloaded';
   bus.lose();
   await vi.advanceTimersByTimeAsync(2_000);
   expect(bus.sockets).toHaveLength(2);
@@ -68,7 +68,7 @@ test('an overloaded bus is retried later', async () => {
 test('with bus-outdated a stream ends as outdated, after pending cues and without a result', async () => {
   const onLog = vi.fn();
   const { bus, server, stream } = await opened({ onLog });
-  bus.door = 'shut';
+  bus.availability = 'down';
   bus.lose('outdated');
   await vi.advanceTimersByTimeAsync(14_900);
   expect(server.stats().open).toBe(1);
@@ -120,7 +120,7 @@ test('busProbeIntervalMs recovers the last event where it was lost', async () =>
 
 test('close waits a second for a lost bus, cues everything, and then sends the result', async () => {
   const { bus, server, stream } = await opened();
-  bus.door = 'shut';
+  bus.availability = 'down';
   bus.lose();
   let isClosed = false;
   const closed = server.close().then(() => {
@@ -152,7 +152,7 @@ test('close first receives what was published before it, without a delay', async
 
 test('in doubt, the stream of a named principal ends without a result', async () => {
   const { bus, server, stream } = await opened({ principal: () => 'ann' });
-  bus.door = 'silent';
+  bus.availability = 'silent';
   bus.lose();
   const closed = server.close();
   await vi.advanceTimersByTimeAsync(1_002);
@@ -168,7 +168,7 @@ test('streams that end while the bus is away leave no timer and no attachment be
   const opening = aborts.map(({ signal }) => server.fetch(listenRequest(TOOLS, { signal })));
   await vi.advanceTimersByTimeAsync(1);
   await Promise.all(opening);
-  bus.door = 'silent';
+  bus.availability = 'silent';
   for (const socket of bus.sockets.slice()) socket.break();
   await vi.advanceTimersByTimeAsync(3_000);
   expect(server.stats()).toMatchObject({ open: 100, away: 100 });
@@ -211,7 +211,7 @@ test('the stream of a session probes its bus without a new connection', async ()
 
 test('a bus that is unreachable before the ack gives 503 after a second attempt', async () => {
   const bus = new BreakableBus();
-  bus.door = 'shut';
+  bus.availability = 'down';
   const onError = vi.fn();
   const refused = serving({ bus, onError }).fetch(listenRequest(TOOLS));
   await vi.advanceTimersByTimeAsync(2_000);

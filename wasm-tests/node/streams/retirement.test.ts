@@ -145,14 +145,14 @@ test('a drain aborts streams that are not read, five seconds after its window', 
   expect(server.stats()).toMatchObject({ open: 0, ended: { aborted: 1 } });
 });
 
-test('shedding ends the oldest streams, and the server keeps serving', async () => {
+test('a drain with a count ends the oldest streams, and the server continues to serve', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   const streams = [await open(server, TOOLS), await open(server, TOOLS), await open(server, TOOLS)];
   for (const stream of streams) await stream.block();
-  const shed = server.drain({ count: 2, windowMs: 10 });
+  const drained = server.drain({ count: 2, windowMs: 10 });
   await vi.advanceTimersByTimeAsync(12);
-  await shed;
-  expect(server.stats()).toMatchObject({ open: 1, ended: { shed: 2 } });
+  await drained;
+  expect(server.stats()).toMatchObject({ open: 1, ended: { drained: 2 } });
   await server.notify.toolsChanged();
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
@@ -183,7 +183,6 @@ test('streams are counted by how they ended', async () => {
     stalled: 0,
     rotated: 0,
     drained: 0,
-    shed: 0,
     expired: 0,
     denied: 0,
     outdated: 0,

@@ -86,7 +86,7 @@ test('a bus that does not confirm within attachMs is asked on another socket', a
   const { bus } = await connected(1, { attachMs: 1_000 });
   bus.fallSilent();
   bus.sockets[0]?.break();
-  bus.door = 'silent';
+  bus.availability = 'silent';
   await vi.advanceTimersByTimeAsync(1_900);
   const tried = bus.sockets.length;
   expect(tried).toBeGreaterThan(1);
@@ -310,8 +310,8 @@ async function connected(count: number, { attachMs = 5_000, isEarly = false } = 
   const refused: string[] = [];
   const connection = new SharedConnection({
     connect: (frame, link) =>
-      new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
-    waitUntil: bus.doors.waitUntil,
+      new BusSocket(bus.connector, { continent: '', isSession: false }, frame, link),
+    waitUntil: bus.connector.waitUntil,
     attachMs,
     busProbeIntervalMs: 0,
     isShared: true,

@@ -42,9 +42,12 @@ async function live(watched: Watch): Promise<void> {
 describe('a subscription', () => {
   test.each(['2026-07-28', '2025'] as const)(
     'is lost when the core traps, and the next one receives (%s)',
-    async (era) => {
+    async (revision) => {
       const { bus, server, url } = await host();
-      const [one, other] = [await listen(url, TOOLS, { era }), await listen(url, TOOLS, { era })];
+      const [one, other] = [
+        await listen(url, TOOLS, { revision }),
+        await listen(url, TOOLS, { revision }),
+      ];
       const lost = [next(one), next(other)];
       poisonClient();
       await server.notify.toolsChanged();
@@ -54,7 +57,7 @@ describe('a subscription', () => {
       }
       // The client no longer holds a stream.
       await expect.poll(() => server.stats().open, PATIENT).toBe(0);
-      const again = await listen(url, TOOLS, { era });
+      const again = await listen(url, TOOLS, { revision });
       const received = next(again);
       await server.notify.toolsChanged();
       expect(await received).toMatchObject({ kind: 'tools_list_changed' });

@@ -5,7 +5,7 @@ import {
   type ServerEvent,
 } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { answersQuestion, Tally } from '../../../dist/wasm/server/bindings.js';
+import { answersQuestion, StreamMetrics } from '../../../dist/wasm/server/bindings.js';
 import { generation } from '../../../dist/wasm/server/guard.js';
 import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
 import { poison } from '../../host/poison.ts';
@@ -232,13 +232,15 @@ test('listeners of a bus receive every list after a trap, and later events', asy
 
 test('objects from before a trap throw after it, and freeing them frees nothing else', async () => {
   const bus = new InMemoryBus({ onError: () => {} });
-  const former = new Tally();
+  const former = new StreamMetrics();
   await trap((event) => bus.publish(event));
   expect(() => former.counts).toThrow(expect.objectContaining({ code: 'core-trapped' }));
-  const places = Array.from({ length: 3 }, () => new Tally());
+  const places = Array.from({ length: 3 }, () => new StreamMetrics());
   former.free();
   const held = new Set(
-    [...places, new Tally(), new Tally()].map((tally) => Reflect.get(tally, '__wbg_ptr')),
+    [...places, new StreamMetrics(), new StreamMetrics()].map((metrics) =>
+      Reflect.get(metrics, '__wbg_ptr'),
+    ),
   );
   expect(held.size).toBe(5);
 });
@@ -260,9 +262,9 @@ test('the arguments of a call that trapped are not freed in the new core', () =>
 
 test('a trap in a constructor throws, and one in free is harmless', () => {
   poison();
-  expect(() => new Tally()).toThrow(expect.objectContaining({ code: 'core-trapped' }));
-  const tally = new Tally();
+  expect(() => new StreamMetrics()).toThrow(expect.objectContaining({ code: 'core-trapped' }));
+  const metrics = new StreamMetrics();
   poison();
-  tally.free();
-  expect(new Tally()).toBeInstanceOf(Tally);
+  metrics.free();
+  expect(new StreamMetrics()).toBeInstanceOf(StreamMetrics);
 });

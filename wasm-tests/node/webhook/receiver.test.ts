@@ -289,8 +289,8 @@ describe('a request gets', () => {
     );
   });
 
-  test('413 with a body of more bytes than maxBodyBytes, announced or not', async () => {
-    const { post, receiver } = receiving({ maxBodyBytes: 1_000 });
+  test('413 with a body of more bytes than maxRequestBodySize, announced or not', async () => {
+    const { post, receiver } = receiving({ maxRequestBodySize: 1_000 });
     const body = (size: number) => `${JSON.stringify(eventOf('evt_1'))}`.padEnd(size);
     expect(await post(body(1_000))).toBe(204);
     expect(await post(body(1_001))).toEqual(refused(413, 'body-too-large'));
@@ -361,6 +361,6 @@ async function soon<T>(value: T): Promise<T> {
 }
 
 test('numbers that make no sense are invalid options', () => {
-  for (const options of [{ maxBodyBytes: -1 }, { toleranceMs: Number.NaN }])
+  for (const options of [{ maxRequestBodySize: -1 }, { toleranceMs: Number.NaN }])
     expect(() => receiving(options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });

@@ -5,7 +5,7 @@ export async function scenario({ watch }, origin, fetch = globalThis.fetch.bind(
     reads += 1;
   };
   const watched = watch(`${origin}/mcp`, { toolsListChanged: true }, handler, {
-    era: '2026-07-28',
+    revision: '2026-07-28',
     fetch,
   });
   await until(() => reads === 1);

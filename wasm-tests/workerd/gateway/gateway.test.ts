@@ -160,7 +160,7 @@ describe('a gateway', () => {
 });
 
 describe('the capabilities of the upstream server', () => {
-  test('are answered at the edge in both eras, with subscriptions added', async () => {
+  test('are answered at the edge in both revisions, with subscriptions added', async () => {
     const offered = {
       tools: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
@@ -206,7 +206,7 @@ describe('the capabilities of the upstream server', () => {
 describe('tenants', () => {
   const watched = { resourceSubscriptions: ['note://a'] };
 
-  test('receive their own events only, in both eras', async () => {
+  test('receive their own events only, in both revisions', async () => {
     const [acme, other] = await Promise.all(
       ['/acme', '/other'].map((tenant) => gate.subscribe(watched, { tenant, edge: 0 })),
     );

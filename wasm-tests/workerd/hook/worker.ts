@@ -19,7 +19,7 @@ const receiver = createWebhookReceiver<[Env, ExecutionContext]>({
   },
   onGap: ({ cursor }) => handled.push({ cursor }),
   onTerminated: ({ code }) => handled.push({ code }),
-  maxBodyBytes: 4_096,
+  maxRequestBodySize: 4_096,
 });
 
 /** Receives messages, and answers a GET with what was handled. */

@@ -51,7 +51,7 @@ test('streams of one isolate, the oldest of each, or those of a caller are ended
     WireStream,
   ];
   const { isolate } = await snapshot(2);
-  expect(await operate({ do: 'shed', count: 1, isolate, windowMs: 0 })).toEqual({
+  expect(await operate({ do: 'drain', count: 1, isolate, windowMs: 0 })).toEqual({
     isolates: [isolate],
   });
   expect(await third.message()).toBeUndefined();
@@ -62,7 +62,7 @@ test('streams of one isolate, the oldest of each, or those of a caller are ended
   await operate({ do: 'disconnect', principal: 'ann' });
   for (const stream of [first, second, fourth]) expect(await stream.message()).toBeUndefined();
   await openEverywhere();
-  const { isolates } = (await operate({ do: 'shed', count: 1, windowMs: 0 })) as {
+  const { isolates } = (await operate({ do: 'drain', count: 1, windowMs: 0 })) as {
     isolates: string[];
   };
   expect(isolates).toHaveLength(CONTINENTS.length);

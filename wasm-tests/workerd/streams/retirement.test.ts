@@ -54,7 +54,7 @@ test('a drain in another request of the isolate ends the streams without a resul
 test('a drain with a count ends the oldest streams, and the others receive further events', async () => {
   const options = {
     server: {
-      info: { name: 'shed', version: '1' },
+      info: { name: 'drained', version: '1' },
       capabilities: { tools: { listChanged: true } },
     },
   };
@@ -63,7 +63,7 @@ test('a drain with a count ends the oldest streams, and the others receive furth
     streams.push(await fixture().subscribeWith(0, options, TOOLS));
   for (const stream of streams) await stream.message();
   const stats = await fixture().ask<ListenStats>(0, options, 'drain&count=2&windowMs=100');
-  expect(stats).toMatchObject({ open: 1, ended: { shed: 2 } });
+  expect(stats).toMatchObject({ open: 1, ended: { drained: 2 } });
   await fixture().publish(1, { kind: 'tools_list_changed' });
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
 });

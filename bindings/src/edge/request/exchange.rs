@@ -9,7 +9,7 @@ use mcp_listen::{
 use crate::{
     edge::{
         options::filter_of,
-        streams::{reauthorization::scope_of, stream::Stream, tally::Tally},
+        streams::{reauthorization::scope_of, stream::Stream, stream_metrics::StreamMetrics},
     },
     error::coded,
     number::millis,
@@ -204,7 +204,7 @@ impl Exchange {
     /// `authorized` (JSON text of a filter; undefined: everything) names too. `scope` is JSON text
     /// with the groups of the caller in `groups`, and its name in `principals`; throws if one
     /// of them is not valid. `keepAliveMs` is the interval of keep-alives; 0 disables them. Events
-    /// and notifications are counted in `tally`.
+    /// and notifications are counted in `metrics`.
     pub fn open(
         &self,
         discovered: &Discovered,
@@ -212,14 +212,14 @@ impl Exchange {
         scope: &str,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
-        tally: &Tally,
+        metrics: &StreamMetrics,
     ) -> Result<Stream, JsValue> {
         let accepted = self.accepted.as_ref().ok_or_else(out_of_place)?;
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         let (keep_alive, now) = (millis(keep_alive_ms), millis(now));
         let mut stream = accepted.open(&discovered.0, authorized.as_ref(), keep_alive, now);
         stream.scope_to(scope_of(scope)?);
-        stream.count_in(tally.0.clone());
+        stream.count_in(metrics.0.clone());
         Ok(stream.into())
     }
 
@@ -243,12 +243,12 @@ impl Exchange {
         scope: &str,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
-        tally: &Tally,
+        metrics: &StreamMetrics,
     ) -> Result<Stream, JsValue> {
         let opened = self.core.open_session(millis(keep_alive_ms), millis(now));
         let (mut stream, start) = opened.ok_or_else(out_of_place)?;
         stream.scope_to(scope_of(scope)?);
-        stream.count_in(tally.0.clone());
+        stream.count_in(metrics.0.clone());
         Ok(Stream::resuming(stream, start))
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 use super::{
     isolate::following,
     lease::budget_of,
-    reauthorization::{Renewed, expire, renew},
+    reauthorization::{Reauthorized, expire, renew},
     retirement::Retirement,
     stream::{Stream, StreamState},
 };
@@ -184,7 +184,7 @@ impl Fanout {
         now: f64,
     ) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
-        let mut renewed = Renewed::default();
+        let mut renewed = Reauthorized::default();
         self.fanout_mut().with_stream(id, |stream| {
             renewed = renew(stream, authorized.as_deref(), millis(now));
         });

@@ -6,4 +6,4 @@ mod lease;
 pub(super) mod reauthorization;
 mod retirement;
 pub(super) mod stream;
-pub(super) mod tally;
+pub(super) mod stream_metrics;

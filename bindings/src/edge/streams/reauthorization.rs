@@ -6,7 +6,7 @@ use crate::{edge::options::read_filter, error::coded, number::millis};
 
 /// The result of a renewed authorization.
 #[derive(Default)]
-pub(crate) struct Renewed {
+pub(crate) struct Reauthorized {
     /// The error, if it was not valid.
     pub(crate) error: Option<String>,
     /// The scope of the stream, if the caller has further groups now.
@@ -14,12 +14,16 @@ pub(crate) struct Renewed {
 }
 
 /// Applies a renewed authorization; a missing or invalid filter denies everything.
-pub(crate) fn renew(stream: &mut StreamMut<'_>, authorized: Option<&str>, now: Millis) -> Renewed {
+pub(crate) fn renew(
+    stream: &mut StreamMut<'_>,
+    authorized: Option<&str>,
+    now: Millis,
+) -> Reauthorized {
     match authorized.map(read_filter) {
         Some(Ok(mut allowed)) => {
             allowed.scope = authorized.and_then(Scope::from_json).unwrap_or_default();
             stream.handle_granted(&allowed, now);
-            Renewed {
+            Reauthorized {
                 error: None,
                 scope: stream.wider_scope(&allowed),
             }
@@ -27,7 +31,7 @@ pub(crate) fn renew(stream: &mut StreamMut<'_>, authorized: Option<&str>, now: M
         refused => {
             stream.handle_denied();
             let error = refused.and_then(Result::err);
-            Renewed {
+            Reauthorized {
                 error: error.map(|error| error.to_string()),
                 scope: None,
             }

@@ -10,8 +10,6 @@ pub enum Retirement {
     Rotated,
     /// The server drains its streams, so that clients reconnect elsewhere.
     Drained,
-    /// The server made room.
-    Shed,
     /// The bus object no longer serves this deployment.
     Outdated,
     /// The CPU budget of its request is spent.
@@ -23,7 +21,6 @@ impl Retirement {
         match self {
             Self::Rotated => EndReason::Rotated,
             Self::Drained => EndReason::Drained,
-            Self::Shed => EndReason::Shed,
             Self::Outdated => EndReason::Outdated,
             Self::Exhausted => EndReason::Exhausted,
         }

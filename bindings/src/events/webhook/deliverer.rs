@@ -39,7 +39,7 @@ export interface DelivererOptions {
     noExpiry?: boolean;
   };
   /** How often the server authorizes subscriptions again. Default: only when they are renewed. */
-  grantMs?: number;
+  authorizationTtlMs?: number;
   /** Subscriptions of one subscriber. Default 100. */
   maxPerPrincipal?: number;
   /** Subscriptions of the whole bus. Default 10,000. */

@@ -5,7 +5,13 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
-import { FULL, MOVED, NORMAL, PARTING, RELEASED } from '../../wire/close-codes.js';
+import {
+  EDGE_CLOSE_CODES,
+  FULL,
+  MOVED,
+  NORMAL,
+  RELEASED,
+} from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
@@ -368,9 +374,9 @@ export class RootBus implements WatchedBus {
     this.#edges.flushAttachments();
   }
 
-  #close({ edge, parting }: Extract<BusOutput, { kind: 'close' }>): void {
+  #close({ edge, reason }: Extract<BusOutput, { kind: 'close' }>): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined) this.#edges.close(socket, PARTING[parting]);
+    if (socket !== undefined) this.#edges.close(socket, EDGE_CLOSE_CODES[reason]);
   }
 }
 

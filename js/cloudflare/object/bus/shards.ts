@@ -12,7 +12,7 @@ import { ShardTable } from '../tables/shards.js';
 /** What {@link RootShards} needs from its root. */
 export interface ShardHost {
   sql: SqlStorage;
-  /** The last position of the log: a bus without shards owes nothing before it. */
+  /** The last position of the log: a bus without shards has nothing to deliver before it. */
   settled: number;
   alarm: AlarmScheduler;
   /** The name of the bus. */
@@ -86,8 +86,8 @@ export class RootShards {
   }
 
   /**
-   * Sets an alarm, written together with the latest changes, so that no shard misses what it is
-   * owed.
+   * Sets an alarm, written together with the latest changes, so that no shard misses what is
+   * pending for it.
    */
   scheduleWork(): void {
     const { deadline, isSettled } = this.#host.core.state();
@@ -100,7 +100,7 @@ export class RootShards {
     shard,
     text,
   }: Extract<BusOutput, { kind: 'callShard' }>): Promise<void> | undefined {
-    const call = this.#tellSession(shard, text);
+    const call = this.#notifySession(shard, text);
     // If the call fails or the object is reset, the core repeats the call.
     this.#host.alarm.wakeWithWrite(Date.now() + RETRY_MS);
     if (isAwaited) return call;
@@ -108,8 +108,8 @@ export class RootShards {
     return undefined;
   }
 
-  async #tellSession(shard: number, text: string): Promise<void> {
-    await this.#stub(shard).tellSession(text);
+  async #notifySession(shard: number, text: string): Promise<void> {
+    await this.#stub(shard).notifySession(text);
     this.#host.core.confirmed(shard, text);
   }
 

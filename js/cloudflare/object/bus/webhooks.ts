@@ -40,7 +40,7 @@ export class RootWebhooks {
     if (known === undefined || known.call < call) {
       // A call that changes nothing is not worth a write.
       if (known === undefined || !isSame(known, follow)) this.#table.follow(follow);
-      const follower = known ?? followerOf({ ...follow, isOwed: false, revoked: [] });
+      const follower = known ?? followerOf({ ...follow, hasPendingWake: false, revoked: [] });
       this.#objects.set(object, follower);
       follower.call = call;
       follower.names = new Set(names);
@@ -53,35 +53,36 @@ export class RootWebhooks {
    * Stores that occurrences of these event types were published, and that these callers were
    * revoked, for the objects that have to learn it.
    */
-  owe(names: readonly string[], revoked: readonly string[]): void {
+  enqueue(names: readonly string[], revoked: readonly string[]): void {
     for (const principal of revoked) this.#revoke(webhookObjectOf(principal), principal);
     for (const [object, follower] of this.#objects) {
-      const owed = names.filter((name) => follower.names.has(name));
-      for (const name of owed) follower.owed.add(name);
-      if (owed.length > 0) this.#store(object, follower);
+      const followed = names.filter((name) => follower.names.has(name));
+      for (const name of followed) follower.pending.add(name);
+      if (followed.length > 0) this.#store(object, follower);
     }
   }
 
   /** Calls the objects that have to learn something. */
   wake(): void {
     for (const [object, follower] of this.#objects) {
-      const isOwed = follower.owed.size > 0 || follower.revoked.size > 0;
-      if (isOwed && !follower.isBusy) void this.#call(object, follower);
+      const hasPendingWake = follower.pending.size > 0 || follower.revoked.size > 0;
+      if (hasPendingWake && !follower.isBusy) void this.#call(object, follower);
     }
   }
 
   /** Handles the alarm. Returns whether an object has not confirmed everything yet. */
   settle(): boolean {
     this.wake();
-    let isOwed = false;
+    let hasPendingWake = false;
     for (const [object, follower] of this.#objects) {
-      if (follower.isBusy || follower.owed.size + follower.revoked.size > 0) isOwed = true;
+      if (follower.isBusy || follower.pending.size + follower.revoked.size > 0)
+        hasPendingWake = true;
       else if (follower.isStored) {
-        this.#table.owe(object, false);
+        this.#table.setPendingWake(object, false);
         follower.isStored = false;
       }
     }
-    return isOwed;
+    return hasPendingWake;
   }
 
   /** The epoch of the log, and its last position. */
@@ -104,15 +105,15 @@ export class RootWebhooks {
   }
 
   #store(object: number, follower: Follower): void {
-    if (!follower.isStored) this.#table.owe(object, true);
+    if (!follower.isStored) this.#table.setPendingWake(object, true);
     follower.isStored = true;
     this.#alarm.wakeWithWrite(Date.now() + SETTLE_MS);
   }
 
   /** Wakes an object. The next publish or the alarm repeats a call that fails. */
   async #call(object: number, follower: Follower): Promise<void> {
-    const [names, revoked] = [[...follower.owed], [...follower.revoked]];
-    follower.owed.clear();
+    const [names, revoked] = [[...follower.pending], [...follower.revoked]];
+    follower.pending.clear();
     follower.revoked.clear();
     follower.isBusy = true;
     const isConfirmed = await this.#isConfirmed(object, names, revoked);
@@ -122,7 +123,7 @@ export class RootWebhooks {
       if (over.length > 0) this.#table.revoked(object, over);
       this.wake();
     } else {
-      for (const name of names) follower.owed.add(name);
+      for (const name of names) follower.pending.add(name);
       for (const principal of revoked) follower.revoked.add(principal);
     }
   }
@@ -148,7 +149,7 @@ interface Follower {
   names: ReadonlySet<string>;
   subscriptions: number;
   /** The event types for which it has to be woken. */
-  owed: Set<string>;
+  pending: Set<string>;
   /** The callers whose subscriptions it has to end. */
   revoked: Set<string>;
   /** Whether it is being called. */
@@ -165,15 +166,15 @@ function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean 
 
 /** The stored row does not say which event types are pending, so all of them are. */
 function followerOf(row: WebhookFollower): Follower {
-  const { call, isOwed, names, revoked, subscriptions } = row;
+  const { call, hasPendingWake, names, revoked, subscriptions } = row;
   return {
     call,
     names: new Set(names),
     subscriptions,
-    owed: new Set(isOwed ? names : []),
+    pending: new Set(hasPendingWake ? names : []),
     revoked: new Set(revoked),
     isBusy: false,
-    isStored: isOwed,
+    isStored: hasPendingWake,
   };
 }
 

@@ -5,7 +5,7 @@ import { type IdempotencyKey, type PublishedAt, WINDOW_MS } from '../../wire/pub
 export interface IdempotencyOptions {
   /**
    * Maximum number of idempotency keys to remember, for all publishers together. The oldest is
-   * forgotten first.
+   * forgotten first. 0 is `invalid-options`.
    *
    * @default 10_000
    */
@@ -19,7 +19,7 @@ export interface IdempotencyOptions {
   /**
    * Maximum number of signed publishes that a bus accepts within 11 minutes. It remembers each for
    * that long, which is longer than its signature is fresh. Beyond the limit it refuses further
-   * ones with 503, and forgets none.
+   * ones with 503, and forgets none. 0 is `invalid-options`.
    *
    * @default 100_000
    */

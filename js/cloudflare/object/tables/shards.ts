@@ -1,4 +1,4 @@
-import type { Change, ShardRow } from '../../../wasm/server/bindings.js';
+import type { JournalEntry, ShardRow } from '../../../wasm/server/bindings.js';
 
 /** The state of its shards that a root needs after a restart, in SQLite. */
 export class ShardTable {
@@ -64,31 +64,31 @@ export class ShardTable {
     });
   }
 
-  /** Stores one change. */
-  store(change: Change): void {
-    switch (change.kind) {
+  /** Stores one entry. */
+  store(entry: JournalEntry): void {
+    switch (entry.kind) {
       case 'opened':
         this.#sql.exec(
           'INSERT INTO shard VALUES (?, ?, 0, ?)',
-          change.shard,
-          change.continent,
+          entry.shard,
+          entry.continent,
           State.Open,
         );
         break;
       case 'leaving':
-        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Leaving, change.shard);
+        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Leaving, entry.shard);
         break;
       case 'closed':
-        this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', change.shard);
-        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Closed, change.shard);
+        this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', entry.shard);
+        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Closed, entry.shard);
         // The row of the highest number stays, so that the number is not used again.
         this.#sql.exec('DELETE FROM shard WHERE state = ? AND number < ?', State.Closed, this.last);
         break;
       case 'follows':
-        this.#follow(change);
+        this.#follow(entry);
         break;
       default:
-        this.#sql.exec('INSERT OR REPLACE INTO settled VALUES (1, ?)', change.position);
+        this.#sql.exec('INSERT OR REPLACE INTO settled VALUES (1, ?)', entry.position);
     }
   }
 
@@ -123,7 +123,7 @@ export class ShardTable {
   }
 }
 
-type Follows = Extract<Change, { kind: 'follows' }>;
+type Follows = Extract<JournalEntry, { kind: 'follows' }>;
 
 type Shard = { number: number; continent: string; seq: number; state: number };
 

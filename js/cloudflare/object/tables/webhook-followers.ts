@@ -10,13 +10,13 @@ export class WebhookFollowers {
   /** All objects. */
   get rows(): WebhookFollower[] {
     const objects = this.#sql.exec<Row>(
-      'SELECT object, call, subscriptions, owed FROM webhook_object',
+      'SELECT object, call, subscriptions, pending FROM webhook_object',
     );
-    return objects.toArray().map(({ call, object, owed, subscriptions }) => ({
+    return objects.toArray().map(({ call, object, pending, subscriptions }) => ({
       object,
       call,
       subscriptions,
-      isOwed: owed === 1,
+      hasPendingWake: pending === 1,
       names: this.#texts('SELECT name AS text FROM webhook_name WHERE object = ?', object),
       revoked: this.#texts(
         'SELECT principal AS text FROM webhook_revoked WHERE object = ?',
@@ -48,8 +48,12 @@ export class WebhookFollowers {
   }
 
   /** Stores whether an object has to be woken. */
-  owe(object: number, isOwed: boolean): void {
-    this.#sql.exec('UPDATE webhook_object SET owed = ? WHERE object = ?', Number(isOwed), object);
+  setPendingWake(object: number, isPending: boolean): void {
+    this.#sql.exec(
+      'UPDATE webhook_object SET pending = ? WHERE object = ?',
+      Number(isPending),
+      object,
+    );
   }
 
   /** Stores that an object has to end the subscriptions of a caller. */
@@ -71,7 +75,7 @@ export class WebhookFollowers {
     this.#sql.exec(SCHEMA);
     for (const { revoked, ...row } of rows) {
       this.follow(row);
-      this.owe(row.object, true);
+      this.setPendingWake(row.object, true);
       for (const principal of revoked) this.revoke(row.object, principal);
     }
   }
@@ -99,16 +103,16 @@ export interface Follow {
 /** An object that delivers to webhooks. */
 export interface WebhookFollower extends Follow {
   /** Whether it has to be woken. */
-  isOwed: boolean;
+  hasPendingWake: boolean;
   /** The callers whose subscriptions it has to end. */
   revoked: string[];
 }
 
-type Row = { object: number; call: number; subscriptions: number; owed: number };
+type Row = { object: number; call: number; subscriptions: number; pending: number };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS webhook_object (object INTEGER PRIMARY KEY, call INTEGER NOT NULL,
-    subscriptions INTEGER NOT NULL, owed INTEGER NOT NULL);
+    subscriptions INTEGER NOT NULL, pending INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS webhook_name (object INTEGER NOT NULL, name TEXT NOT NULL,
     PRIMARY KEY (object, name)) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS webhook_revoked (object INTEGER NOT NULL, principal TEXT NOT NULL,

@@ -44,7 +44,7 @@ export class StreamOpener {
     step: StreamRequest,
     caller: CallerContext,
   ): Promise<Response | string> {
-    const { maxStreamsPerCaller: max = 16 } = this.#of.options;
+    const { maxSubscriptionsPerPrincipal: max = 16 } = this.#of.options;
     const leave = this.#enter(caller.principal, max);
     if (leave === undefined) return exhausted(max);
     const { host, log, types } = this.#of;
@@ -82,7 +82,7 @@ export class StreamOpener {
 
   /** Counts a stream of a caller. Returns what ends that; undefined if it has too many. */
   #enter(principal: string | undefined, max: number): (() => void) | undefined {
-    if (principal === undefined || max === 0) return () => {};
+    if (principal === undefined) return () => {};
     const count = (this.#callers.get(principal) ?? 0) + 1;
     if (count > max) return undefined;
     this.#callers.set(principal, count);

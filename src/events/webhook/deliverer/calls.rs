@@ -70,9 +70,9 @@ impl Calls {
         let own = count(&|challenge| challenge.principal == subscribe.principal);
         let of_host = count(&|challenge| challenge.host == subscribe.host);
         for (count, max) in [
-            (own, MAX_OF_PRINCIPAL),
-            (of_host, MAX_OF_HOST),
-            (self.challenges.len(), MAX_OF_ALL),
+            (own, MAX_PER_PRINCIPAL),
+            (of_host, MAX_PER_HOST),
+            (self.challenges.len(), MAX_TOTAL),
         ] {
             if count >= max {
                 return Err(exhausted("challenges", max));
@@ -96,6 +96,6 @@ pub(super) fn exhausted(limit: &'static str, max: usize) -> EventError {
 
 const MINUTE: Millis = Millis(60_000);
 /// Maximum number of challenges a minute for one subscriber, to one host, and of all.
-const MAX_OF_PRINCIPAL: usize = 10;
-const MAX_OF_HOST: usize = 60;
-const MAX_OF_ALL: usize = 600;
+const MAX_PER_PRINCIPAL: usize = 10;
+const MAX_PER_HOST: usize = 60;
+const MAX_TOTAL: usize = 600;

@@ -51,7 +51,7 @@ impl Flights {
             return Room::Full;
         }
         match self.hosts.get(host) {
-            Some(count) if *count >= MAX_OF_HOST => Room::HostFull,
+            Some(count) if *count >= MAX_PER_HOST => Room::HostFull,
             _ => Room::Free,
         }
     }
@@ -114,17 +114,17 @@ impl Flights {
     /// Whether the invocation has reached its limit of time or requests.
     pub(super) fn is_burst_over(&self, now: Millis) -> bool {
         let (began, sent) = self.burst;
-        began + BURST <= now || sent >= MAX_OF_BURST
+        began + BURST <= now || sent >= MAX_PER_BURST
     }
 }
 
 /// Maximum number of messages that are being sent.
 const MAX_FLIGHTS: usize = 6;
 /// Maximum number of messages that are being sent to one host.
-const MAX_OF_HOST: usize = 2;
+const MAX_PER_HOST: usize = 2;
 /// Maximum duration of one invocation.
 const BURST: Millis = Millis(10_000);
 /// Maximum number of messages of one invocation: below the requests that it may make.
-const MAX_OF_BURST: usize = 500;
+const MAX_PER_BURST: usize = 500;
 /// A message whose outcome is unknown for this long counts as lost: the host gives up after 10 s.
 pub(super) const GUARD: Millis = Millis(30_000);

@@ -220,7 +220,7 @@ impl<S: Store> Deliverer<S> {
     fn grant(&mut self, waiting: &Call, now: Millis) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
         let until = self.options.terms.until(subscribe.ttl, now);
-        let authorize_at = self.options.grant_ms.map(|grant| now + grant);
+        let authorize_at = self.options.authorization_ttl_ms.map(|grant| now + grant);
         let former = self.roster.groups(&subscribe.name);
         if let Some(member) = self.roster.get_mut(&subscribe.id) {
             member.row.grant(subscribe, until, now);

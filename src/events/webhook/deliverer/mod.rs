@@ -274,7 +274,7 @@ impl<S: Store> Deliverer<S> {
         is_allowed: Option<bool>,
         now: Millis,
     ) -> Result<(), S::Error> {
-        let grant = self.options.grant_ms;
+        let grant = self.options.authorization_ttl_ms;
         if let Some(member) = self
             .roster
             .get_mut(id)

@@ -12,7 +12,7 @@ pub struct Options {
     pub terms: Terms,
     /// Milliseconds after which the server has to authorize a subscription again. Default none:
     /// only when it is made or renewed.
-    pub grant_ms: Option<Millis>,
+    pub authorization_ttl_ms: Option<Millis>,
     /// Subscriptions of one subscriber. Default 100.
     pub max_per_principal: usize,
     /// Subscriptions of the whole bus. Default 10,000.
@@ -23,7 +23,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             terms: Terms::default(),
-            grant_ms: None,
+            authorization_ttl_ms: None,
             max_per_principal: 100,
             max_total: 10_000,
         }

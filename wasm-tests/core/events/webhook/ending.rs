@@ -163,7 +163,7 @@ fn an_endless_subscription_ends_after_three_days_of_failure() {
 
 fn granting() -> Rig {
     let options = Options {
-        grant_ms: Some(Millis(600_000)),
+        authorization_ttl_ms: Some(Millis(600_000)),
         ..Options::default()
     };
     let mut rig = Rig::with(options, Matches::default());

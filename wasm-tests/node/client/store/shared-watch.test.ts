@@ -67,7 +67,7 @@ test('a shared watch understands both ends of a stream: a result, and notificati
   await using shared = shareWatch((filter, handlers) =>
     watch('http://localhost/mcp', filter, handlers, {
       fetch: fetch as typeof globalThis.fetch,
-      era: '2026-07-28',
+      revision: '2026-07-28',
     }),
   );
   shared.status.subscribe(({ error, state }) => {

@@ -21,7 +21,7 @@ async function watching(mode: (turn: Turn) => unknown, options: WatchOptions = {
   const handler = () => {
     reads += 1;
   };
-  const watched = watch(server.url, FILTER, handler, { era: '2026-07-28', ...options });
+  const watched = watch(server.url, FILTER, handler, { revision: '2026-07-28', ...options });
   onTestFinished(() => watched.close());
   return { watched, times, reads: () => reads };
 }
@@ -63,7 +63,7 @@ test('a watch retries when the network is back, but not before Retry-After', asy
     return Promise.reject(new TypeError('offline'));
   };
   const watched = watch('http://nowhere.test/mcp', FILTER, () => {}, {
-    era: '2026-07-28',
+    revision: '2026-07-28',
     fetch: gone,
   });
   for (let count = 0; count < 12; count += 1) {

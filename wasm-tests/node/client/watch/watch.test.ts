@@ -117,7 +117,7 @@ describe('the end of a watch', () => {
     };
     const watched = watch('http://nowhere.test/mcp', FILTER, () => {}, {
       fetch: answer,
-      era: '2026-07-28',
+      revision: '2026-07-28',
     });
     await until(watched, 'stopped');
     expect(watched.error).toBeInstanceOf(kind);
@@ -146,7 +146,7 @@ describe('the end of a watch', () => {
 });
 
 describe('a watch that opens again', () => {
-  test('remembers the era of its server', async () => {
+  test('remembers the revision of its server', async () => {
     const { server, watched, requests } = await watching(() => {});
     await until(watched, 'live');
     expect(requests()).toBe(2);

@@ -142,7 +142,7 @@ export const DELIVERY: Checks = {
   },
 
   'sep-9999-envelope-gap': async () => {
-    const { hook, poll, publish } = await subscribed({ log: { events: 10 } });
+    const { hook, poll, publish } = await subscribed({ log: { logEvents: 10 } });
     hook.reply = () => 500;
     await publish('lost');
     await until(() => hook.events.length === 1);

@@ -112,7 +112,7 @@ export const DISCOVERY: Checks = {
   },
 
   'sep-9999-error-resource-exhausted': async () => {
-    const { subscribe } = serving({ webhooks: { maxPerCaller: 1 } });
+    const { subscribe } = serving({ webhooks: { maxSubscriptionsPerPrincipal: 1 } });
     const hook = await endpoint(HOOK_SECRET);
     await subscribe(hook.url);
     const { error } = await subscribe(`${hook.url}?other`);

@@ -297,7 +297,7 @@ async function servingAged() {
 
 /** A server that has lost what came after the cursor `lost`. */
 async function servingTrimmed() {
-  const server = serving({ log: { events: 10 } });
+  const server = serving({ log: { logEvents: 10 } });
   const { cursor: lost } = await server.poll();
   await server.publish(...Array.from({ length: 40 }, (_, index) => `n${index}`));
   return { ...server, lost };

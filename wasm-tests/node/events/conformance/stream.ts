@@ -104,7 +104,7 @@ export const STREAM: Checks = {
   },
 
   'sep-9999-stream-gap-resends-active': async () => {
-    const { handler, stream } = serving({ log: { events: 10 } });
+    const { handler, stream } = serving({ log: { logEvents: 10 } });
     const reader = await stream();
     expect(await reader.next()).toMatchObject({ params: { truncated: false } });
     // More than a client that reads nothing is sent, and than the log holds.
@@ -167,7 +167,7 @@ export const STREAM: Checks = {
   },
 
   'sep-9999-stream-cancel-stops-delivery': async () => {
-    const { publish, send } = serving({ events: { maxStreamsPerCaller: 1 } });
+    const { publish, send } = serving({ events: { maxSubscriptionsPerPrincipal: 1 } });
     const first = await send('events/stream', { name: 'noted' });
     expect((await send('events/stream', { name: 'noted' })).status).toBe(400);
     await first.body?.cancel();

@@ -245,7 +245,7 @@ export const SUBSCRIBE: Checks = {
     let mayRead = true;
     const authorize = () => mayRead;
     const { hook, publish, subscribe } = await hooked({
-      webhooks: { authorize, grantMs: 60_000 },
+      webhooks: { authorize, authorizationTtlMs: 60_000 },
     });
     await subscribe(hook.url);
     mayRead = false;

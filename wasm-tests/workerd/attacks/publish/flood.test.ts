@@ -94,7 +94,7 @@ describe('with an address from the host', () => {
     const answers = many(20, () => postStalled({ ...forged(), 'x-address': '192.0.2.50' }));
     expect(await Promise.any(answers)).toBe(503);
     expect(
-      await post({ ...signedFields({ body: BODY, key: 'next-door' }), 'x-address': '192.0.2.51' }),
+      await post({ ...signedFields({ body: BODY, key: 'neighbor' }), 'x-address': '192.0.2.51' }),
     ).toBe(200);
     expect(await countByStatus(answers)).toEqual({ 503: 4, 408: 16 });
   });

@@ -3,7 +3,7 @@
 use mcp_listen::{
     client::{
         Media,
-        era::{self, Era, EraOutcome, Versions},
+        revision::{self, Revision, RevisionOutcome, Versions},
     },
     http::Headers,
     id::Ids,
@@ -18,16 +18,16 @@ const LATER: Versions<'static> = Versions {
     legacy: &["2025-11-25"],
 };
 
-fn modern() -> EraOutcome {
-    EraOutcome::Settled(Era::Modern("2026-07-28".into()))
+fn modern() -> RevisionOutcome {
+    RevisionOutcome::Settled(Revision::Modern("2026-07-28".into()))
 }
 
-fn legacy() -> EraOutcome {
-    EraOutcome::Settled(Era::Legacy)
+fn legacy() -> RevisionOutcome {
+    RevisionOutcome::Settled(Revision::Legacy)
 }
 
-fn over_http(status: u16, body: &str) -> EraOutcome {
-    era::of_response(
+fn over_http(status: u16, body: &str) -> RevisionOutcome {
+    revision::of_response(
         (status, Media::Json),
         body.as_bytes(),
         &["2026-07-28"],
@@ -35,8 +35,8 @@ fn over_http(status: u16, body: &str) -> EraOutcome {
     )
 }
 
-fn over_stdio(line: &str) -> EraOutcome {
-    era::of_line(Some(line.as_bytes()), &["2026-07-28"], OURS)
+fn over_stdio(line: &str) -> RevisionOutcome {
+    revision::of_line(Some(line.as_bytes()), &["2026-07-28"], OURS)
 }
 
 fn discovered(versions: &str, server: &str) -> String {
@@ -57,7 +57,7 @@ fn unsupported(versions: &str) -> String {
 
 #[test]
 fn the_probe_has_the_version_that_it_asks_for() {
-    let probe = era::probe(&Ids::default().mint(), "2027-01-01", None);
+    let probe = revision::probe(&Ids::default().mint(), "2027-01-01", None);
     let header = |name: &str| {
         let field = probe.headers.iter().find(|(field, _)| *field == name);
         field.map(|(_, value)| value.as_str())
@@ -88,12 +88,12 @@ fn a_server_speaks_the_versions_that_it_lists() {
     assert_eq!(over_stdio(&reported), modern());
     let stream = format!(": c\n\ndata: {reported}\n\n");
     let answer = (200, Media::EventStream);
-    let verdict = era::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
+    let verdict = revision::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, modern());
     let reported = discovered(r#"["2025-11-25"]"#, "{}");
     assert_eq!(over_http(200, &reported), legacy());
     let reported = discovered(r#"["2030-01-01"]"#, "{}");
-    let none = EraOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    let none = RevisionOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
     assert_eq!(over_http(200, &reported), none);
 }
 
@@ -139,7 +139,8 @@ fn any_other_refusal_leads_to_initialize() {
         legacy()
     );
     let page = error(-32_022);
-    let verdict = era::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
+    let verdict =
+        revision::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, legacy(), "what is not declared as JSON is none");
 }
 
@@ -149,14 +150,14 @@ fn a_server_failure_or_refused_caller_shows_nothing() {
         for body in ["", &error(-32_603), &error(-32_000)] {
             assert_eq!(
                 over_http(status, body),
-                EraOutcome::Unknown,
+                RevisionOutcome::Unknown,
                 "{status} {body}"
             );
         }
     }
-    assert_eq!(era::of_no_response(false), EraOutcome::Unknown);
+    assert_eq!(revision::of_no_response(false), RevisionOutcome::Unknown);
     assert_eq!(
-        era::of_no_response(true),
+        revision::of_no_response(true),
         legacy(),
         "CORS may have kept it from a page"
     );
@@ -175,24 +176,27 @@ fn over_stdio_any_other_error_or_silence_leads_to_initialize() {
     for code in [-32_700, -32_600, -32_601, -32_602, -32_603, -32_000, 0, 1] {
         assert_eq!(over_stdio(&error(code)), legacy(), "{code}");
     }
-    assert_eq!(era::of_line(None, &["2026-07-28"], OURS), legacy());
+    assert_eq!(revision::of_line(None, &["2026-07-28"], OURS), legacy());
 }
 
 #[test]
 fn an_unsupported_version_is_retried_with_the_latest_common_one() {
     let refusal = unsupported(r#"["2026-07-28","2025-11-25"]"#);
-    let retry = EraOutcome::Retry("2026-07-28".into());
+    let retry = RevisionOutcome::Retry("2026-07-28".into());
     let json = (400, Media::Json);
     let tried = ["2027-01-01"];
     assert_eq!(
-        era::of_response(json, refusal.as_bytes(), &tried, LATER),
+        revision::of_response(json, refusal.as_bytes(), &tried, LATER),
         retry
     );
-    assert_eq!(era::of_line(Some(refusal.as_bytes()), &tried, LATER), retry);
+    assert_eq!(
+        revision::of_line(Some(refusal.as_bytes()), &tried, LATER),
+        retry
+    );
     let reported = discovered(r#"["2026-07-28"]"#, "{}");
     let answer = (200, Media::Json);
     assert_eq!(
-        era::of_response(answer, reported.as_bytes(), &tried, LATER),
+        revision::of_response(answer, reported.as_bytes(), &tried, LATER),
         retry
     );
 }
@@ -201,12 +205,12 @@ fn an_unsupported_version_is_retried_with_the_latest_common_one() {
 fn a_version_that_is_refused_but_listed_is_tried_twice() {
     let refusal = unsupported(r#"["2026-07-28"]"#);
     let verdict =
-        |tried: &[&str]| era::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
+        |tried: &[&str]| revision::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
     assert_eq!(
         verdict(&["2026-07-28"]),
-        EraOutcome::Retry("2026-07-28".into())
+        RevisionOutcome::Retry("2026-07-28".into())
     );
-    let none = EraOutcome::NoCommonVersion(vec!["2026-07-28".to_owned()]);
+    let none = RevisionOutcome::NoCommonVersion(vec!["2026-07-28".to_owned()]);
     assert_eq!(verdict(&["2026-07-28", "2026-07-28"]), none);
 }
 
@@ -216,8 +220,8 @@ fn no_version_is_tried_a_third_time() {
     let refusal = unsupported(r#"["2027-01-01","2026-07-28"]"#);
     let none = vec!["2027-01-01".to_owned(), "2026-07-28".to_owned()];
     assert_eq!(
-        era::of_response((400, Media::Json), refusal.as_bytes(), &tried, LATER),
-        EraOutcome::NoCommonVersion(none)
+        revision::of_response((400, Media::Json), refusal.as_bytes(), &tried, LATER),
+        RevisionOutcome::NoCommonVersion(none)
     );
 }
 
@@ -227,10 +231,10 @@ fn without_a_common_modern_version_a_session_is_tried() {
         over_http(400, &unsupported(r#"["2030-01-01","2025-06-18"]"#)),
         legacy()
     );
-    let none = EraOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    let none = RevisionOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
     assert_eq!(over_http(400, &unsupported(r#"["2030-01-01"]"#)), none);
     assert_eq!(over_stdio(&unsupported(r#"["2030-01-01",7]"#)), none);
-    let silent = EraOutcome::NoCommonVersion(vec![]);
+    let silent = RevisionOutcome::NoCommonVersion(vec![]);
     assert_eq!(over_http(400, &error(-32_022)), silent);
 }
 

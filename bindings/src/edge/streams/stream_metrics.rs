@@ -7,10 +7,10 @@ use mcp_listen::metrics;
 /// Counters for the streams of one server.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct Tally(pub(crate) Arc<metrics::Metrics>);
+pub struct StreamMetrics(pub(crate) Arc<metrics::Metrics>);
 
 #[wasm_bindgen]
-impl Tally {
+impl StreamMetrics {
     /// Creates counters at zero.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {

@@ -1,8 +1,8 @@
 /**
  * Waits for `complete`. Rejects with the complaint if `missing` has not changed for
- * {@link PATIENCE_MS}.
+ * {@link STALL_MS}.
  */
-export async function patiently(
+export async function untilProgressStops(
   complete: Promise<void>,
   missing: () => number,
   complaint: () => string,
@@ -13,7 +13,7 @@ export async function patiently(
     watch = setInterval(() => {
       if (missing() === before) reject(new Error(complaint()));
       before = missing();
-    }, PATIENCE_MS);
+    }, STALL_MS);
   });
   try {
     await Promise.race([complete, stuck]);
@@ -23,4 +23,4 @@ export async function patiently(
 }
 
 /** Milliseconds without progress; longer than any pause of a disk or the garbage collector. */
-export const PATIENCE_MS = 20_000;
+export const STALL_MS = 20_000;

@@ -9,7 +9,7 @@ use crate::{
 
 /// The revision that a channel speaks (2026-07-28, Versioning: Compatibility).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+pub(super) enum Revision {
     /// Not decided yet.
     Undecided,
     /// The client has requested this revision's capabilities, and may still choose an earlier
@@ -21,8 +21,8 @@ pub(super) enum Era {
     Legacy,
 }
 
-impl Era {
-    /// Returns the era after the client's message `root`; modern and legacy are final.
+impl Revision {
+    /// Returns the revision after the client's message `root`; modern and legacy are final.
     pub(super) fn after(self, root: &Node<'_>) -> Self {
         let is_modern = version_of(root).and_then(Node::as_str) == Some(PROTOCOL_VERSION);
         match self {

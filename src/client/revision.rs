@@ -28,7 +28,7 @@ pub struct Versions<'a> {
 
 /// How to talk to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Era {
+pub enum Revision {
     /// With self-contained requests of this version.
     Modern(Box<str>),
     /// With `initialize`, in a session.
@@ -37,9 +37,9 @@ pub enum Era {
 
 /// What an answer reveals about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EraOutcome {
+pub enum RevisionOutcome {
     /// The server speaks a revision of the client.
-    Settled(Era),
+    Settled(Revision),
     /// The server expects requests to name a version, but a different one: ask again with this one.
     Retry(Box<str>),
     /// The server speaks none of the client's revisions; these are the ones that it names.
@@ -58,18 +58,18 @@ pub fn probe(id: &RequestId, version: &str, client_info: Option<&str>) -> HttpRe
 /// Evaluates the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
 /// last (2026-07-28, Streamable HTTP: Backward Compatibility).
 ///
-/// A failure of the server or of its gateway, and a refused caller, say nothing about the era. Only
-/// a server that knows this revision can report what is wrong with a request of it. Every other
-/// refusal comes from a server that does not.
+/// A failure of the server or of its gateway, and a refused caller, say nothing about the revision.
+/// Only a server that knows this revision can report what is wrong with a request of it. Every
+/// other refusal comes from a server that does not.
 pub fn of_response(
     (status, media): (u16, Media),
     body: &[u8],
     tried: &[&str],
     spoken: Versions<'_>,
-) -> EraOutcome {
+) -> RevisionOutcome {
     let is_refusal = (400..500).contains(&status) && !is_transient(status);
     if !is_success(status) && !is_refusal {
-        return EraOutcome::Unknown;
+        return RevisionOutcome::Unknown;
     }
     let messages = messages(body).filter(|_| media != Media::Other);
     let mut verdicts = messages.filter_map(|message| {
@@ -78,28 +78,30 @@ pub fn of_response(
             .flatten()
             .or_else(|| of_error(&message, Some(status), tried, spoken))
     });
-    verdicts.next().unwrap_or(EraOutcome::Settled(Era::Legacy))
+    verdicts
+        .next()
+        .unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
 }
 
 /// Evaluates the absence of any answer. In a page, the server may be one of an earlier revision
 /// whose CORS policy does not allow the header fields of this one, so the client tries
 /// `initialize`.
-pub fn of_no_response(is_page: bool) -> EraOutcome {
+pub fn of_no_response(is_page: bool) -> RevisionOutcome {
     if is_page {
-        EraOutcome::Settled(Era::Legacy)
+        RevisionOutcome::Settled(Revision::Legacy)
     } else {
-        EraOutcome::Unknown
+        RevisionOutcome::Unknown
     }
 }
 
 /// Evaluates the answer over stdio; `None` if none came in time, or the server has exited
 /// (2026-07-28, stdio: Backward Compatibility).
-pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> EraOutcome {
+pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> RevisionOutcome {
     answer
         .and_then(|line| {
             of_result(line, tried, spoken).or_else(|| of_error(line, None, tried, spoken))
         })
-        .unwrap_or(EraOutcome::Settled(Era::Legacy))
+        .unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
 }
 
 impl Versions<'static> {
@@ -110,13 +112,13 @@ impl Versions<'static> {
     };
 }
 
-/// Whether a refusal concerns the caller, or is transient, and so says nothing about the era.
+/// Whether a refusal concerns the caller, or is transient, and so says nothing about the revision.
 pub(super) fn is_transient(status: u16) -> bool {
     matches!(status, 401 | 403 | 408 | 429 | 500..)
 }
 
 /// Only the result of `server/discover` lists versions.
-fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<EraOutcome> {
+fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<RevisionOutcome> {
     let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
     let versions = document.root.get("result")?.get("supportedVersions")?;
     let supported: Vec<String> = versions
@@ -126,7 +128,7 @@ fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Era
         .collect();
     let asked = tried.last().copied().unwrap_or_default();
     if supported.iter().any(|version| version == asked) {
-        return Some(EraOutcome::Settled(Era::Modern(asked.into())));
+        return Some(RevisionOutcome::Settled(Revision::Modern(asked.into())));
     }
     Some(negotiate(supported, tried, spoken))
 }
@@ -138,16 +140,16 @@ fn of_error(
     status: Option<u16>,
     tried: &[&str],
     spoken: Versions<'_>,
-) -> Option<EraOutcome> {
+) -> Option<RevisionOutcome> {
     let error = RpcError::read(message)?;
     let asked = tried.last().copied().unwrap_or_default();
     match error.code {
         UNSUPPORTED_VERSION => Some(negotiate(error.supported, tried, spoken)),
         HEADER_MISMATCH | MISSING_CAPABILITY => {
-            Some(EraOutcome::Settled(Era::Modern(asked.into())))
+            Some(RevisionOutcome::Settled(Revision::Modern(asked.into())))
         }
         METHOD_NOT_FOUND if status == Some(404) => {
-            Some(EraOutcome::Settled(Era::Modern(asked.into())))
+            Some(RevisionOutcome::Settled(Revision::Modern(asked.into())))
         }
         _ => None,
     }
@@ -156,7 +158,7 @@ fn of_error(
 /// Chooses the latest version that both sides speak (2026-07-28, Versioning: Protocol Version
 /// Negotiation). A server that refuses a version although it lists it may be two servers during a
 /// deployment, so the client asks once more.
-fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> EraOutcome {
+fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> RevisionOutcome {
     let is_supported = |version: &&&str| supported.iter().any(|known| known == *version);
     let times = |version: &&&str| tried.iter().filter(|other| *other == *version).count();
     let mut worth_trying = spoken
@@ -164,12 +166,12 @@ fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Er
         .iter()
         .filter(|version| times(version) < MAX_TRIES);
     if let Some(version) = worth_trying.find(is_supported) {
-        return EraOutcome::Retry((*version).into());
+        return RevisionOutcome::Retry((*version).into());
     }
     if spoken.legacy.iter().any(|version| is_supported(&version)) {
-        return EraOutcome::Settled(Era::Legacy);
+        return RevisionOutcome::Settled(Revision::Legacy);
     }
-    EraOutcome::NoCommonVersion(supported)
+    RevisionOutcome::NoCommonVersion(supported)
 }
 
 const MAX_TRIES: usize = 2;
