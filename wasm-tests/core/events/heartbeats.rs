@@ -1,6 +1,6 @@
 //! The cursors of streams that get no events.
 
-use mcp_listen::{bus::Position, events::Opening};
+use mcp_listen::{events::Opening, position::Position};
 use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -2,8 +2,8 @@
 //! has room, each client gets what is for it, in order, once.
 
 use mcp_listen::{
-    bus::Position,
     events::{Opening, Window, matching::Expected},
+    position::Position,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::Value;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Position, Received},
+    bus::{Bus, EdgeId, Received},
     clock::Millis,
     event::ServerEvent,
     fanout::{StreamId, WriteBatch},
@@ -12,6 +12,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
+    position::Position,
     upstream::{Timeouts, UpstreamCall},
 };
 
