@@ -93,6 +93,7 @@ fn read(node: &Node<'_>) -> Result<ServerEvent, ServerEventError> {
         message::RESOURCES_LIST_CHANGED | "ResourcesListChanged" => {
             Ok(ServerEvent::ResourcesListChanged)
         }
+        message::EVENTS_LIST_CHANGED => Ok(ServerEvent::EventsListChanged),
         message::RESOURCE_UPDATED | "ResourceUpdated" => {
             ServerEvent::updated(params.and_then(|params| params.get("uri")))
         }

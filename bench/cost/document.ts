@@ -1,6 +1,7 @@
 import type { Run } from '../harness/outcome.ts';
 import type { Machine } from '../harness/record/machine.ts';
 import type { Counts } from './counts.ts';
+import type { EventResults } from './events-document.ts';
 import { type Counted, ISOLATES, SCALE, type Sizes } from './example.ts';
 import {
   aroundTheClock,
@@ -19,6 +20,8 @@ export interface CostResults {
   machine: Machine;
   sizes: Sizes;
   counted: Counted[];
+  /** The example of MCP Events. */
+  events?: EventResults;
 }
 
 /** The generated part of docs/cost.md. */
@@ -42,16 +45,18 @@ export function documentOf({ counted, machine, run, sizes }: CostResults): strin
   ].join('\n');
 }
 
-/** Replaces the generated part of the page. Throws if the page has no marks for it. */
-export function withBlock(page: string, block: string): string {
-  const [before, rest] = page.split(BEGIN);
-  const [, after] = (rest ?? '').split(END);
+/** Replaces a generated part of the page. Throws if the page has no marks for it. */
+export function withBlock(page: string, block: string, name = 'counted'): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const [before, rest] = page.split(begin);
+  const [, after] = (rest ?? '').split(end);
   if (before === undefined || after === undefined)
-    throw new Error('docs/cost.md has no marks for the generated part');
-  return `${before}${BEGIN}\n${block}${END}${after}`;
+    throw new Error(`docs/cost.md has no marks for ${name}`);
+  return `${before}${begin}\n${block}${end}${after}`;
 }
 
-function table(head: string[], rows: string[][]): string[] {
+/** The lines of a table. */
+export function table(head: string[], rows: string[][]): string[] {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 }
 
@@ -59,7 +64,8 @@ function rowsOf({ sockets, ...stages }: Counted): string[][] {
   return STAGES.map(([stage, name]) => [NAMES[sockets], name, ...cells(stages[stage])]);
 }
 
-function cells(counts: Counts): string[] {
+/** The cells for counts, under the last columns of {@link COUNTS}. */
+export function cells(counts: Counts): string[] {
   const { alarms, calls, messages, rowsRead, rowsWritten, runMs, timerMs, upgrades, waits } =
     counts;
   const all = [upgrades, calls, messages, alarms, rowsRead, rowsWritten, runMs, timerMs, waits];
@@ -79,17 +85,18 @@ function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): strin
   return [NAMES[counted.sockets], name, ...amounts, duration, ...prices];
 }
 
-function millions(count: number): string {
+/** A number in millions. */
+export function millions(count: number): string {
   return `${(count / 1_000_000).toFixed(2)} M`;
 }
 
-function price(dollars: number): string {
+/** An amount of money. */
+export function price(dollars: number): string {
   return `$${dollars.toFixed(2)}`;
 }
 
-const BEGIN = '<!-- counted -->';
-const END = '<!-- /counted -->';
-const COUNTS = [
+/** The columns of a table of counts. */
+export const COUNTS = [
   'streams',
   'what happens',
   'upgrades',

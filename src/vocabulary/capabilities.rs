@@ -26,6 +26,8 @@ pub struct Capabilities {
     pub resources_list_changed: bool,
     /// `resources.subscribe`
     pub resources_subscribe: bool,
+    /// `extensions["io.modelcontextprotocol/events"].listChanged`
+    pub events_list_changed: bool,
     /// `extensions["io.modelcontextprotocol/tasks"]`
     pub tasks: bool,
 }
@@ -84,6 +86,7 @@ impl Capabilities {
             Topic::Tools => self.tools_list_changed,
             Topic::Prompts => self.prompts_list_changed,
             Topic::Resources => self.resources_list_changed,
+            Topic::Resource(uri) if uri.is_of_event_types() => self.events_list_changed,
             Topic::Resource(_) => self.resources_subscribe,
             Topic::Task(_) => self.tasks,
             Topic::Everything | Topic::Group(_) | Topic::Disconnects | Topic::Principal(_) => false,
@@ -96,6 +99,7 @@ impl Capabilities {
         prompts_list_changed: true,
         resources_list_changed: true,
         resources_subscribe: true,
+        events_list_changed: true,
         tasks: true,
     };
 
@@ -110,7 +114,7 @@ impl Capabilities {
             prompts_list_changed: flag("prompts", "listChanged"),
             resources_list_changed: flag("resources", "listChanged"),
             resources_subscribe: flag("resources", "subscribe"),
-            tasks: declare_tasks(node),
+            ..Self::of_extensions(node)
         }
     }
 
@@ -124,8 +128,19 @@ impl Capabilities {
             prompts_list_changed: has("prompts"),
             resources_list_changed: has("resources"),
             resources_subscribe: has("resources"),
-            tasks: declare_tasks(node),
+            ..Self::of_extensions(node)
         })
+    }
+
+    /// Reads what the extensions of an object of MCP's `ServerCapabilities` offer.
+    fn of_extensions(node: &Node<'_>) -> Self {
+        let events = extension(node, EVENTS);
+        let list_changed = events.and_then(|settings| settings.get("listChanged"));
+        Self {
+            events_list_changed: list_changed.and_then(Node::as_bool) == Some(true),
+            tasks: declare_tasks(node),
+            ..Self::default()
+        }
     }
 
     /// The members of MCP's `ServerCapabilities` that hold the flags, with the flags of each.
@@ -174,9 +189,14 @@ impl Capabilities {
 /// Whether the capabilities of a client or server declare the Tasks extension (SEP-2663, Capability
 /// Negotiation).
 pub fn declare_tasks(capabilities: &Node<'_>) -> bool {
-    let extensions = capabilities.get("extensions");
-    let settings = extensions.and_then(|extensions| extensions.get(task::EXTENSION));
-    settings.and_then(Node::as_object).is_some()
+    extension(capabilities, task::EXTENSION)
+        .and_then(Node::as_object)
+        .is_some()
+}
+
+/// Returns the settings of an extension.
+fn extension<'n, 'a>(capabilities: &'n Node<'a>, name: &str) -> Option<&'n Node<'a>> {
+    capabilities.get("extensions")?.get(name)
 }
 
 /// Whether every relevant member has its type in `ServerCapabilities`.
@@ -206,6 +226,8 @@ const FEATURES: [(&str, &[&str]); 3] = [
     ("prompts", &["listChanged"]),
     ("resources", &["listChanged", "subscribe"]),
 ];
+/// The Events extension (SEP-3415).
+pub(crate) const EVENTS: &str = "io.modelcontextprotocol/events";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Maximum time for which a response is reused: a change of the capabilities may go unnoticed for
 /// an hour.

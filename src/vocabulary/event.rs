@@ -17,8 +17,8 @@ use crate::{
 
 /// A change that a server publishes. Its JSON is that of the official TypeScript SDK:
 /// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`. The SDK does
-/// not have `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`, nor the last two
-/// kinds.
+/// not have `{"kind":"events_list_changed"}`, nor
+/// `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`, nor the last two kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEvent {
@@ -28,6 +28,8 @@ pub enum ServerEvent {
     PromptsListChanged,
     /// The list of resources changed.
     ResourcesListChanged,
+    /// The list of event types changed (Events extension, SEP-3415).
+    EventsListChanged,
     /// The content of one resource changed.
     ResourceUpdated {
         /// The resource.
@@ -118,6 +120,7 @@ impl ServerEvent {
             TOOLS => Ok(Self::ToolsListChanged),
             PROMPTS => Ok(Self::PromptsListChanged),
             RESOURCES => Ok(Self::ResourcesListChanged),
+            EVENTS => Ok(Self::EventsListChanged),
             UPDATED => Self::updated(object.get("uri")),
             TASK => Task::from_node(object.get("task"))
                 .map(|task| Self::TaskStatus { task })
@@ -131,12 +134,38 @@ impl ServerEvent {
             .and_then(Node::as_str)
             .ok_or(ServerEventError::MissingUri)?;
         Uri::new(uri, Limits::default().uri_bytes)
-            .map(|uri| Self::ResourceUpdated { uri })
+            .map(Self::of_resource)
             .map_err(ServerEventError::Uri)
     }
 
-    /// Returns the event as compact JSON.
+    /// Returns the event that reports a change of what has this URI.
+    pub(crate) fn of_resource(uri: Uri) -> Self {
+        if uri.is_of_event_types() {
+            Self::EventsListChanged
+        } else {
+            Self::ResourceUpdated { uri }
+        }
+    }
+
+    /// Returns the event as compact JSON, as buses carry it: [`ServerEvent::EventsListChanged`] is
+    /// an update of a reserved URI, which every version forwards.
     pub fn to_json(&self) -> String {
+        match self {
+            Self::EventsListChanged => {
+                let uri = Uri::of_event_types();
+                Self::ResourceUpdated { uri }.text(Self::to_json)
+            }
+            event => event.text(Self::to_json),
+        }
+    }
+
+    /// Returns the event as compact JSON for those who receive it, with the kind that it has.
+    pub fn to_public_json(&self) -> String {
+        self.text(Self::to_public_json)
+    }
+
+    /// Returns the event as compact JSON; `inner` writes the change of a group.
+    fn text(&self, inner: fn(&Self) -> String) -> String {
         let mut out = String::from("{\"kind\":\"");
         out.push_str(self.kind());
         out.push('"');
@@ -154,7 +183,7 @@ impl ServerEvent {
                 out.push_str(",\"group\":");
                 json::push_string(&mut out, group);
                 out.push_str(",\"event\":");
-                out.push_str(&event.to_json());
+                out.push_str(&inner(event));
             }
             Self::Disconnect { principal } => {
                 out.push_str(",\"principal\":");
@@ -195,6 +224,7 @@ impl ServerEvent {
             Self::ToolsListChanged => TOOLS,
             Self::PromptsListChanged => PROMPTS,
             Self::ResourcesListChanged => RESOURCES,
+            Self::EventsListChanged => EVENTS,
             Self::ResourceUpdated { .. } => UPDATED,
             Self::TaskStatus { .. } => TASK,
             Self::ForGroup { .. } => FOR_GROUP,
@@ -252,6 +282,7 @@ impl core::error::Error for ServerEventError {}
 const TOOLS: &str = "tools_list_changed";
 const PROMPTS: &str = "prompts_list_changed";
 const RESOURCES: &str = "resources_list_changed";
+const EVENTS: &str = "events_list_changed";
 const UPDATED: &str = "resource_updated";
 const TASK: &str = "task_status";
 const FOR_GROUP: &str = "for_group";

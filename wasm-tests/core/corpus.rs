@@ -251,6 +251,7 @@ impl Case {
                     prompts_list_changed: true,
                     resources_list_changed: true,
                     resources_subscribe: true,
+                    events_list_changed: true,
                     tasks: true,
                 };
                 let honored = accepted

@@ -37,6 +37,22 @@ fn events_have_the_json_of_the_typescript_sdk() {
 }
 
 #[test]
+fn a_change_of_event_types_travels_as_an_update_that_every_version_forwards() {
+    let event = ServerEvent::EventsListChanged;
+    let carried = r#"{"kind":"resource_updated","uri":"mcp-event:"}"#;
+    let public = r#"{"kind":"events_list_changed"}"#;
+    assert_eq!(event.to_json(), carried);
+    assert_eq!(event.to_public_json(), public);
+    for text in [carried, public] {
+        assert_eq!(ServerEvent::from_json(text), Ok(event.clone()));
+    }
+    let of = |change: &str| format!(r#"{{"kind":"for_group","group":"x","event":{change}}}"#);
+    let grouped = ServerEvent::from_json(&of(public)).unwrap();
+    assert_eq!(grouped.to_json(), of(carried));
+    assert_eq!(grouped.to_public_json(), of(public));
+}
+
+#[test]
 fn events_round_trip_through_json() {
     check(any_event(), |event| {
         assert_eq!(ServerEvent::from_json(&event.to_json()), Ok(event));

@@ -73,6 +73,10 @@ fn each_event_has_its_method() {
             ServerEvent::ResourcesListChanged,
             "notifications/resources/list_changed",
         ),
+        (
+            ServerEvent::EventsListChanged,
+            "notifications/events/list_changed",
+        ),
         (updated("x"), "notifications/resources/updated"),
         (
             task(r#"{"taskId":"t","status":"working"}"#),

@@ -41,6 +41,10 @@ fn an_event_may_be_a_notification_or_a_python_class_name() {
             r#"{"kind":"resources_list_changed"}"#,
         ),
         (
+            r#"{"method":"notifications/events/list_changed"}"#,
+            r#"{"kind":"resource_updated","uri":"mcp-event:"}"#,
+        ),
+        (
             r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#,
             r#"{"kind":"resource_updated","uri":"a"}"#,
         ),

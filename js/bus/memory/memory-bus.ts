@@ -102,6 +102,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.#webhooks = events?.deliver && this.#webhooksOf(events.deliver);
     this.events = events && {
       modes: ['poll', 'push'],
+      isLocal: true,
       page: async (question) => this.#page(question),
       ...(this.#webhooks !== undefined && { webhooks: this.#webhooks }),
     };
@@ -375,6 +376,7 @@ const LISTS: ServerEvent[] = [
   { kind: 'tools_list_changed' },
   { kind: 'prompts_list_changed' },
   { kind: 'resources_list_changed' },
+  { kind: 'events_list_changed' },
 ];
 /**
  * Number of events that a sink receives at once. It bounds the bytes that each stream has to write

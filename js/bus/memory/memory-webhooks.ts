@@ -65,6 +65,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
       rows: this.#rows,
       alarmAt: this.#rows.isEmpty ? undefined : Date.now(),
       maxTtlMs: HOUR_MS,
+      maxHeld: undefined,
       followed: [],
       // The event types of a process do not change.
       definitions: undefined,

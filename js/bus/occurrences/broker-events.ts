@@ -32,6 +32,7 @@ export interface BrokerEventsHost {
  */
 export class BrokerEvents implements EventSource, LogCopy {
   readonly modes: readonly EventMode[];
+  readonly isLocal = true;
   readonly #broker: Broker;
   readonly #host: BrokerEventsHost;
   readonly #copy: EventCopy;

@@ -212,6 +212,7 @@ class Sharing implements SharedWatch {
       tools: () => changed({ kind: 'tools_list_changed' }),
       prompts: () => changed({ kind: 'prompts_list_changed' }),
       resources: () => changed({ kind: 'resources_list_changed' }),
+      events: () => changed({ kind: 'events_list_changed' }),
       resource: (uri) => changed({ kind: 'resource_updated', uri }),
       task: (task) => changed({ kind: 'task_status', task }),
     });

@@ -4,7 +4,7 @@ import { report } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import { Bus, type BusOutput } from '../../wasm/server/bindings.js';
-import { EDGE_CLOSE_CODES, NORMAL, TRY_AGAIN_LATER } from '../wire/close-codes.js';
+import { CODE_OF, NORMAL, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
 import { isOverloaded } from '../wire/retry.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
@@ -166,7 +166,7 @@ export class ShardBus {
     socket: WebSocket,
     output: Extract<BusOutput, { kind: 'close' | 'keep' }>,
   ): void {
-    if (output.kind === 'close') this.#edges.close(socket, EDGE_CLOSE_CODES[output.reason]);
+    if (output.kind === 'close') this.#edges.close(socket, CODE_OF[output.reason]);
     else {
       const { change, edge } = output;
       const session = this.#attachments.session(socket);

@@ -57,12 +57,7 @@ export class WebhookDeliverer implements WebhookDelivery {
       leave();
       this.#end();
     });
-    this.#core = new EventDeliverer(
-      host.rows,
-      settings.terms(host.maxTtlMs),
-      definitions,
-      host.alarmAt,
-    );
+    this.#core = new EventDeliverer(host.rows, settings.terms(host), definitions, host.alarmAt);
     this.#follower = new Follower(host, {
       names: () => this.#core.names(),
       subscriptions: () => this.#core.counts().subscriptions,

@@ -229,7 +229,11 @@ impl Answer {
         let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
         let result = document.root.get("result")?;
         let version = result.get("protocolVersion").and_then(Node::as_str)?;
-        let capabilities = Capabilities::from_node(result.get("capabilities")?);
+        let capabilities = Capabilities {
+            // Changes of the list of event types come with `subscriptions/listen` only.
+            events_list_changed: false,
+            ..Capabilities::from_node(result.get("capabilities")?)
+        };
         Some(Self::Result(version.to_owned(), capabilities))
     }
 }

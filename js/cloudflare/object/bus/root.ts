@@ -5,13 +5,7 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
-import {
-  EDGE_CLOSE_CODES,
-  FULL,
-  MOVED,
-  NORMAL,
-  RELEASED,
-} from '../../wire/close-codes.js';
+import { CODE_OF, FULL, MOVED, NORMAL, RELEASED } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
@@ -180,7 +174,8 @@ export class RootBus implements WatchedBus {
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
     const sessions = this.sessions.count;
-    return { attached, sockets, position, sessions, dropped: this.#dropped, shards };
+    const webhooks = this.webhooks?.total;
+    return { attached, sockets, position, sessions, webhooks, dropped: this.#dropped, shards };
   }
 
   /** Handles a call of a shard that states what it follows. */
@@ -376,7 +371,7 @@ export class RootBus implements WatchedBus {
 
   #close({ edge, reason }: Extract<BusOutput, { kind: 'close' }>): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined) this.#edges.close(socket, EDGE_CLOSE_CODES[reason]);
+    if (socket !== undefined) this.#edges.close(socket, CODE_OF[reason]);
   }
 }
 
