@@ -12,7 +12,6 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
-    position::Position,
     upstream::{Timeouts, UpstreamCall},
 };
 
