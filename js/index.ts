@@ -16,7 +16,7 @@ export type { AuthInfo, Identity } from './auth/identity.js';
 export { isOpenStream } from './auth/open-stream.js';
 export type { Principal, PrincipalAnswer } from './auth/principal.js';
 export type { AttachableBus } from './bus/attachable-bus.js';
-export type { Broker, BrokerListener } from './bus/broker.js';
+export type { Broker, BrokerListener } from './bus/broker/broker.js';
 export {
   type BrokerBusOptions,
   brokerBus,

@@ -1,5 +1,6 @@
 import type { RetentionOptions } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 import type { IdempotencyOptions } from './tables/idempotency-keys.js';
 
 /** Options of a {@link SubscriptionBus}. */
@@ -72,7 +73,6 @@ export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptio
   );
 }
 
-const HOUR_MS = 3_600_000;
 const MAX_SOCKETS = 32_768;
 /** The memory limit of an object, in bytes. */
 const MAX_BYTES = 134_217_728;
