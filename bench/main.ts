@@ -16,6 +16,7 @@ import { SIZES as OVER_HTTP, overHttp } from './over-http/experiments.ts';
 import { promiseTable } from './report/promise-table.ts';
 import { report } from './report/report.ts';
 import { sizes } from './size/experiments.ts';
+import { SIZES as WEBHOOKS, webhooks } from './webhooks/experiments.ts';
 
 /**
  * Runs the experiments that the command line selects, prints their progress, and writes
@@ -57,7 +58,13 @@ async function measure(options: Options, folder: string): Promise<void> {
 }
 
 function experimentsOf({ size }: Options): Experiment[] {
-  return [...sizes(9), ...core(5), ...inProcess(IN_PROCESS[size]), ...overHttp(OVER_HTTP[size])];
+  return [
+    ...sizes(9),
+    ...core(5),
+    ...inProcess(IN_PROCESS[size]),
+    ...overHttp(OVER_HTTP[size]),
+    ...webhooks(WEBHOOKS[size]),
+  ];
 }
 
 function chosen(all: Experiment[], { only }: Options): Experiment[] {

@@ -23,7 +23,7 @@ import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import { authorizingWanted } from './bus/wanted/interest.js';
 import type { EventServer } from './events/serve/host.js';
 import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
-import { Discovery } from './handler/discovery.js';
+import { Discovery, withEvents } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
 import type { AnswerLimits } from './handler/upstream-response.js';
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
@@ -49,8 +49,7 @@ import {
 } from './options.js';
 import { SessionHandler } from './sessions/session-handler.js';
 import { idleOf, sessionLimits } from './sessions/session-limits.js';
-import { InnerStreams } from './streams/inner/inner-streams.js';
-import { StreamManager } from './streams/manager.js';
+import { InnerStreams, StreamManager } from './streams/index.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {
   type Exchange,
@@ -167,8 +166,8 @@ class RequestHandler {
     this.#principal = principal;
     this.#onError = onError;
     this.#observer = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
-    this.#discovery = new Discovery(this.#handler, {
-      server: options.server,
+    this.#discovery = new Discovery((request, ...rest) => this.#handler(request, ...rest), {
+      server: options.events === undefined ? options.server : withEvents(options.server),
       credentials: new Credentials(options.credentialHeaders),
       limits: this.#reading,
     });
@@ -305,6 +304,7 @@ class RequestHandler {
     const streams = new InnerStreams(this.#service, this.#streams);
     return options.events?.serve({
       bus: this.bus,
+      holdsStreams: expectListen(options),
       principalOptions: this.#principalOptions,
       authorizeMs: this.#timeouts.authorizeMs,
       authorizationTtlMs: intervalsOf(options).authorizationTtlMs,
@@ -322,6 +322,7 @@ class RequestHandler {
     const host = {
       handler: this.#handler,
       advertisesAll: this.#advertisesAll,
+      events: this.events?.isLegacy === true ? this.events : undefined,
       limits: this.#reading,
       idleMs: idleOf(this.#timeouts.sessionIdleMs),
       bounds,

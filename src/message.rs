@@ -40,6 +40,8 @@ pub const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
 pub const PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
 /// The method that notifies of a changed list of resources.
 pub const RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
+/// The method that notifies of a changed list of event types.
+pub const EVENTS_LIST_CHANGED: &str = "notifications/events/list_changed";
 /// The method that notifies of a changed resource.
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 /// The method that notifies of the state of a task.
@@ -225,6 +227,7 @@ fn method_of(event: &ServerEvent) -> &'static str {
         ServerEvent::ToolsListChanged => TOOLS_LIST_CHANGED,
         ServerEvent::PromptsListChanged => PROMPTS_LIST_CHANGED,
         ServerEvent::ResourcesListChanged => RESOURCES_LIST_CHANGED,
+        ServerEvent::EventsListChanged => EVENTS_LIST_CHANGED,
         ServerEvent::ResourceUpdated { .. } => RESOURCE_UPDATED,
         ServerEvent::TaskStatus { .. } => TASK_STATUS,
         ServerEvent::ForGroup { event, .. } => method_of(event),

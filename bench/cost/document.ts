@@ -1,6 +1,6 @@
 import type { Run } from '../harness/outcome.ts';
 import type { Machine } from '../harness/record/machine.ts';
-import type { Counts } from './counts.ts';
+import type { EventResults } from './events-document.ts';
 import { type Counted, ISOLATES, SCALE, type Sizes } from './example.ts';
 import {
   aroundTheClock,
@@ -12,6 +12,7 @@ import {
   monthOf,
   WAIT_MS,
 } from './month.ts';
+import { COUNTS, cells, millions, price, table } from './table.ts';
 
 /** The content of bench/cost/results.json. */
 export interface CostResults {
@@ -19,6 +20,8 @@ export interface CostResults {
   machine: Machine;
   sizes: Sizes;
   counted: Counted[];
+  /** The example of MCP Events. */
+  events?: EventResults;
 }
 
 /** The generated part of docs/cost.md. */
@@ -42,30 +45,18 @@ export function documentOf({ counted, machine, run, sizes }: CostResults): strin
   ].join('\n');
 }
 
-/** Replaces the generated part of the page. Throws if the page has no marks for it. */
-export function withBlock(page: string, block: string): string {
-  const [before, rest] = page.split(BEGIN);
-  const [, after] = (rest ?? '').split(END);
+/** Replaces a generated part of the page. Throws if the page has no marks for it. */
+export function withBlock(page: string, block: string, name = 'counted'): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const [before, rest] = page.split(begin);
+  const [, after] = (rest ?? '').split(end);
   if (before === undefined || after === undefined)
-    throw new Error('docs/cost.md has no marks for the generated part');
-  return `${before}${BEGIN}\n${block}${END}${after}`;
-}
-
-function table(head: string[], rows: string[][]): string[] {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+    throw new Error(`docs/cost.md has no marks for ${name}`);
+  return `${before}${begin}\n${block}${end}${after}`;
 }
 
 function rowsOf({ sockets, ...stages }: Counted): string[][] {
   return STAGES.map(([stage, name]) => [NAMES[sockets], name, ...cells(stages[stage])]);
-}
-
-function cells(counts: Counts): string[] {
-  const { alarms, calls, messages, rowsRead, rowsWritten, runMs, timerMs, upgrades, waits } =
-    counts;
-  const all = [upgrades, calls, messages, alarms, rowsRead, rowsWritten, runMs, timerMs, waits];
-  return all.map((count) =>
-    count >= 100 ? count.toFixed(0) : String(Number(count.toPrecision(2))),
-  );
 }
 
 function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): string[] {
@@ -79,29 +70,6 @@ function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): strin
   return [NAMES[counted.sockets], name, ...amounts, duration, ...prices];
 }
 
-function millions(count: number): string {
-  return `${(count / 1_000_000).toFixed(2)} M`;
-}
-
-function price(dollars: number): string {
-  return `$${dollars.toFixed(2)}`;
-}
-
-const BEGIN = '<!-- counted -->';
-const END = '<!-- /counted -->';
-const COUNTS = [
-  'streams',
-  'what happens',
-  'upgrades',
-  'calls',
-  'messages',
-  'alarms',
-  'rows read',
-  'rows written',
-  'runs, ms',
-  'timers, ms',
-  'waits',
-];
 const MONTH = [
   'streams',
   'live for',

@@ -5,6 +5,7 @@ import { listenBody } from '../../wasm-tests/host/listen.ts';
 import { Stream } from '../over-http/client/stream.ts';
 import { resourceUri } from '../requests.ts';
 import { type Counts, each } from './counts.ts';
+import { settled } from './settled.ts';
 
 /** How the streams of an isolate reach the bus. */
 export type Sockets = 'auto' | 'each';
@@ -67,9 +68,9 @@ export class Example {
 
   /** The cost of one turn of `times`, with everything that it causes. */
   async #each(times: number, act: () => Promise<void>): Promise<Counts> {
-    const before = await this.#settled();
+    const before = await settled(this.#workerd.bus);
     for (let time = 0; time < times; time += 1) await act();
-    return each(before, await this.#settled(), times);
+    return each(before, await settled(this.#workerd.bus), times);
   }
 
   async #open(edge: number): Promise<void> {
@@ -100,16 +101,6 @@ export class Example {
     return (await (await fetch(`${this.#workerd.edges[edge]}/open`)).json()) as number;
   }
 
-  /** The counts once they no longer change; alarms fire after a second. */
-  async #settled(): Promise<Counts> {
-    for (let before = ''; ; ) {
-      await wait(QUIET_MS);
-      const text = await (await fetch(`${this.#workerd.bus}/counts`)).text();
-      if (text === before) return JSON.parse(text) as Counts;
-      before = text;
-    }
-  }
-
   /** A pseudo-random number below `end`, the same in each run. */
   #below(end: number): number {
     this.#random = (this.#random * 48_271) % 2_147_483_647;
@@ -136,4 +127,3 @@ const SHARED = resourceUri(0);
 const SECOND_MS = 1_000;
 /** A Durable Object hibernates after ten idle seconds. */
 const ASLEEP_MS = 12_000;
-const QUIET_MS = 1_500;

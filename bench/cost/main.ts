@@ -4,41 +4,68 @@ import { build } from '../../scripts/build/build.mjs';
 import { main } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { setUp } from '../../scripts/setup/setup.mjs';
+import type { Run } from '../harness/outcome.ts';
+import type { Machine } from '../harness/record/machine.ts';
 import { thisMachine } from '../harness/record/machine.ts';
 import { thisRun } from '../harness/record/run.ts';
 import { type CostResults, documentOf, withBlock } from './document.ts';
+import { EventExample } from './events.ts';
+import { type EventResults, eventsDocumentOf } from './events-document.ts';
 import { Example } from './example.ts';
 
 /**
- * Counts the operations of objects in the example of docs/cost.md, and writes results.json and the
- * tables of that page.
+ * Counts the operations of objects in the examples of docs/cost.md, and writes results.json and the
+ * tables of that page. `--events` counts those of MCP Events alone.
  */
 async function cost(): Promise<void> {
   const isQuick = process.argv.includes('--quick');
-  if (process.argv.includes('--report'))
-    return write(JSON.parse(await readFile(RESULTS, 'utf8')) as CostResults);
+  if (process.argv.includes('--report')) return write(await former());
   await setUp();
   await build();
   const [machine, run] = [
     await thisMachine(),
     { ...(await thisRun([])), command: 'npm run bench:cost' },
   ];
+  const isEvents = process.argv.includes('--events');
+  const ofEvents = await countedEvents(machine, run, isQuick);
+  const results = isEvents ? await former() : await counted(machine, run, isQuick);
+  const all: CostResults = { ...results, events: ofEvents };
+  if (isQuick) process.stdout.write(documentOf(all) + eventsDocumentOf(ofEvents));
+  else await write(all);
+}
+
+async function counted(machine: Machine, run: Run, isQuick: boolean): Promise<CostResults> {
   const sizes = isQuick ? QUICK : FULL;
-  const counted = [await Example.run('auto', sizes), await Example.run('each', sizes)];
-  const results: CostResults = { run, machine, sizes, counted };
-  if (isQuick) process.stdout.write(documentOf(results));
-  else await write(results);
+  const counts = [await Example.run('auto', sizes), await Example.run('each', sizes)];
+  return { run, machine, sizes, counted: counts };
+}
+
+async function countedEvents(machine: Machine, run: Run, isQuick: boolean): Promise<EventResults> {
+  const sizes = isQuick ? QUICK_EVENTS : EVENTS;
+  return { run, machine, sizes, counted: await EventExample.run(sizes) };
+}
+
+async function former(): Promise<CostResults> {
+  return JSON.parse(await readFile(RESULTS, 'utf8')) as CostResults;
 }
 
 async function write(results: CostResults): Promise<void> {
   await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
-  await writeFile(PAGE, withBlock(await readFile(PAGE, 'utf8'), documentOf(results)));
-  process.stdout.write(documentOf(results));
+  const { events } = results;
+  const texts = [documentOf(results), events && eventsDocumentOf(events)];
+  let page = await readFile(PAGE, 'utf8');
+  for (const [index, text] of texts.entries())
+    if (text !== undefined) page = withBlock(page, text, BLOCKS[index]);
+  await writeFile(PAGE, page);
+  process.stdout.write(texts.join('\n'));
 }
 
 const RESULTS = join(root, 'bench', 'cost', 'results.json');
 const PAGE = join(root, 'docs', 'cost.md');
 const FULL = { streams: 1_000, opens: 200, changes: 40, wakes: 4 };
+const EVENTS = { events: 40, streams: 40, webhooks: 10 };
+const QUICK_EVENTS = { events: 3, streams: 4, webhooks: 3 };
+const BLOCKS = ['counted', 'events'] as const;
 const QUICK = { streams: 100, opens: 10, changes: 5, wakes: 1 };
 
 await main(import.meta.url, cost);

@@ -48,6 +48,11 @@ export function monthOf(
   );
 }
 
+/** The counts of a month of occurrences, computed from those of one. */
+export function monthOfEvents(counts: Counts, { changes }: Month): Counts {
+  return times(counts, changes);
+}
+
 /** Dollars for these counts. */
 export function billOf(counts: Counts, month: Month): Bill {
   const { alarms, calls, messages, rowsRead, rowsWritten, upgrades } = counts;

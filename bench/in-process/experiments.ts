@@ -52,7 +52,7 @@ export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
 
 /** All experiments in process. */
 export function inProcess(size: Size): Experiment[] {
-  return [...comparisons(size), ...curves(size), ...costs(size)];
+  return [...comparisons(size), ...curves(size), ...costs(size), ...ofEvents(size)];
 }
 
 function comparisons({ streams, rounds, targetedWarmUps }: Size): Experiment[] {
@@ -191,6 +191,25 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
   ];
 }
 
+function ofEvents({ rounds, targetedWarmUps: warmUps }: Size): Experiment[] {
+  const scenario = { streams: 1_000, ids: FEW_IDS, uris: 1, matching: 1_000, events: 40 };
+  return [
+    {
+      ...{ name: 'event-fan-out', proves: ['S12'], metrics: [CPU, HANDED_OVER], warmUps, rounds },
+      title: `an event of MCP Events, or a cue, for every one of ${scenario.streams} streams`,
+      entrants: [
+        entrant('counted-fan-out', 'events', () => scenario),
+        {
+          ...entrant('counted-fan-out', 'listen', () => scenario),
+          name: 'a cue',
+          includes:
+            'the same server: notify.resourceUpdated to as many listens, whose frames have less than half the bytes',
+        },
+      ],
+    },
+  ];
+}
+
 function fanOutEntrants(names: ServerName[], scenario: (x: number) => Scenario): Entrant[] {
   return names.map((name) => entrant('fan-out', name, scenario));
 }
@@ -223,6 +242,11 @@ const CONTENDERS: Record<ServerName, { name: string; includes: string }> = {
     includes:
       'createListenHandler and InMemoryBus: notify.resourceUpdated, match, frame, enqueue on the response body',
   },
+  events: {
+    name: OURS,
+    includes:
+      'createListenHandler and InMemoryBus with MCP Events: notify.event, log, cue, read, match, frame, enqueue on the response body',
+  },
   sdk: {
     name: 'TypeScript SDK',
     includes:
@@ -246,8 +270,14 @@ const RATES: [Metric, Metric, Metric] = [
   { id: 'deliveredRate', title: 'read', unit: 'M frames/s', better: 'more' },
   CPU,
 ];
+const HANDED_OVER: Metric = {
+  id: 'publish',
+  title: 'handed over',
+  unit: 'us/event',
+  better: 'less',
+};
 const TIMES: [Metric, Metric, Metric] = [
-  { id: 'publish', title: 'handed over', unit: 'us/event', better: 'less' },
+  HANDED_OVER,
   { id: 'delivered', title: 'read', unit: 'us/event', better: 'less' },
   CPU,
 ];

@@ -1,20 +1,24 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { root } from '../../scripts/process/project.mjs';
 
+/** A built module: that of a server, of a client, or of MCP Events. */
+export type ModuleName = 'server' | 'client' | 'events';
+
 /** Kilobytes (of 1,000 bytes) of a built module, compressed with gzip -9. */
-export async function gzippedSize(side: 'server' | 'client'): Promise<{ gzip: number }> {
-  const bytes = await readFile(await modulePath(side));
+export async function gzippedSize(name: ModuleName): Promise<{ gzip: number }> {
+  const bytes = await readFile(modulePath(name));
   return { gzip: gzipSync(bytes, { level: 9 }).length / 1_000 };
 }
 
-/** The path of the module of one side; that of the client has `client` in its name. */
-export async function modulePath(side: 'server' | 'client'): Promise<string> {
-  const modules = (await readdir(join(root, 'pkg'), { recursive: true })).filter((file) =>
-    file.endsWith('_bg.wasm'),
-  );
-  const found = modules.find((file) => file.includes('client') === (side === 'client'));
-  if (found === undefined) throw new Error(`pkg holds no module of a ${side}`);
-  return join(root, 'pkg', found);
+/** The path of a built module. */
+export function modulePath(name: ModuleName): string {
+  return join(root, 'pkg', FILES[name]);
 }
+
+const FILES: Record<ModuleName, string> = {
+  server: 'mcp_listen_bg.wasm',
+  client: 'client/mcp_listen_client_bg.wasm',
+  events: 'events/mcp_listen_events_bg.wasm',
+};

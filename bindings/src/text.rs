@@ -55,7 +55,10 @@ pub fn events_in(message: &str) -> JsValue {
 }
 
 pub(crate) fn texts_of(events: &[(Position, ServerEvent)]) -> Vec<String> {
-    events.iter().map(|(_, event)| event.to_json()).collect()
+    events
+        .iter()
+        .map(|(_, event)| event.to_public_json())
+        .collect()
 }
 
 pub(crate) fn event_of(text: &str) -> Result<ServerEvent, JsValue> {

@@ -65,7 +65,7 @@ impl GuestWatch for Watch {
                 id: watch.id().map(|id| id.raw().to_owned()),
                 version: watch.version().map(str::to_owned),
             }),
-            WatchOutput::Changed(event) => Output::Changed(event.to_json()),
+            WatchOutput::Changed(event) => Output::Changed(event.to_public_json()),
             WatchOutput::Waiting { end, .. } => Output::Waiting(ended(&watch, end)),
             WatchOutput::Stopped(end) => Output::Stopped(ended(&watch, end)),
         })

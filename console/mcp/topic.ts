@@ -1,6 +1,6 @@
 import type { ChangeEvent } from 'mcp-listen';
 
-/** The topic of a cue or an event: `tools`, `prompts`, `resources`, a URI, or `task <id>`. */
+/** The topic of a cue: `tools`, `prompts`, `resources`, `events`, a URI, or `task <id>`. */
 export type Topic = string;
 
 /** Returns the topic of an event. */
@@ -12,6 +12,8 @@ export function topicOfEvent(event: ChangeEvent): Topic {
       return 'prompts';
     case 'resources_list_changed':
       return 'resources';
+    case 'events_list_changed':
+      return 'events';
     case 'resource_updated':
       return event.uri;
     case 'task_status':
@@ -38,4 +40,5 @@ const LISTS: Partial<Record<string, Topic>> = {
   'notifications/tools/list_changed': 'tools',
   'notifications/prompts/list_changed': 'prompts',
   'notifications/resources/list_changed': 'resources',
+  'notifications/events/list_changed': 'events',
 };

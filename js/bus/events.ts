@@ -1,3 +1,4 @@
+import type { EventMode } from '../model/events/event-mode.js';
 import type {
   AppendedEvent,
   EventRows,
@@ -5,9 +6,6 @@ import type {
   EventSubscribe,
   SubscriptionRows,
 } from '../wasm/events/bindings.js';
-
-/** How occurrences reach a subscriber: it asks, it holds a stream, or it is called back. */
-export type EventMode = 'poll' | 'push' | 'webhook';
 
 /** Options of {@link EventPublisher.emit}. */
 export interface EmitOptions {
@@ -60,6 +58,8 @@ export interface EventPublisher {
 export interface EventSource {
   /** The modes that the bus can serve. */
   readonly modes: readonly EventMode[];
+  /** Whether the log is in this process, so that it costs no request to read it. */
+  readonly isLocal?: true;
   /** Returns the page that answers a question, both as text of the core. */
   page(question: string): Promise<string>;
   /** The subscriptions of webhooks; undefined if the bus delivers to none. */
@@ -154,6 +154,8 @@ export interface WebhookHost {
   readonly alarmAt: number | undefined;
   /** The longest lifetime of a subscription in milliseconds; undefined if any may be promised. */
   readonly maxTtlMs: number | undefined;
+  /** The largest number of subscriptions here; undefined if only that of the whole bus counts. */
+  readonly maxHeld: number | undefined;
   /** The event types that the bus was asked to wake this delivery for, before a restart. */
   readonly followed: readonly string[];
   /** The definitions of the event types that {@link keepDefinitions} last stored. */

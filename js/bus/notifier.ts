@@ -26,6 +26,8 @@ export interface Notifier {
   promptsChanged(options?: NotifyOptions): Promise<void>;
   /** The list of resources changed. */
   resourcesChanged(options?: NotifyOptions): Promise<void>;
+  /** The list of event types changed (MCP Events). */
+  eventsChanged(options?: NotifyOptions): Promise<void>;
   /** The content of the resource `uri` changed. */
   resourceUpdated(uri: string, options?: NotifyOptions): Promise<void>;
   /** The state of a task changed; `task` is its whole current state. */
@@ -55,6 +57,7 @@ export function notifierOn(
     toolsChanged: (context) => publish({ kind: 'tools_list_changed' }, context),
     promptsChanged: (context) => publish({ kind: 'prompts_list_changed' }, context),
     resourcesChanged: (context) => publish({ kind: 'resources_list_changed' }, context),
+    eventsChanged: (context) => publish({ kind: 'events_list_changed' }, context),
     resourceUpdated: (uri, context) => publish({ kind: 'resource_updated', uri }, context),
     taskStatus: (task, context) => publish({ kind: 'task_status', task }, context),
     event,

@@ -1,6 +1,6 @@
 import { calling, ListenError } from '../model/error.js';
 import { PerInstance } from '../wasm/per-instance.js';
-import { Discovered, Question, questionOf } from '../wasm/server/bindings.js';
+import { Discovered, ProbeQuestion, questionOf } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 import type { FetchHandler } from './handler.js';
 import { serverRequest } from './server-request.js';
@@ -11,7 +11,10 @@ export interface ListenCapabilities {
   tools?: { listChanged?: boolean };
   prompts?: { listChanged?: boolean };
   resources?: { listChanged?: boolean; subscribe?: boolean };
-  /** Extensions by name; only `io.modelcontextprotocol/tasks` concerns subscriptions. */
+  /**
+   * Extensions by name; `io.modelcontextprotocol/tasks` and, with `listChanged: true`,
+   * `io.modelcontextprotocol/events` concern subscriptions.
+   */
   extensions?: { [name: string]: object };
 }
 
@@ -98,7 +101,7 @@ export class Discovery {
   async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
     try {
       const answer = await this.#handler(
-        serverRequest(request, this.#credentials, questionOf(Question.Discover)),
+        serverRequest(request, this.#credentials, questionOf(ProbeQuestion.Discover)),
         ...rest,
       );
       if (answer.ok) return await wholeBody(answer, this.#limits);
@@ -125,6 +128,12 @@ export interface DeclaredServer {
   capabilities: ListenCapabilities;
 }
 
+/** Returns a declared server that also notifies about changes of its event types. */
+export function withEvents(server: DeclaredServer | undefined): DeclaredServer | undefined {
+  const extensions = { ...server?.capabilities?.extensions, [EVENTS]: { listChanged: true } };
+  return server && { ...server, capabilities: { ...server.capabilities, extensions } };
+}
+
 /**
  * Returns the capabilities of a declared server; they never expire.
  *
@@ -146,3 +155,5 @@ function untilReset(discovered: Discovered): PerInstance<Discovered | undefined>
     return current;
   });
 }
+
+const EVENTS = 'io.modelcontextprotocol/events';

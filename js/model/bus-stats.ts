@@ -11,6 +11,8 @@ export interface BusStats {
   position: number;
   /** Sessions of clients of earlier revisions. */
   sessions: number;
+  /** Subscriptions of webhooks; undefined if the bus delivers to none. */
+  webhooks?: number | undefined;
   /** Frames from edges that were dropped since the object last woke. */
   dropped: number;
   /** The shards that hold streams, if there are more streams than one object holds. */

@@ -21,13 +21,22 @@ export interface DisconnectEvent {
 }
 
 /**
- * A change: the events of `ServerEventBus` of the official TypeScript SDK, and task states. A `uri`
- * is an opaque, non-empty string of at most 2,048 bytes without control characters. A `task` has at
- * most 16,384 bytes as JSON.
+ * A change: the events of `ServerEventBus` of the official TypeScript SDK, changes of the list of
+ * event types, and task states. A `uri` is an opaque, non-empty string of at most 2,048 bytes
+ * without control characters. A `task` has at most 16,384 bytes as JSON.
  */
 export type ChangeEvent =
   | { kind: 'tools_list_changed' }
   | { kind: 'prompts_list_changed' }
   | { kind: 'resources_list_changed' }
+  | { kind: 'events_list_changed' }
   | { kind: 'resource_updated'; uri: string }
   | { kind: 'task_status'; task: TaskState };
+
+/**
+ * The URI under which buses carry changes of the list of event types, so that every version
+ * forwards them. No resource has it.
+ *
+ * @internal
+ */
+export const EVENT_TYPES_URI = 'mcp-event:';

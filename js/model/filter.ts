@@ -9,6 +9,8 @@ export interface SubscriptionFilter {
   promptsListChanged?: boolean;
   /** Changes of the list of resources. */
   resourcesListChanged?: boolean;
+  /** Changes of the list of event types (Events extension, SEP-3415). */
+  eventsListChanged?: boolean;
   /** Updates of these resources, by exact URI. */
   resourceSubscriptions?: string[];
   /** States of these tasks, by exact id (Tasks extension, SEP-2663). */
@@ -17,9 +19,8 @@ export interface SubscriptionFilter {
 
 /** Returns the union of two filters, in an order that does not depend on theirs. */
 export function union(left: SubscriptionFilter, right: SubscriptionFilter): SubscriptionFilter {
-  const lists = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
   const both: SubscriptionFilter = {};
-  for (const list of lists) if (left[list] || right[list]) both[list] = true;
+  for (const list of LISTS) if (left[list] || right[list]) both[list] = true;
   for (const names of ['resourceSubscriptions', 'taskIds'] as const) {
     const all = new Set([...(left[names] ?? []), ...(right[names] ?? [])]);
     if (all.size > 0) both[names] = [...all].sort();
@@ -31,3 +32,10 @@ export function union(left: SubscriptionFilter, right: SubscriptionFilter): Subs
 export function covers(whole: SubscriptionFilter, part: SubscriptionFilter): boolean {
   return JSON.stringify(union(whole, part)) === JSON.stringify(union(whole, {}));
 }
+
+const LISTS = [
+  'toolsListChanged',
+  'promptsListChanged',
+  'resourcesListChanged',
+  'eventsListChanged',
+] as const;

@@ -8,6 +8,8 @@ export interface BusNumbers {
   position: number;
   /** Sessions of clients of earlier revisions. */
   sessions: number;
+  /** Subscriptions of webhooks; undefined if the bus delivers to none. */
+  webhooks?: number | undefined;
 }
 
 /** A metric with its samples. */
@@ -54,8 +56,13 @@ function counters(stats: ListenStats): MetricFamily[] {
   ];
 }
 
-function ofBus({ attached, position, sessions }: BusNumbers): MetricFamily[] {
+function ofBus({ attached, position, sessions, webhooks }: BusNumbers): MetricFamily[] {
+  const hooks =
+    webhooks === undefined
+      ? []
+      : [family('bus_webhooks', 'gauge', 'Subscriptions of webhooks.', webhooks)];
   return [
+    ...hooks,
     family('bus_streams', 'gauge', 'Streams attached to the bus.', attached),
     family('bus_sessions', 'gauge', 'Sessions of earlier revisions.', sessions),
     family('bus_events_total', 'counter', 'Events published since the log began.', position),

@@ -62,6 +62,8 @@ export function eventOfNotification({ method, params }: SomeMessage): ServerEven
       return { kind: 'prompts_list_changed' };
     case 'notifications/resources/list_changed':
       return { kind: 'resources_list_changed' };
+    case 'notifications/events/list_changed':
+      return { kind: 'events_list_changed' };
     case 'notifications/resources/updated':
       return { kind: 'resource_updated', uri: params?.['uri'] as string };
     default:

@@ -42,6 +42,8 @@ export interface SessionHost {
   readonly refusals: ErrorResponses;
   /** Whether changes of everything that the handler offers are announced. */
   readonly advertisesAll: boolean;
+  /** Serves MCP Events in sessions; undefined: the handler receives requests about them. */
+  readonly events: SessionEvents | undefined;
   /**
    * Returns the capabilities that the server notifies about, as JSON text; undefined if the handler
    * does not announce them.
@@ -51,6 +53,14 @@ export interface SessionHost {
   readonly authorize: ((context: AuthorizeContext) => Promise<AllowedFilter | Denial>) | undefined;
   /** Opens the stream of the session of a request, or returns why it is refused. */
   open(core: Exchange, context: CallerContext): Promise<ServerStream | Refusal>;
+}
+
+/** What serves MCP Events in sessions. */
+export interface SessionEvents {
+  /** Returns the answer to `initialize` with events announced; undefined: it has no result. */
+  announced(body: Uint8Array): string | undefined;
+  /** Answers a request; undefined: it is not about events. */
+  answer(inbound: InboundExchange): Promise<Response | undefined>;
 }
 
 /** Serves the sessions of clients of 2025-11-25 and earlier. */
@@ -130,9 +140,11 @@ export class SessionHandler {
    * Sends the request to the handler. A handler that keeps no sessions receives no session id: ours
    * is between us and the client.
    */
-  async #send(inbound: Inbound, upstreamId: string | undefined): Promise<Response> {
+  async #send(inbound: InboundExchange, upstreamId: string | undefined): Promise<Response> {
     const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
-    return withClientSession(await forward(this.#host.handler, inbound, upstreamId), session);
+    const answered = await this.#host.events?.answer(inbound);
+    const answer = answered ?? (await forward(this.#host.handler, inbound, upstreamId));
+    return withClientSession(answer, session);
   }
 
   async #authorize(
@@ -165,7 +177,7 @@ export class SessionHandler {
     const read = this.#host.advertisesAll ? withAllCapabilities : buffered;
     const response = await read(request, passed, this.#host);
     if (!response.ok) return withClientSession(response, undefined);
-    const bytes = new Uint8Array(await response.arrayBuffer());
+    const bytes = this.#announced(new Uint8Array(await response.arrayBuffer()));
     const known = await this.#host.capabilities(request, rest);
     const initialized = core.initialized(bytes, known);
     const { headers } = response;
@@ -177,6 +189,11 @@ export class SessionHandler {
     return this.#reportingErrors(core, context, () =>
       this.#begin(core, initialized, headers, context),
     );
+  }
+
+  #announced(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+    const text = this.#host.events?.announced(body);
+    return text === undefined ? body : new TextEncoder().encode(text);
   }
 
   async #begin(

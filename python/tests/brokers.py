@@ -37,6 +37,8 @@ def event_of(change: dict[str, Any]) -> ServerEvent | None:
     }
     if change["kind"] == "resource_updated":
         return ResourceUpdated(uri=change["uri"])
+    if change["kind"] == "events_list_changed":
+        return ResourceUpdated(uri="mcp-event:")
     return lists.get(change["kind"])
 
 

@@ -31,10 +31,10 @@ pub use streams::{EventStreams, Opening};
 
 use alloc::{boxed::Box, string::String};
 
-use crate::vocabulary::{event::ServerEvent, limits::Limits, scope::Name, uri::Uri};
+use crate::vocabulary::{capabilities, event::ServerEvent, limits::Limits, scope::Name, uri::Uri};
 
 /// The extension's name in the capabilities of clients and servers.
-pub const EXTENSION: &str = "io.modelcontextprotocol/events";
+pub const EXTENSION: &str = capabilities::EVENTS;
 
 /// The prefix of the groups in which cues for occurrences travel: followed by the group of the
 /// occurrence, or by nothing for an occurrence that every caller may receive. No server may use it
@@ -64,4 +64,5 @@ pub fn topic(name: &EventName) -> Option<Uri> {
     Uri::new(&text, Limits::default().uri_bytes).ok()
 }
 
+/// Without a name it is the URI under which buses carry changes of the list of event types.
 const TOPIC_PREFIX: &str = "mcp-event:";

@@ -3,8 +3,8 @@ use alloc::{borrow::ToOwned, string::String};
 use crate::{
     json::{self, Node},
     message::{
-        ACKNOWLEDGED, CANCELLED, META_SUBSCRIPTION_ID, PROMPTS_LIST_CHANGED, RESOURCE_UPDATED,
-        RESOURCES_LIST_CHANGED, TASK_STATUS, TOOLS_LIST_CHANGED,
+        ACKNOWLEDGED, CANCELLED, EVENTS_LIST_CHANGED, META_SUBSCRIPTION_ID, PROMPTS_LIST_CHANGED,
+        RESOURCE_UPDATED, RESOURCES_LIST_CHANGED, TASK_STATUS, TOOLS_LIST_CHANGED,
     },
     vocabulary::{
         event::ServerEvent, filter::SubscriptionFilter, id::RequestId, limits::Limits, task::Task,
@@ -88,10 +88,11 @@ impl Incoming {
             TOOLS_LIST_CHANGED => Some(ServerEvent::ToolsListChanged),
             PROMPTS_LIST_CHANGED => Some(ServerEvent::PromptsListChanged),
             RESOURCES_LIST_CHANGED => Some(ServerEvent::ResourcesListChanged),
+            EVENTS_LIST_CHANGED => Some(ServerEvent::EventsListChanged),
             RESOURCE_UPDATED => {
                 let uri = member("uri").and_then(Node::as_str);
                 let uri = uri.and_then(|uri| Uri::new(uri, limits.uri_bytes).ok());
-                uri.map(|uri| ServerEvent::ResourceUpdated { uri })
+                uri.map(ServerEvent::of_resource)
             }
             TASK_STATUS => {
                 let task = Task::from_node(params).ok();

@@ -26,6 +26,8 @@ pub struct Capabilities {
     pub resources_list_changed: bool,
     /// `resources.subscribe`
     pub resources_subscribe: bool,
+    /// `extensions["io.modelcontextprotocol/events"].listChanged`
+    pub events_list_changed: bool,
     /// `extensions["io.modelcontextprotocol/tasks"]`
     pub tasks: bool,
 }
@@ -64,7 +66,7 @@ impl Discovered {
     }
 
     fn from_message(message: &[u8], now: Millis) -> Option<Self> {
-        let document = json::read(message, MAX_DEPTH).ok()?;
+        let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
         let result = document.root.get("result")?;
         let ttl = result.get("ttlMs").and_then(Node::as_u53).unwrap_or(0);
         let server_info = result.get("_meta").and_then(|meta| meta.get(SERVER_INFO));
@@ -84,6 +86,7 @@ impl Capabilities {
             Topic::Tools => self.tools_list_changed,
             Topic::Prompts => self.prompts_list_changed,
             Topic::Resources => self.resources_list_changed,
+            Topic::Resource(uri) if uri.is_of_event_types() => self.events_list_changed,
             Topic::Resource(_) => self.resources_subscribe,
             Topic::Task(_) => self.tasks,
             Topic::Everything | Topic::Group(_) | Topic::Disconnects | Topic::Principal(_) => false,
@@ -96,6 +99,7 @@ impl Capabilities {
         prompts_list_changed: true,
         resources_list_changed: true,
         resources_subscribe: true,
+        events_list_changed: true,
         tasks: true,
     };
 
@@ -110,7 +114,7 @@ impl Capabilities {
             prompts_list_changed: flag("prompts", "listChanged"),
             resources_list_changed: flag("resources", "listChanged"),
             resources_subscribe: flag("resources", "subscribe"),
-            tasks: declare_tasks(node),
+            ..Self::of_extensions(node)
         }
     }
 
@@ -124,8 +128,19 @@ impl Capabilities {
             prompts_list_changed: has("prompts"),
             resources_list_changed: has("resources"),
             resources_subscribe: has("resources"),
-            tasks: declare_tasks(node),
+            ..Self::of_extensions(node)
         })
+    }
+
+    /// Reads what the extensions of an object of MCP's `ServerCapabilities` offer.
+    fn of_extensions(node: &Node<'_>) -> Self {
+        let events = extension(node, EVENTS);
+        let list_changed = events.and_then(|settings| settings.get("listChanged"));
+        Self {
+            events_list_changed: list_changed.and_then(Node::as_bool) == Some(true),
+            tasks: declare_tasks(node),
+            ..Self::default()
+        }
     }
 
     /// The members of MCP's `ServerCapabilities` that hold the flags, with the flags of each.
@@ -146,13 +161,13 @@ impl Capabilities {
     /// Reads the declaration of a server's author; `None` if it is not a valid `ServerCapabilities`
     /// of MCP.
     pub fn declared(text: &str) -> Option<Self> {
-        let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
+        let document = json::read(text.as_bytes(), json::MAX_PEER_DEPTH).ok()?;
         is_well_formed(&document.root).then(|| Self::from_node(&document.root))
     }
 
     /// Reads the text of [`Capabilities::to_json`]; text that is not JSON offers nothing.
     pub fn from_json(text: &str) -> Self {
-        json::read(text.as_bytes(), MAX_DEPTH).map_or_else(
+        json::read(text.as_bytes(), json::MAX_PEER_DEPTH).map_or_else(
             |_| Self::default(),
             |document| Self::from_node(&document.root),
         )
@@ -174,9 +189,14 @@ impl Capabilities {
 /// Whether the capabilities of a client or server declare the Tasks extension (SEP-2663, Capability
 /// Negotiation).
 pub fn declare_tasks(capabilities: &Node<'_>) -> bool {
-    let extensions = capabilities.get("extensions");
-    let settings = extensions.and_then(|extensions| extensions.get(task::EXTENSION));
-    settings.and_then(Node::as_object).is_some()
+    extension(capabilities, task::EXTENSION)
+        .and_then(Node::as_object)
+        .is_some()
+}
+
+/// Returns the settings of an extension.
+fn extension<'n, 'a>(capabilities: &'n Node<'a>, name: &str) -> Option<&'n Node<'a>> {
+    capabilities.get("extensions")?.get(name)
 }
 
 /// Whether every relevant member has its type in `ServerCapabilities`.
@@ -206,10 +226,9 @@ const FEATURES: [(&str, &[&str]); 3] = [
     ("prompts", &["listChanged"]),
     ("resources", &["listChanged", "subscribe"]),
 ];
+/// The Events extension (SEP-3415).
+pub(crate) const EVENTS: &str = "io.modelcontextprotocol/events";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Maximum time for which a response is reused: a change of the capabilities may go unnoticed for
 /// an hour.
 const MAX_TTL_MS: u64 = 3_600_000;
-/// Maximum depth of a response of the upstream server, which may nest deeper than a request (JSON
-/// schemas in extensions).
-const MAX_DEPTH: usize = 128;

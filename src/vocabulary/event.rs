@@ -17,8 +17,8 @@ use crate::{
 
 /// A change that a server publishes. Its JSON is that of the official TypeScript SDK:
 /// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`. The SDK does
-/// not have `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`, nor the last two
-/// kinds.
+/// not have `{"kind":"events_list_changed"}`, nor
+/// `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`, nor the last two kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEvent {
@@ -28,6 +28,8 @@ pub enum ServerEvent {
     PromptsListChanged,
     /// The list of resources changed.
     ResourcesListChanged,
+    /// The list of event types changed (Events extension, SEP-3415).
+    EventsListChanged,
     /// The content of one resource changed.
     ResourceUpdated {
         /// The resource.
@@ -56,7 +58,7 @@ pub enum ServerEvent {
 /// Why a text is not a [`ServerEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum EventError {
+pub enum ServerEventError {
     /// Not a JSON object, or one with a duplicate key.
     Malformed,
     /// `kind` is missing or unknown.
@@ -79,13 +81,13 @@ impl ServerEvent {
     /// Reads `{"kind":...}`; ignores members that the kind does not have.
     ///
     /// # Errors
-    /// An [`EventError`] that says what is wrong.
-    pub fn from_json(text: &str) -> Result<Self, EventError> {
+    /// An [`ServerEventError`] that says what is wrong.
+    pub fn from_json(text: &str) -> Result<Self, ServerEventError> {
         let limits = Limits::default();
         let document =
-            json::read(text.as_bytes(), limits.depth).map_err(|_| EventError::Malformed)?;
+            json::read(text.as_bytes(), limits.depth).map_err(|_| ServerEventError::Malformed)?;
         if document.has_duplicate_key {
-            return Err(EventError::Malformed);
+            return Err(ServerEventError::Malformed);
         }
         Self::from_node(&document.root)
     }
@@ -93,48 +95,77 @@ impl ServerEvent {
     /// Reads an event that is part of a larger document.
     ///
     /// # Errors
-    /// An [`EventError`] that says what is wrong.
-    pub fn from_node(node: &Node<'_>) -> Result<Self, EventError> {
+    /// An [`ServerEventError`] that says what is wrong.
+    pub fn from_node(node: &Node<'_>) -> Result<Self, ServerEventError> {
         let name = |name| node.get(name).and_then(Name::from_node);
         match node.get("kind").and_then(Node::as_str) {
             Some(FOR_GROUP) => Ok(Self::ForGroup {
-                group: name("group").ok_or(EventError::Group)?,
+                group: name("group").ok_or(ServerEventError::Group)?,
                 event: Box::new(Self::change_in(
-                    node.get("event").ok_or(EventError::Malformed)?,
+                    node.get("event").ok_or(ServerEventError::Malformed)?,
                 )?),
             }),
             Some(DISCONNECT) => name("principal")
                 .map(|principal| Self::Disconnect { principal })
-                .ok_or(EventError::Principal),
+                .ok_or(ServerEventError::Principal),
             _ => Self::change_in(node),
         }
     }
 
     /// Reads a change without a group.
-    fn change_in(node: &Node<'_>) -> Result<Self, EventError> {
-        let object = node.as_object().ok_or(EventError::Malformed)?;
+    fn change_in(node: &Node<'_>) -> Result<Self, ServerEventError> {
+        let object = node.as_object().ok_or(ServerEventError::Malformed)?;
         let kind = object.get("kind").and_then(Node::as_str);
-        match kind.ok_or(EventError::UnknownKind)? {
+        match kind.ok_or(ServerEventError::UnknownKind)? {
             TOOLS => Ok(Self::ToolsListChanged),
             PROMPTS => Ok(Self::PromptsListChanged),
             RESOURCES => Ok(Self::ResourcesListChanged),
+            EVENTS => Ok(Self::EventsListChanged),
             UPDATED => Self::updated(object.get("uri")),
             TASK => Task::from_node(object.get("task"))
                 .map(|task| Self::TaskStatus { task })
-                .map_err(EventError::Task),
-            _ => Err(EventError::UnknownKind),
+                .map_err(ServerEventError::Task),
+            _ => Err(ServerEventError::UnknownKind),
         }
     }
 
-    pub(crate) fn updated(uri: Option<&Node<'_>>) -> Result<Self, EventError> {
-        let uri = uri.and_then(Node::as_str).ok_or(EventError::MissingUri)?;
+    pub(crate) fn updated(uri: Option<&Node<'_>>) -> Result<Self, ServerEventError> {
+        let uri = uri
+            .and_then(Node::as_str)
+            .ok_or(ServerEventError::MissingUri)?;
         Uri::new(uri, Limits::default().uri_bytes)
-            .map(|uri| Self::ResourceUpdated { uri })
-            .map_err(EventError::Uri)
+            .map(Self::of_resource)
+            .map_err(ServerEventError::Uri)
     }
 
-    /// Returns the event as compact JSON.
+    /// Returns the event that reports a change of what has this URI.
+    pub(crate) fn of_resource(uri: Uri) -> Self {
+        if uri.is_of_event_types() {
+            Self::EventsListChanged
+        } else {
+            Self::ResourceUpdated { uri }
+        }
+    }
+
+    /// Returns the event as compact JSON, as buses carry it: [`ServerEvent::EventsListChanged`] is
+    /// an update of a reserved URI, which every version forwards.
     pub fn to_json(&self) -> String {
+        match self {
+            Self::EventsListChanged => {
+                let uri = Uri::of_event_types();
+                Self::ResourceUpdated { uri }.text(Self::to_json)
+            }
+            event => event.text(Self::to_json),
+        }
+    }
+
+    /// Returns the event as compact JSON for those who receive it, with the kind that it has.
+    pub fn to_public_json(&self) -> String {
+        self.text(Self::to_public_json)
+    }
+
+    /// Returns the event as compact JSON; `inner` writes the change of a group.
+    fn text(&self, inner: fn(&Self) -> String) -> String {
         let mut out = String::from("{\"kind\":\"");
         out.push_str(self.kind());
         out.push('"');
@@ -152,7 +183,7 @@ impl ServerEvent {
                 out.push_str(",\"group\":");
                 json::push_string(&mut out, group);
                 out.push_str(",\"event\":");
-                out.push_str(&event.to_json());
+                out.push_str(&inner(event));
             }
             Self::Disconnect { principal } => {
                 out.push_str(",\"principal\":");
@@ -193,6 +224,7 @@ impl ServerEvent {
             Self::ToolsListChanged => TOOLS,
             Self::PromptsListChanged => PROMPTS,
             Self::ResourcesListChanged => RESOURCES,
+            Self::EventsListChanged => EVENTS,
             Self::ResourceUpdated { .. } => UPDATED,
             Self::TaskStatus { .. } => TASK,
             Self::ForGroup { .. } => FOR_GROUP,
@@ -215,7 +247,7 @@ impl<'de> Deserialize<'de> for ServerEvent {
     }
 }
 
-impl EventError {
+impl ServerEventError {
     /// A stable name for programs.
     pub fn code(self) -> &'static str {
         match self {
@@ -230,7 +262,7 @@ impl EventError {
     }
 }
 
-impl fmt::Display for EventError {
+impl fmt::Display for ServerEventError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed => formatter.write_str("the event is not a JSON object"),
@@ -245,11 +277,12 @@ impl fmt::Display for EventError {
     }
 }
 
-impl core::error::Error for EventError {}
+impl core::error::Error for ServerEventError {}
 
 const TOOLS: &str = "tools_list_changed";
 const PROMPTS: &str = "prompts_list_changed";
 const RESOURCES: &str = "resources_list_changed";
+const EVENTS: &str = "events_list_changed";
 const UPDATED: &str = "resource_updated";
 const TASK: &str = "task_status";
 const FOR_GROUP: &str = "for_group";

@@ -28,6 +28,9 @@ pub struct SubscriptionFilter {
     /// Whether changes of the list of resources are included.
     #[serde(skip_serializing_if = "is_unset")]
     pub resources_list_changed: bool,
+    /// Whether changes of the list of event types are included (SEP-3415, List Changed).
+    #[serde(skip_serializing_if = "is_unset")]
+    pub events_list_changed: bool,
     /// The resources whose updates are included: exact URIs, without duplicates, in the order of
     /// their first mention.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "once")]
@@ -76,10 +79,16 @@ impl SubscriptionFilter {
         let (resource_subscriptions, beyond_uris) = uris.transpose()?.unwrap_or_default();
         let task_ids = object.get(TASKS).map(|node| task_ids(node, limits));
         let (task_ids, beyond_task_ids) = task_ids.transpose()?.unwrap_or_default();
+        let mut flags = [false; LISTS.len()];
+        for (is_set, name) in flags.iter_mut().zip(LISTS) {
+            *is_set = flag(object, name)?;
+        }
+        let [tools, prompts, resources, events] = flags;
         let filter = Self {
-            tools_list_changed: flag(object, TOOLS)?,
-            prompts_list_changed: flag(object, PROMPTS)?,
-            resources_list_changed: flag(object, RESOURCES)?,
+            tools_list_changed: tools,
+            prompts_list_changed: prompts,
+            resources_list_changed: resources,
+            events_list_changed: events,
             resource_subscriptions,
             task_ids,
             scope: Scope::default(),
@@ -135,6 +144,7 @@ impl SubscriptionFilter {
             Topic::Tools => self.tools_list_changed,
             Topic::Prompts => self.prompts_list_changed,
             Topic::Resources => self.resources_list_changed,
+            Topic::Resource(uri) if uri.is_of_event_types() => self.events_list_changed,
             Topic::Resource(uri) => self.resource_subscriptions.contains(uri),
             Topic::Task(id) => self.task_ids.contains(id),
             Topic::Group(group) => self.scope.groups.contains(group),
@@ -167,16 +177,16 @@ impl SubscriptionFilter {
             (self.resources_list_changed, Topic::Resources),
         ];
         let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        let mut changes: Vec<Topic> = lists.map(|(_, topic)| topic).collect();
+        changes.extend(self.events_list_changed.then(Topic::event_types));
         let uris = self.resource_subscriptions.iter().cloned();
-        let tasks = self.task_ids.iter().cloned();
-        let lists = lists.map(|(_, topic)| topic);
-        lists
-            .chain(uris.map(Topic::Resource))
-            .chain(tasks.map(Topic::Task))
-            .collect()
+        changes.extend(uris.map(Topic::Resource));
+        changes.extend(self.task_ids.iter().cloned().map(Topic::Task));
+        changes
     }
 
-    /// Returns the filter for the changes of all lists that the server advertises.
+    /// Returns the filter for the changes of all lists that the server advertises to sessions:
+    /// earlier revisions have no event types.
     pub fn lists(capabilities: Capabilities) -> Self {
         Self {
             tools_list_changed: capabilities.tools_list_changed,
@@ -221,6 +231,9 @@ impl From<Vec<Topic>> for SubscriptionFilter {
                 Topic::Tools => filter.tools_list_changed = true,
                 Topic::Prompts => filter.prompts_list_changed = true,
                 Topic::Resources => filter.resources_list_changed = true,
+                Topic::Resource(uri) if uri.is_of_event_types() => {
+                    filter.events_list_changed = true;
+                }
                 Topic::Resource(uri) => filter.resource_subscriptions.push(uri),
                 Topic::Task(id) => filter.task_ids.push(id),
                 Topic::Group(group) => filter.scope.groups.push(group),
@@ -263,7 +276,10 @@ fn uris(node: &Node<'_>, limits: &Limits) -> Result<Bounded<Uri>, FilterError> {
         Uri::new(text, limits.uri_bytes).map_err(FilterError::Uri)
     };
     let items = node.as_array().ok_or(FilterError::NotUris)?;
-    distinct(items.iter().map(uri), limits.uris, FilterError::TooManyUris)
+    let uris = items.iter().map(uri);
+    // The reserved URI is no resource.
+    let uris = uris.filter(|uri| !matches!(uri, Ok(uri) if uri.is_of_event_types()));
+    distinct(uris, limits.uris, FilterError::TooManyUris)
 }
 
 fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Bounded<TaskId>, FilterError> {
@@ -319,8 +335,11 @@ impl fmt::Display for FilterError {
 
 impl core::error::Error for FilterError {}
 
-const TOOLS: &str = "toolsListChanged";
-const PROMPTS: &str = "promptsListChanged";
-const RESOURCES: &str = "resourcesListChanged";
+const LISTS: [&str; 4] = [
+    "toolsListChanged",
+    "promptsListChanged",
+    "resourcesListChanged",
+    "eventsListChanged",
+];
 const URIS: &str = "resourceSubscriptions";
 const TASKS: &str = "taskIds";

@@ -18,6 +18,18 @@ impl Uri {
     pub fn new(text: &str, max_bytes: usize) -> Result<Self, UriError> {
         name::checked(text, max_bytes).map(Self)
     }
+
+    /// Returns the URI under which buses carry changes of the list of event types, so that a bus of
+    /// any version forwards them. No resource has it.
+    #[inline(never)]
+    pub(crate) fn of_event_types() -> Self {
+        Self(EVENT_TYPES.into())
+    }
+
+    #[inline(never)]
+    pub(crate) fn is_of_event_types(&self) -> bool {
+        &*self.0 == EVENT_TYPES
+    }
 }
 
 impl Deref for Uri {
@@ -33,6 +45,9 @@ impl alloc::borrow::Borrow<str> for Uri {
         &self.0
     }
 }
+
+/// The prefix of the URIs of event types, without a name.
+const EVENT_TYPES: &str = "mcp-event:";
 
 // Of any length: the limits of a request have been applied before.
 serde_text!(Uri, |text| Uri::new(text, usize::MAX));

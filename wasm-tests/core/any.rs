@@ -151,24 +151,26 @@ pub(crate) fn any_event() -> impl Strategy<Value = ServerEvent> {
         Just(ServerEvent::ToolsListChanged),
         Just(ServerEvent::PromptsListChanged),
         Just(ServerEvent::ResourcesListChanged),
+        Just(ServerEvent::EventsListChanged),
         any_uri().prop_map(|uri| ServerEvent::ResourceUpdated { uri }),
         any_task(),
     ]
 }
 
 pub(crate) fn any_filter() -> impl Strategy<Value = SubscriptionFilter> {
-    let flags = any::<[bool; 3]>();
+    let flags = any::<[bool; 4]>();
     let names = (vec(any_uri(), 0..6), vec(any_task_id(), 0..6));
-    (flags, names).prop_map(
-        |([tools, prompts, resources], (uris, tasks))| SubscriptionFilter {
+    (flags, names).prop_map(|([tools, prompts, resources, events], (uris, tasks))| {
+        SubscriptionFilter {
             tools_list_changed: tools,
             prompts_list_changed: prompts,
             resources_list_changed: resources,
+            events_list_changed: events,
             resource_subscriptions: distinct(uris),
             task_ids: distinct(tasks),
             scope: Scope::default(),
-        },
-    )
+        }
+    })
 }
 
 fn distinct<N: PartialEq>(names: Vec<N>) -> Vec<N> {

@@ -255,6 +255,11 @@ fn plainly(
             add.resources_list_changed,
             drop.resources_list_changed,
         ),
+        events_list_changed: is(
+            filter.events_list_changed,
+            add.events_list_changed,
+            drop.events_list_changed,
+        ),
         resource_subscriptions: of(
             &filter.resource_subscriptions,
             &add.resource_subscriptions,

@@ -51,6 +51,28 @@ fn an_extension_is_declared_by_an_object_under_its_name() {
 }
 
 #[test]
+fn changes_of_event_types_are_offered_by_the_extension_alone() {
+    for (capabilities, is_offered) in [
+        (
+            r#"{"extensions":{"io.modelcontextprotocol/events":{"listChanged":true}}}"#,
+            true,
+        ),
+        (
+            r#"{"extensions":{"io.modelcontextprotocol/events":{}}}"#,
+            false,
+        ),
+        (
+            r#"{"extensions":{"io.modelcontextprotocol/events":{"listChanged":1}}}"#,
+            false,
+        ),
+        (r#"{"events":{"listChanged":true}}"#, false),
+    ] {
+        let offered = Capabilities::from_json(capabilities).events_list_changed;
+        assert_eq!(offered, is_offered, "{capabilities}");
+    }
+}
+
+#[test]
 fn an_answer_without_capabilities_is_none() {
     for body in [
         "",

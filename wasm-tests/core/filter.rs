@@ -1,5 +1,6 @@
 use mcp_listen::{
     capabilities::Capabilities,
+    event::ServerEvent,
     filter::{FilterError, SubscriptionFilter},
     limits::Limits,
     name::NameError,
@@ -14,6 +15,7 @@ const ALL: Capabilities = Capabilities {
     prompts_list_changed: true,
     resources_list_changed: true,
     resources_subscribe: true,
+    events_list_changed: true,
     tasks: true,
 };
 
@@ -150,6 +152,7 @@ fn each_member_makes_a_filter_non_empty() {
         r#"{"toolsListChanged":true}"#,
         r#"{"promptsListChanged":true}"#,
         r#"{"resourcesListChanged":true}"#,
+        r#"{"eventsListChanged":true}"#,
         r#"{"resourceSubscriptions":["a"]}"#,
         r#"{"taskIds":["a"]}"#,
     ] {
@@ -187,7 +190,7 @@ fn what_is_honored_is_requested_and_advertised_and_authorized() {
 
 #[test]
 fn each_capability_covers_one_kind_of_topic() {
-    let all = read(r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a"],"taskIds":["a"]}"#).unwrap();
+    let all = read(r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"eventsListChanged":true,"resourceSubscriptions":["a"],"taskIds":["a"]}"#).unwrap();
     let none = Capabilities::default();
     for (capabilities, honored) in [
         (
@@ -220,6 +223,13 @@ fn each_capability_covers_one_kind_of_topic() {
         ),
         (
             Capabilities {
+                events_list_changed: true,
+                ..none
+            },
+            r#"{"eventsListChanged":true}"#,
+        ),
+        (
+            Capabilities {
                 tasks: true,
                 ..none
             },
@@ -228,4 +238,17 @@ fn each_capability_covers_one_kind_of_topic() {
     ] {
         assert_eq!(all.honored(capabilities, None).to_json(), honored);
     }
+}
+
+#[test]
+fn the_uri_under_which_buses_carry_changes_of_event_types_is_no_resource() {
+    let named = read(r#"{"resourceSubscriptions":["mcp-event:","mcp-event:a"]}"#).unwrap();
+    assert_eq!(
+        named.to_json(),
+        r#"{"resourceSubscriptions":["mcp-event:a"]}"#
+    );
+    let listening = read(r#"{"eventsListChanged":true}"#).unwrap();
+    assert!(listening.accepts(&ServerEvent::EventsListChanged));
+    assert!(!named.accepts(&ServerEvent::EventsListChanged));
+    assert_eq!(SubscriptionFilter::from(listening.topics()), listening);
 }

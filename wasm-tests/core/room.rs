@@ -23,6 +23,7 @@ const NOTHING: SubscriptionFilter = SubscriptionFilter {
     tools_list_changed: false,
     prompts_list_changed: false,
     resources_list_changed: false,
+    events_list_changed: false,
     resource_subscriptions: Vec::new(),
     task_ids: Vec::new(),
     scope: mcp_listen::scope::Scope {

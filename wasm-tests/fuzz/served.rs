@@ -347,11 +347,12 @@ fn permitted(body: &[u8], requested: &SubscriptionFilter) -> Option<Subscription
     }
 }
 
-fn events() -> [ServerEvent; 6] {
+fn events() -> [ServerEvent; 7] {
     [
         ServerEvent::ToolsListChanged,
         ServerEvent::PromptsListChanged,
         ServerEvent::ResourcesListChanged,
+        ServerEvent::EventsListChanged,
         updated("a"),
         updated("b"),
         task(r#"{"taskId":"a","status":"working"}"#),

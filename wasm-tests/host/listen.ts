@@ -110,7 +110,10 @@ export function acknowledged(id: string, honored: unknown): string {
 }
 
 /** A list-changed notification for subscription `id`. */
-export function listChanged(id: string, list: 'tools' | 'prompts' | 'resources'): string {
+export function listChanged(
+  id: string,
+  list: 'tools' | 'prompts' | 'resources' | 'events',
+): string {
   return `{"jsonrpc":"2.0","method":"notifications/${list}/list_changed","params":{${stamp(id)}}}`;
 }
 

@@ -262,7 +262,7 @@ pub(crate) fn capabilities(lists: &SubscriptionFilter) -> Capabilities {
         prompts_list_changed: lists.prompts_list_changed,
         resources_list_changed: lists.resources_list_changed,
         resources_subscribe: true,
-        tasks: false,
+        ..Capabilities::default()
     }
 }
 

@@ -77,6 +77,20 @@ test('a client that watches no events has no code for them', async () => {
   expect(files.filter((file) => file.includes('events/'))).toEqual([]);
 });
 
+test.each([
+  [
+    'a Worker',
+    'workerd',
+    `export { createListenHandler } from 'mcp-listen';
+    export { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';`,
+  ],
+  ['a server on Node', 'node', `export { createListenHandler, InMemoryBus } from 'mcp-listen';`],
+])('%s without MCP Events has nothing of their core', async (_, condition, contents) => {
+  const { files } = await bundled(contents, [condition]);
+  expect(files).toContain('pkg/mcp_listen.js');
+  expect(files.filter((file) => file.startsWith('pkg/events/'))).toEqual([]);
+});
+
 test('only mcp-listen/console contains the page of the console', async () => {
   const holders: string[] = [];
   for (const entry of entries) {

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { bundleSize } from '../../bench/size/bundle.ts';
 import { instantiation } from '../../bench/size/instantiation.ts';
-import { gzippedSize } from '../../bench/size/module.ts';
+import { gzippedSize, type ModuleName } from '../../bench/size/module.ts';
 import { root } from '../../scripts/process/project.mjs';
 
 /**
@@ -17,16 +17,16 @@ interface Budget {
 }
 
 const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'), 'utf8')) as Record<
-  'server' | 'client' | 'store',
+  ModuleName | 'store',
   Budget
 >;
 
-test.each(['server', 'client'] as const)(
-  'the module of a %s stays within its budget',
-  async (side) => {
-    const { gzip } = await gzippedSize(side);
+test.each(['server', 'client', 'events'] as const)(
+  'the module for %s stays within its budget',
+  async (name) => {
+    const { gzip } = await gzippedSize(name);
     expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(
-      budgets[side].gzipKB,
+      budgets[name].gzipKB,
     );
   },
 );

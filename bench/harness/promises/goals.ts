@@ -239,4 +239,28 @@ export const PROMISES: Record<string, Condition[]> = {
       value: spread({ metric: 'publish' }),
     },
   ],
+  S12: [
+    {
+      ...AT_MOST,
+      what: 'processor time of an event to 1,000 streams, of a cue',
+      experiment: 'event-fan-out',
+      goal: 1.3,
+      value: ratioTo('a cue'),
+    },
+    {
+      ...AT_MOST,
+      what: 'until a publish with 10,000 webhooks returns, of one with none',
+      experiment: 'webhook-publish',
+      goal: 1.5,
+      value: ratioTo('no webhooks'),
+    },
+    {
+      ...AT_LEAST,
+      unit: 'POST/s',
+      what: 'messages to webhooks',
+      experiment: 'webhook-posts',
+      goal: 200,
+      value: own,
+    },
+  ],
 };

@@ -2,10 +2,11 @@ import type { Contender } from '../../harness/experiment.ts';
 import { serverOf } from '../../servers/servers.ts';
 import { Attach } from '../attach.ts';
 import { Close } from '../close.ts';
+import { CountedFanOut } from '../counted-fan-out.ts';
 import { FanOut } from '../fan-out.ts';
 import { Heap } from '../heap.ts';
+import { watchWasmMemory } from '../wasm-memory.ts';
 import type { Answer, Task } from './contender.ts';
-import { watchWasmMemory } from './wasm-memory.ts';
 
 /** Runs one contender in this process: a round for each message, until the parent disconnects. */
 async function main(): Promise<void> {
@@ -23,6 +24,8 @@ async function contenderOf({ kind, server: name, scenario }: Task): Promise<Cont
   switch (kind) {
     case 'fan-out':
       return FanOut.start(server, scenario);
+    case 'counted-fan-out':
+      return CountedFanOut.start(server, scenario);
     case 'attach':
       return Attach.start(server, scenario);
     case 'heap':

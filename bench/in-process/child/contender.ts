@@ -8,7 +8,7 @@ import type { Scenario } from '../scenario.ts';
 
 /** What a child process measures. */
 export interface Task {
-  kind: 'fan-out' | 'attach' | 'heap' | 'close';
+  kind: 'fan-out' | 'counted-fan-out' | 'attach' | 'heap' | 'close';
   server: ServerName;
   scenario: Scenario;
 }

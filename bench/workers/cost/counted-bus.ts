@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { SubscriptionBus } from 'mcp-listen/cloudflare';
+import { eventLog } from 'mcp-listen/events';
 import type { Counts } from '../../cost/counts.ts';
+import { events } from './events.ts';
 import { countStorage, counts, running } from './ledger.ts';
 
 const { EDGES_PER_SHARD } = env as unknown as { EDGES_PER_SHARD: string };
@@ -8,6 +10,7 @@ const { EDGES_PER_SHARD } = env as unknown as { EDGES_PER_SHARD: string };
 /** The bus as users deploy it; calls of its methods are counted. */
 export class CountedBus extends SubscriptionBus {
   static override options = { edgesPerShard: Number(EDGES_PER_SHARD) };
+  static override events = eventLog({ webhooks: events });
 
   constructor(ctx: DurableObjectState, env: unknown) {
     super(ctx, env);

@@ -4,7 +4,8 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     bus::{
-        BatchCall, CloseReason, FollowCall, JournalEntry, Persist, Position, ShardId, ShardOutput,
+        BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, Position, ShardId,
+        ShardOutput,
     },
     session,
     topic::Topic,
@@ -203,13 +204,13 @@ impl Output {
         }
     }
 
-    fn close(edge: u32, reason: CloseReason) -> Self {
+    fn close(edge: u32, reason: EdgeCloseReason) -> Self {
         Self {
             reason: Some(match reason {
-                CloseReason::Lost => "lost",
-                CloseReason::Moved => "moved",
-                CloseReason::Full => "full",
-                CloseReason::Over => "over",
+                EdgeCloseReason::Lost => "lost",
+                EdgeCloseReason::Moved => "moved",
+                EdgeCloseReason::Full => "full",
+                EdgeCloseReason::Over => "over",
             }),
             ..Self::of_edge("close", edge)
         }

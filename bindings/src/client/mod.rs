@@ -14,7 +14,7 @@ pub fn events_of_filter(filter: &str) -> Result<Vec<String>, JsValue> {
     let events = filter_of(filter)?.subjects();
     Ok(events
         .iter()
-        .map(mcp_listen::event::ServerEvent::to_json)
+        .map(mcp_listen::event::ServerEvent::to_public_json)
         .collect())
 }
 

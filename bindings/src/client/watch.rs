@@ -314,7 +314,7 @@ impl ClientWatch {
                 version: self.machine.version(),
             },
             WatchOutput::Changed(event) => Output::Changed {
-                event: event.to_json(),
+                event: event.to_public_json(),
             },
             WatchOutput::Waiting { end, .. } => {
                 self.was_waiting = true;

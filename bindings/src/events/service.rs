@@ -90,10 +90,21 @@ impl EventService {
         EventExchange::from(exchange::EventExchange::new(self.0.clone(), headers))
     }
 
-    /// Returns the response to `server/discover` or `initialize` with the capability of events,
-    /// derived from the body of the MCP server's response. Undefined if that has no result.
-    pub fn advertised(&self, body: &[u8]) -> Option<String> {
-        catalogue::advertised(body, self.0.capability())
+    /// Returns the response to `server/discover` or, of a session, to `initialize` with the
+    /// capability of events, derived from the body of the MCP server's response. Undefined if that
+    /// has no result.
+    pub fn advertised(
+        &self,
+        body: &[u8],
+        #[wasm_bindgen(js_name = isOfSession)] is_of_session: bool,
+    ) -> Option<String> {
+        // Changes of the event types are not notified in sessions.
+        let settings = if is_of_session {
+            catalogue::capability(false)
+        } else {
+            self.0.capability()
+        };
+        catalogue::advertised(body, settings)
     }
 
     /// Returns the event types whose subscriptions end when `newer` takes the place of this

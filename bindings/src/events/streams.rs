@@ -140,11 +140,6 @@ impl EventStreams {
         with(name, |name| self.0.handle_failure(name));
     }
 
-    /// Handles that everything up to a position of the bus was cued.
-    pub fn through(&mut self, epoch: &str, at: f64) {
-        self.0.handle_through(epoch, position(at));
-    }
-
     /// Changes the groups of a stream's caller, a JSON array. Throws if one is not valid.
     pub fn regroup(&mut self, stream: u32, groups: &str) -> Result<(), JsValue> {
         let caller = Caller::from_json(&format!("{{\"groups\":{groups}}}"))

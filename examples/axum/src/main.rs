@@ -53,6 +53,7 @@ async fn shutdown_signal() {
 
 /// The capabilities that the server declares.
 const CAPABILITIES: Capabilities = Capabilities {
+    events_list_changed: false,
     tasks: false,
     ..Capabilities::ALL
 };

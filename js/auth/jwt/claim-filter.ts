@@ -44,5 +44,10 @@ function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
-const LISTS = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
+const LISTS = [
+  'toolsListChanged',
+  'promptsListChanged',
+  'resourcesListChanged',
+  'eventsListChanged',
+] as const;
 const NAMES = ['resourceSubscriptions', 'taskIds'] as const;

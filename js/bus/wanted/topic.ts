@@ -1,4 +1,4 @@
-import type { ChangeEvent } from '../../model/event.js';
+import { type ChangeEvent, EVENT_TYPES_URI } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 
 /**
@@ -23,16 +23,17 @@ export function textOfTopic(topic: Topic): string {
 
 /** Returns the topic with this text. */
 export function topicOf(text: string): Topic {
-  if (text.startsWith(RESOURCE))
-    return { kind: 'resource_updated', uri: text.slice(RESOURCE.length) };
+  const list = LISTS.find((list) => list.text === text);
+  if (list !== undefined) return { kind: list.kind };
   if (text.startsWith(TASK)) return { kind: 'task_status', taskId: text.slice(TASK.length) };
-  return { kind: LISTS.find((list) => list.text === text)?.kind ?? 'resources_list_changed' };
+  return { kind: 'resource_updated', uri: text.slice(RESOURCE.length) };
 }
 
 /** Returns the texts of the topics of a filter, except those that only streams of Events have. */
 export function topicsOf(filter: SubscriptionFilter): string[] {
   const { resourceSubscriptions = [], taskIds = [] } = filter;
-  const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENTS));
+  // Streams of Events follow that URI and the name of a type.
+  const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
   return [
     ...LISTS.filter(({ member }) => filter[member]).map(({ text }) => text),
     ...uris.map((uri) => `${RESOURCE}${uri}`),
@@ -59,10 +60,13 @@ export function withoutTopics<Filter extends SubscriptionFilter>(
 
 const RESOURCE = 'resource:';
 const TASK = 'task:';
-/** The prefix of URIs that streams of Events follow within a server. */
-const EVENTS = 'mcp-event:';
 const LISTS = [
   { kind: 'tools_list_changed', member: 'toolsListChanged', text: 'tools' },
   { kind: 'prompts_list_changed', member: 'promptsListChanged', text: 'prompts' },
   { kind: 'resources_list_changed', member: 'resourcesListChanged', text: 'resources' },
+  {
+    kind: 'events_list_changed',
+    member: 'eventsListChanged',
+    text: `${RESOURCE}${EVENT_TYPES_URI}`,
+  },
 ] as const;

@@ -3,7 +3,7 @@ import { covers, type SubscriptionFilter, union } from '../../model/filter.js';
 import { Handlers, type WatchHandler } from '../watch/handlers.js';
 
 /** A filter that shares a watch, and what to call for it. */
-export class Member {
+export class WatchMember {
   readonly filter: SubscriptionFilter;
   readonly #handlers: Handlers;
 
@@ -55,7 +55,7 @@ export class Member {
 }
 
 /** Returns the union of the filters of all members. */
-export function unionOf(members: Iterable<Member>): SubscriptionFilter {
+export function unionOf(members: Iterable<WatchMember>): SubscriptionFilter {
   let all: SubscriptionFilter = {};
   for (const { filter } of members) all = union(all, filter);
   return all;
@@ -69,6 +69,8 @@ function isNamed(filter: SubscriptionFilter, event: ChangeEvent): boolean {
       return filter.promptsListChanged === true;
     case 'resources_list_changed':
       return filter.resourcesListChanged === true;
+    case 'events_list_changed':
+      return filter.eventsListChanged === true;
     case 'resource_updated':
       return filter.resourceSubscriptions?.includes(event.uri) === true;
     default:
@@ -82,6 +84,7 @@ function eventsOf(filter: SubscriptionFilter): ChangeEvent[] {
   if (filter.toolsListChanged) events.push({ kind: 'tools_list_changed' });
   if (filter.promptsListChanged) events.push({ kind: 'prompts_list_changed' });
   if (filter.resourcesListChanged) events.push({ kind: 'resources_list_changed' });
+  if (filter.eventsListChanged) events.push({ kind: 'events_list_changed' });
   for (const uri of filter.resourceSubscriptions ?? [])
     events.push({ kind: 'resource_updated', uri });
   return events;

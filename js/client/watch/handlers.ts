@@ -12,6 +12,8 @@ export interface WatchHandlers {
   prompts?: () => unknown;
   /** Called when the list of resources may have changed. */
   resources?: () => unknown;
+  /** Called when the list of event types may have changed (MCP Events). */
+  events?: () => unknown;
   /**
    * Called when the content of a resource, or of a part of a subscribed resource, may have changed.
    */
@@ -48,6 +50,7 @@ export class Handlers {
     else if (event.kind === 'tools_list_changed') this.#request(event.kind, handler.tools);
     else if (event.kind === 'prompts_list_changed') this.#request(event.kind, handler.prompts);
     else if (event.kind === 'resources_list_changed') this.#request(event.kind, handler.resources);
+    else if (event.kind === 'events_list_changed') this.#request(event.kind, handler.events);
     else if (event.kind === 'resource_updated')
       this.#request(`resource ${event.uri}`, () => handler.resource?.(event.uri));
     else this.#task(handler, event.task);

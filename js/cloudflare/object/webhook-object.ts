@@ -109,6 +109,7 @@ export class WebhookObject {
       rows: this.#table,
       alarmAt,
       maxTtlMs: undefined,
+      maxHeld: MAX_HELD,
       followed: this.#table.followed.names,
       definitions: this.#table.definitions,
       keepDefinitions: (definitions) => this.#table.setDefinitions(definitions),
@@ -141,3 +142,5 @@ export class WebhookObject {
 
 const UNAVAILABLE = JSON.stringify({ error: { internal: 'webhooks' } });
 const RETRY_MS = 5_000;
+/** The largest number of subscriptions of an object. */
+const MAX_HELD = 500;

@@ -1,5 +1,5 @@
 import { ListenError } from '../../model/error.js';
-import type { ChangeEvent, ServerEvent } from '../../model/event.js';
+import { type ChangeEvent, EVENT_TYPES_URI, type ServerEvent } from '../../model/event.js';
 
 /** A kind of what is published. */
 export type PublishedKind = ChangeEvent['kind'] | 'event';
@@ -75,11 +75,19 @@ export function firstForbidden(
 function mayPublish(publisher: Publisher, event: Published): boolean {
   const { groups, uriPrefixes } = publisher;
   const isFor = 'group' in event ? event.group : undefined;
-  const change = event.kind === 'for_group' ? event.event : event;
+  const change = changeOf(event);
   if (groups !== undefined && !(isFor !== undefined && groups.includes(isFor))) return false;
   if (!(kindsOf(publisher)?.some((kind) => kind === change.kind) ?? true)) return false;
   if (uriPrefixes === undefined || change.kind !== 'resource_updated') return true;
   return uriPrefixes.some((prefix) => change.uri.startsWith(prefix));
+}
+
+/** Returns the change that an event reports. */
+function changeOf(event: Published): Change {
+  const change = event.kind === 'for_group' ? event.event : event;
+  // Buses carry a change of the list of event types as an update.
+  const isOfEventTypes = change.kind === 'resource_updated' && change.uri === EVENT_TYPES_URI;
+  return isOfEventTypes ? { kind: 'events_list_changed' } : change;
 }
 
 /**
@@ -118,12 +126,14 @@ function isList(list: unknown): boolean {
 
 /** An event of the bus, or an occurrence of MCP Events. */
 type Published = ServerEvent | { kind: 'event'; group?: string };
+type Change = Exclude<Published, { kind: 'for_group' }>;
 
 const KINDS: readonly PublishedKind[] = [
   'event',
   'tools_list_changed',
   'prompts_list_changed',
   'resources_list_changed',
+  'events_list_changed',
   'resource_updated',
   'task_status',
 ];

@@ -33,7 +33,7 @@ export function webhookObjectOf(principal: string): number {
 const BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 /**
- * The objects over which the webhooks of a bus are spread: 500 subscriptions each, on average, if
- * the bus has 10,000. The number can never change, or subscriptions would be looked for elsewhere.
+ * The objects over which the webhooks of a bus are spread, of 500 subscriptions at most. The number
+ * can never change, or subscriptions would be looked for elsewhere.
  */
 const OBJECTS = 20;

@@ -1,10 +1,15 @@
+import type { WebhookHost } from '../../bus/events.js';
 import { expectAmounts } from '../../model/amount.js';
 import { ListenError } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 import type { CallbackRules, DelivererOptions } from '../../wasm/events/bindings.js';
 import type { EventWebhookOptions } from './options.js';
 import { SecretBox } from './secret-box.js';
 import { currentSender, type WebhookSender } from './sender.js';
+
+/** What a host can promise. */
+type HostBounds = Pick<WebhookHost, 'maxHeld' | 'maxTtlMs'>;
 
 /** The checked options of the delivery to webhooks. */
 export class WebhookSettings {
@@ -56,8 +61,8 @@ export class WebhookSettings {
     return JSON.stringify(rules);
   }
 
-  /** The terms and limits for the core, at a host that can promise at most `longest`. */
-  terms(longest = Number.POSITIVE_INFINITY): string {
+  /** The terms and limits for the core, at a host with these bounds. */
+  terms({ maxHeld, maxTtlMs: longest = Number.POSITIVE_INFINITY }: HostBounds): string {
     const { authorizationTtlMs = HOUR_MS, authorize, noExpiry = false } = this.#options;
     const { maxSubscriptions = 10_000, maxSubscriptionsPerPrincipal = 100 } = this.#options;
     const { defaultTtlMs = HOUR_MS, maxTtlMs = DAY_MS, minTtlMs = 300_000 } = this.#options;
@@ -71,11 +76,11 @@ export class WebhookSettings {
       },
       maxPerPrincipal: maxSubscriptionsPerPrincipal,
       maxTotal: maxSubscriptions,
+      ...(maxHeld !== undefined && { maxHeld }),
       ...(authorize !== undefined && authorizationTtlMs > 0 && { authorizationTtlMs }),
     };
     return JSON.stringify(options);
   }
 }
 
-const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

@@ -12,7 +12,7 @@ import type { ServerStream } from '../../bus/server-stream.js';
 import type { Reading } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
 import type { InboundExchange } from '../../http/inbound.js';
-import type { InnerStreamOptions } from '../../streams/inner/inner-streams.js';
+import type { InnerStreamOptions } from '../../streams/index.js';
 import type { PostedEvents } from '../../wasm/events/bindings.js';
 import type { Refusal } from '../../wasm/server/bindings.js';
 
@@ -23,6 +23,8 @@ import type { Refusal } from '../../wasm/server/bindings.js';
  */
 export interface EventHost {
   bus: AttachableBus & Partial<EventPublisher>;
+  /** Whether the handler holds streams, on which it can notify about changes of the event types. */
+  holdsStreams: boolean;
   /** Determines the names of callers. */
   principalOptions: PrincipalOptions;
   /** Milliseconds that `authorize` may take. */
@@ -50,8 +52,12 @@ export interface EventHost {
  * @internal
  */
 export interface EventServer {
+  /** Whether sessions of earlier revisions are served too. */
+  readonly isLegacy: boolean;
   /** Wraps the handler, so that its answers announce events. */
   advertising(handler: FetchHandler): FetchHandler;
+  /** Returns the answer to `initialize` with events announced; undefined: it has no result. */
+  announced(body: Uint8Array): string | undefined;
   /** Answers a request; undefined: it is not about events. */
   answer(inbound: InboundExchange): Promise<Response | undefined>;
   /** Checks and publishes an occurrence. */

@@ -14,6 +14,7 @@ import { EventVisit, type EventVisitHost } from './visit.js';
 
 /** Serves the events of one handler. */
 export class ServedEvents implements EventServer {
+  readonly isLegacy: boolean;
   readonly #host: EventHost;
   readonly #types: EventTypeTable;
   readonly #visiting: EventVisitHost;
@@ -26,6 +27,7 @@ export class ServedEvents implements EventServer {
     const log = logOf(host);
     const authorizer = new EventAuthorizer(options.authorize, host);
     const streams = new StreamOpener({ authorizer, host, log, options, types });
+    this.isLegacy = options.legacy === true;
     this.#host = host;
     this.#types = types;
     this.#visiting = { authorizer, host, log, streams, types };
@@ -60,11 +62,15 @@ export class ServedEvents implements EventServer {
     throw new ListenError('events-unavailable', 'the bus publishes no occurrences');
   }
 
+  announced(body: Uint8Array): string | undefined {
+    return this.#current.advertised(body, true);
+  }
+
   async #advertised(request: Request, answer: Response): Promise<Response> {
     const response = await buffered(request, answer, this.#host.reading);
     if (!response.ok) return response;
     const bytes = new Uint8Array(await response.arrayBuffer());
-    const text = this.#current.advertised(bytes);
+    const text = this.#current.advertised(bytes, false);
     if (text !== undefined) response.headers.set('content-type', 'application/json');
     return new Response(text ?? bytes, { status: response.status, headers: response.headers });
   }
@@ -91,7 +97,7 @@ function logOf({ bus: { events } }: EventHost): EventSource {
 function serviceOptions(
   types: EventTypeTable,
   { authorize, codes, errorStatus, legacy, webhooks }: EventOptions,
-  { principalOptions }: EventHost,
+  { holdsStreams, principalOptions }: EventHost,
   log: EventSource,
 ): string {
   const hasWebhooks = webhooks !== undefined && log.webhooks !== undefined;
@@ -101,6 +107,7 @@ function serviceOptions(
     namesCallers: principalOptions.principal !== undefined,
     authorizes: authorize !== undefined,
     validates: true,
+    listChanged: holdsStreams,
     ...(codes !== undefined && { codes }),
     ...(errorStatus !== undefined && { errorStatus }),
     ...(legacy !== undefined && { legacy }),

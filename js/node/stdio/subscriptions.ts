@@ -6,8 +6,7 @@ import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { coreLimits, type ListenLimits } from '../../model/limits.js';
-import { finiteTimeout, type ListenTimeouts } from '../../model/timeouts.js';
-import { SETTLE_MS } from '../../streams/registry.js';
+import { finiteTimeout, type ListenTimeouts, SETTLE_MS } from '../../model/timeouts.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import {
   Channel,
@@ -16,7 +15,7 @@ import {
   Refusal,
 } from '../../wasm/server/bindings.js';
 import { eachLine } from './lines.js';
-import type { StdioAuthorizeContext } from './stdio-handler.js';
+import type { StdioAuthorizeContext } from './options.js';
 
 /** Options of {@link Subscriptions}. */
 export interface SubscriptionsOptions {

@@ -18,7 +18,7 @@ use alloc::{sync::Arc, vec::Vec};
 use crate::{
     fanout::{Interner, StreamId, WriteBatch},
     sorted::Map,
-    vocabulary::{id::RequestId, position::Position, scope::Name},
+    vocabulary::{id::RequestId, scope::Name},
 };
 
 use super::{
@@ -208,34 +208,6 @@ impl EventStreams {
         let behind = streams.filter(|stream| stream.progress().is_some());
         let behind = behind.filter(|stream| !self.is_current(stream));
         behind.map(|stream| stream.id).collect()
-    }
-
-    /// Handles that everything up to `position` was cued: streams for which nothing is due have
-    /// everything up to there, so that their cursors stay within the log.
-    pub fn handle_through(&mut self, epoch: &str, position: Position) {
-        let epoch = self.shared(epoch);
-        let through = Place::new(epoch, position);
-        for topic in self.topics.values_mut() {
-            let is_idle = !topic.is_due && !topic.is_asked;
-            let Some(read_to) = topic
-                .read_to
-                .clone()
-                .filter(|read_to| is_idle && !read_to.reaches(&through))
-            else {
-                continue;
-            };
-            if !read_to.is_of(&through.epoch) {
-                continue;
-            }
-            for slot in topic.slots.iter() {
-                let progress = self.slots.at_mut(*slot).and_then(Stream::progress_mut);
-                let place = progress.map(|progress| &mut progress.place);
-                if let Some(place) = place.filter(|place| place.reaches(&read_to)) {
-                    place.position = place.position.max(position);
-                }
-            }
-            topic.read_to = Some(through.clone());
-        }
     }
 
     /// Changes the groups of a stream's caller.

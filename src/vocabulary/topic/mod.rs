@@ -50,11 +50,18 @@ impl Topic {
             ServerEvent::ToolsListChanged => Self::Tools,
             ServerEvent::PromptsListChanged => Self::Prompts,
             ServerEvent::ResourcesListChanged => Self::Resources,
+            ServerEvent::EventsListChanged => Self::event_types(),
             ServerEvent::ResourceUpdated { uri } => Self::Resource(uri.clone()),
             ServerEvent::TaskStatus { task } => Self::Task(task.id().clone()),
             ServerEvent::ForGroup { event, .. } => Self::of(event),
             ServerEvent::Disconnect { .. } => Self::Disconnects,
         }
+    }
+
+    /// Returns the topic of the list of event types.
+    #[inline(never)]
+    pub fn event_types() -> Self {
+        Self::Resource(Uri::of_event_types())
     }
 
     /// Returns the event that reports a change of the topic, if that is the whole content of such
@@ -64,7 +71,7 @@ impl Topic {
             Self::Tools => Some(ServerEvent::ToolsListChanged),
             Self::Prompts => Some(ServerEvent::PromptsListChanged),
             Self::Resources => Some(ServerEvent::ResourcesListChanged),
-            Self::Resource(uri) => Some(ServerEvent::ResourceUpdated { uri }),
+            Self::Resource(uri) => Some(ServerEvent::of_resource(uri)),
             Self::Task(_)
             | Self::Everything
             | Self::Group(_)
@@ -117,7 +124,7 @@ impl Topic {
     }
 
     pub(crate) fn is_resource(&self) -> bool {
-        matches!(self, Self::Resource(_))
+        matches!(self, Self::Resource(uri) if !uri.is_of_event_types())
     }
 
     fn name(&self) -> Option<&str> {

@@ -1,14 +1,11 @@
 //! The cursors of streams that get no events.
 
-use mcp_listen::{bus::Position, events::Opening};
+use mcp_listen::events::Opening;
 use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{
-    host::name,
-    stream_world::{World, label, n, opening, small, values},
-};
+use super::stream_world::{World, label, n, opening, small, values};
 
 #[test]
 fn a_heartbeat_has_the_position_up_to_which_the_stream_has_everything() {
@@ -47,45 +44,29 @@ fn a_stream_without_room_does_not_claim_what_it_did_not_get() {
 }
 
 #[test]
-fn positions_of_others_advance_the_cursors_of_idle_streams() {
+fn a_page_with_nothing_for_them_advances_the_cursors_of_idle_streams() {
     let mut world = World::new();
-    let mut clients = [
-        world.open(opening("1", "a")),
-        world.open(opening("2", "a")),
-        world.open(opening("3", "b")),
-    ];
-    clients[1].has_room = false;
+    let mut clients = [world.open(opening("1", "a")), world.open(opening("2", "a"))];
     world.publish("a", &n(1), None);
+    clients[1].has_room = false;
     world.cue("a", &mut clients);
     world.publish("b", &n(2), None);
-    world.streams.handle_cue(&name("b"));
     for _ in 3..=9 {
         world.pass();
     }
-    world.streams.handle_through("e", Position(9));
-    world.streams.handle_through("other", Position(99));
-    let positions: Vec<u64> = clients
-        .iter_mut()
-        .map(|client| {
-            world.beat(client);
-            client.position().unwrap()
-        })
-        .collect();
-    assert_eq!(
-        positions,
-        [9, 0, 0],
-        "one is behind, and for one something is due"
-    );
-    world.streams.handle_through("e", Position(5));
-    world.beat(&mut clients[0]);
-    assert_eq!(clients[0].position(), Some(9), "never back");
+    world.cue("a", &mut clients);
+    let positions = clients.each_mut().map(|client| {
+        world.beat(client);
+        client.position()
+    });
+    assert_eq!(positions, [Some(9), Some(0)], "one is behind");
     clients[1].has_room = true;
     world.catch_up(&mut clients[1]);
     assert_eq!(clients[1].story(), ["active", "heartbeat", "1"]);
 }
 
 #[test]
-fn a_quiet_stream_of_a_busy_type_never_loses_its_place() {
+fn a_quiet_stream_of_a_busy_type_keeps_its_place_while_it_reads_now_and_then() {
     let mut world = small();
     let mut clients = [world.open(Opening {
         groups: vec![label("x")],
@@ -93,7 +74,7 @@ fn a_quiet_stream_of_a_busy_type_never_loses_its_place() {
     })];
     for number in 1..=9 {
         world.publish("a", &n(number), Some("other"));
-        world.streams.handle_through("e", Position(number));
+        world.cue("a", &mut clients);
     }
     world.publish("a", &n(10), Some("x"));
     world.cue("a", &mut clients);

@@ -1,10 +1,7 @@
 //! Streams of events in any order of steps: however the log is cut into pages, and whichever stream
 //! has room, each client gets what is for it, in order, once.
 
-use mcp_listen::{
-    bus::Position,
-    events::{Opening, Window, matching::Expected},
-};
+use mcp_listen::events::{Opening, Window, matching::Expected};
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::Value;
 #[cfg(target_arch = "wasm32")]
@@ -32,7 +29,6 @@ enum Step {
     Room(Index, bool),
     CatchUp(Index),
     Beat(Index),
-    Through,
     /// The client comes back with its last cursor.
     Resume(Index),
     Remove(Index),
@@ -78,7 +74,6 @@ fn any_step() -> impl Strategy<Value = Step> {
         6 => (one(), any::<bool>()).prop_map(|(index, room)| Step::Room(index, room)),
         3 => one().prop_map(Step::CatchUp),
         3 => one().prop_map(Step::Beat),
-        2 => Just(Step::Through),
         2 => one().prop_map(Step::Resume),
         1 => one().prop_map(Step::Remove),
         2 => (1..4usize).prop_map(Step::Pages),
@@ -138,10 +133,6 @@ impl Course {
             }
             Step::Cue(of) => self.deliver(of),
             Step::Pass => self.world.pass(),
-            Step::Through => {
-                let position = Position(self.world.position());
-                self.world.streams.handle_through("e", position);
-            }
             Step::Pages(most) => self.world.most = most,
             Step::Room(index, _)
             | Step::CatchUp(index)

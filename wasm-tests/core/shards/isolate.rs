@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{
-        BatchCall, Bus, CloseReason, Cursor, EdgeId, FollowCall, Position, Shard, ShardId,
+        BatchCall, Bus, Cursor, EdgeCloseReason, EdgeId, FollowCall, Position, Shard, ShardId,
         ShardOutput,
     },
     clock::Millis,
@@ -244,11 +244,11 @@ impl World {
             }
             ShardOutput::Close(edge, reason) if self.edge == Some(edge) => {
                 self.hang_up();
-                if reason == CloseReason::Full {
+                if reason == EdgeCloseReason::Full {
                     self.isolate.handle_full();
                 }
                 self.isolate
-                    .handle_lost(self.now, 0.5, reason == CloseReason::Full);
+                    .handle_lost(self.now, 0.5, reason == EdgeCloseReason::Full);
             }
             _ => {}
         }

@@ -34,6 +34,7 @@ pub(super) fn event(of: &ServerEvent) -> Value {
         ServerEvent::ToolsListChanged => json!("tools"),
         ServerEvent::PromptsListChanged => json!("prompts"),
         ServerEvent::ResourcesListChanged => json!("resources"),
+        ServerEvent::EventsListChanged => json!("events"),
         ServerEvent::ResourceUpdated { uri } => json!({"updated": **uri}),
         ServerEvent::TaskStatus { task } => {
             json!({"task": **task.id(), "members": task.members()})

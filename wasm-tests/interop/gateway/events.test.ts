@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { call, callRequest } from '../../host/call.ts';
 import { streamEvents } from '../../host/events.ts';
+import { acknowledged, listChanged } from '../../host/listen.ts';
 import { type NodeServer, serveOnNode } from '../../host/node-http.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
@@ -28,6 +29,9 @@ const TYPES = {
     match: { customer: '/customer' },
   },
 };
+/** The capabilities of a server that notifies of changes of its event types. */
+const LISTED = { events: { listChanged: true } };
+const OFFERED = { [EXTENSION]: LISTED.events };
 const ACME = { customer: 'acme', amount: 12 };
 const GLOBEX = { customer: 'globex', amount: 3 };
 
@@ -49,12 +53,12 @@ describe('a gateway with EVENTS, in front of a server of the Python SDK', () => 
     const direct = await typescriptClient(server.url);
     const client = await typescriptClient(gate.mcp(0));
     const { extensions, ...others } = client.getServerCapabilities() ?? {};
-    expect(extensions).toEqual({ ...direct.getServerCapabilities()?.extensions, [EXTENSION]: {} });
+    expect(extensions).toEqual({ ...direct.getServerCapabilities()?.extensions, ...OFFERED });
     expect(Object.keys(others)).toEqual(
       expect.arrayContaining(Object.keys(direct.getServerCapabilities() ?? {})),
     );
     const { result } = await call<Discovered>(gate.mcp(1), 'server/discover');
-    expect(result?.capabilities).toMatchObject({ events: {}, extensions: { [EXTENSION]: {} } });
+    expect(result?.capabilities).toMatchObject({ ...LISTED, extensions: OFFERED });
     await Promise.all([direct.close(), client.close()]);
   });
 
@@ -119,7 +123,7 @@ describe('a gateway without event types, in front of a server that has some', ()
 
   beforeAll(async () => {
     node = await serveOnNode(behind.fetch);
-    gate = await GatewayFixture.start(`${node.origin}/mcp`, { UPSTREAM_WATCH: 'off' });
+    gate = await GatewayFixture.start(`${node.origin}/mcp`);
   });
 
   afterAll(async () => {
@@ -164,6 +168,17 @@ describe('a gateway without event types, in front of a server that has some', ()
       await behind.notify.event('order.paid', ACME);
       expect(behind.stats().open).toBe(0);
     }, 10_000);
+  });
+
+  test('watches its list of event types for those who listen', async () => {
+    const filter = { eventsListChanged: true };
+    const stream = await gate.subscribe(filter, { edge: 1 });
+    expect(await stream.message()).toBe(acknowledged('1', filter));
+    // The list may have changed before the gateway watched it.
+    expect(await stream.message()).toBe(listChanged('1', 'events'));
+    await behind.notify.eventsChanged();
+    expect(await stream.message()).toBe(listChanged('1', 'events'));
+    stream.drop();
   });
 
   test('refuses occurrences at /publish', async () => {

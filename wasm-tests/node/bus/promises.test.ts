@@ -45,7 +45,10 @@ test('every promise is a sentence about the bus', () => {
 test.each(promises)('$name', ({ run }) => run());
 
 test.each<[string, Flaw]>([
-  ['delivers a change', { carry: (events) => (events.includes('note://a') ? [] : [events]) }],
+  [
+    'delivers a change to every subscribed stream',
+    { carry: (events) => (events.includes('note://a') ? [] : [events]) },
+  ],
   ['keeps the order', { carry: (events) => [events.split('\n').reverse().join('\n')] }],
   ['ends its streams', { neverCloses: true }],
 ])('a bus that breaks "%s" fails', async (promise, flaw) => {

@@ -258,6 +258,20 @@ test('a stream is cut without a result when the server closes', async () => {
   expect(await reader.next()).toBeUndefined();
 });
 
+test('heartbeats advance the cursor past events that are not for the stream', async () => {
+  const bus = new InMemoryBus({ events: eventLog() });
+  const events = defineEvents({ told: {}, other: {} });
+  const server = createListenHandler(discovering, { bus, events, keepAliveMs: 20 });
+  const ask = (method: string) => server.fetch(requestOf(method, { name: 'told' }, 1));
+  const reader = new EventReader(await ask('events/stream'));
+  for (let count = 0; count < 3; count += 1) await server.notify.event('other', {});
+  const { cursor } = await resultOf(await ask('events/poll'));
+  const heard = async () => (await reader.next())?.params['cursor'];
+  expect(await heard()).not.toBe(cursor);
+  await expect.poll(heard, { timeout: 5_000 }).toBe(cursor);
+  reader.drop();
+});
+
 test('silence is broken by heartbeats with a cursor, and by no comment', async () => {
   const bus = new InMemoryBus({ events: eventLog() });
   const events = defineEvents({ 'order.paid': {} });

@@ -314,6 +314,7 @@ test('a version that changes the schema of an event type ends its subscriptions'
       },
       alarmAt: undefined,
       maxTtlMs: undefined,
+      maxHeld: undefined,
       followed: [],
       definitions,
       keepDefinitions: (text) => {

@@ -52,6 +52,9 @@ test('a parser of the Prometheus format reads every number', async () => {
     values: { '': 12 },
   });
   expect(families.get('mcp_listen_bus_sessions')).toEqual({ type: 'GAUGE', values: { '': 1 } });
+  expect(families.has('mcp_listen_bus_webhooks')).toBe(false);
+  const hooked = read(metricsText(server.stats(), { ...BUS, webhooks: 3 }));
+  expect(hooked.get('mcp_listen_bus_webhooks')).toEqual({ type: 'GAUGE', values: { '': 3 } });
 });
 
 test('the write delay is a histogram with cumulative buckets and a sum in seconds', () => {

@@ -220,24 +220,57 @@ test('an object reads the rows of wire 3, and creates tables like these', async 
     .toContainEqual({ object: 1, name: 'noted' });
 });
 
-test('five hundred subscriptions sleep, and cost a call where an event is theirs', async () => {
+test('five hundred subscriptions sleep in an object that takes no more, and cost a call where an event is theirs', async () => {
   const hook = await endpoint(HOOK_SECRET);
-  const callers = Array.from({ length: 25 }, (_, caller) => `caller-${caller}`);
-  await subscribe(hook, 'x', { caller: 'sleeper' });
+  const [beyond, ...callers] = callersOf(7, 6);
   for (const caller of callers) {
     // The endpoint consents once for a caller.
     await subscribe(hook, '0', { caller });
-    const subscribed = Array.from({ length: 20 }, (_, n) => subscribe(hook, `${n}`, { caller }));
-    await Promise.all(subscribed);
+    const topics = Array.from({ length: 99 }, (_, n) => `${n + 1}`);
+    await Promise.all(topics.map((topic) => subscribe(hook, topic, { caller })));
   }
+  const more = subscribe(hook, 'more', { caller: beyond });
+  await expect(more).rejects.toThrow('"data":{"limit":"subscriptions","max":500}');
+  expect(await subscribe(hook, '0', { caller: callers[0] ?? '' })).toMatchObject({
+    truncated: false,
+  });
+  expect((await at<{ webhooks: number }>(ROOT, 'stats')).webhooks).toBeGreaterThanOrEqual(500);
   // workerd evicts an object after ten seconds without work.
   await setTimeout(12_500);
   const before = await at<Counts>(ROOT, 'counts');
   await publish('7', 'awake');
-  await expect.poll(() => hook.events.length).toBe(25);
+  await expect.poll(() => hook.events.length).toBe(5);
   const after = await at<Counts>(ROOT, 'counts');
   const restarted = Object.keys(after.starts).filter(
     (name) => name.includes('/hooks-') && after.starts[name] === (before.starts[name] ?? 0) + 1,
   );
+  expect(restarted).toContain(`${ROOT}/hooks-7`);
   expect(restarted.length).toBe(after.wakes - before.wakes);
 });
+
+test('a bus that starts empty after three failed starts still knows its webhooks', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook, 'e');
+  await publish('other', 'before');
+  const { starts } = await at<Counts>(ROOT, 'counts');
+  await at(ROOT, 'garble');
+  const publishing = () =>
+    publish('e', 'first').then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(publishing, { timeout: 15_000 }).toBe(true);
+  expect((await at<Counts>(ROOT, 'counts')).starts[ROOT]).toBe((starts[ROOT] ?? 0) + 4);
+  await expect.poll(() => ids(hook), { timeout: 15_000 }).toContain('first');
+});
+
+/** Callers whose webhooks are in this object: FNV-1a over 20 objects, which can never change. */
+function callersOf(object: number, count: number): [string, ...string[]] {
+  const placed = (name: string) =>
+    [...name].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 0x01000193), BASIS);
+  const names = Array.from({ length: 1_000 }, (_, number) => `caller-${number}`);
+  const here = names.filter((name) => 1 + ((placed(name) >>> 0) % 20) === object);
+  return here.slice(0, count) as [string, ...string[]];
+}
+
+const BASIS = 0x811c9dc5;

@@ -2,7 +2,7 @@ import parse from 'parse-prometheus-text-format';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { listen, updated } from '../../host/listen.ts';
+import { acknowledged, listChanged, listen, updated } from '../../host/listen.ts';
 import { SECRET } from '../../host/signing.ts';
 
 let workerd: Workerd;
@@ -32,6 +32,14 @@ describe('POST /publish', () => {
     );
     expect(await stream.message()).toBe(updated('1', 'note://todo'));
     expect(await stream.message()).toBe(updated('1', 'note://x'));
+  });
+
+  test('changes the list of event types for streams in another isolate', async () => {
+    const stream = await listen(`${workerd.edges[1]}/mcp`, { eventsListChanged: true });
+    onTestFinished(() => stream.drop());
+    expect(await stream.message()).toBe(acknowledged('1', { eventsListChanged: true }));
+    await positionOf(publish({ kind: 'events_list_changed' }));
+    expect(await stream.message()).toBe(listChanged('1', 'events'));
   });
 
   test('refuses a publisher without the secret', async () => {

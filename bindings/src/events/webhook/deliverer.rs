@@ -42,6 +42,8 @@ export interface DelivererOptions {
   authorizationTtlMs?: number;
   /** Subscriptions of one subscriber. Default 100. */
   maxPerPrincipal?: number;
+  /** Subscriptions of this deliverer. Default 10,000. */
+  maxHeld?: number;
   /** Subscriptions of the whole bus. Default 10,000. */
   maxTotal?: number;
 }

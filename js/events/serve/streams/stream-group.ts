@@ -1,6 +1,6 @@
 import type { EventSource } from '../../../bus/events.js';
 import { calling, ListenError } from '../../../model/error.js';
-import { eachWrite } from '../../../streams/bodies/fanout-bodies.js';
+import { eachWrite } from '../../../streams/index.js';
 import {
   type EventClass,
   type EventExchange,
@@ -8,7 +8,7 @@ import {
 } from '../../../wasm/events/bindings.js';
 import { eventsGuard } from '../../../wasm/events/guard.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
-import type { EventStream } from './event-stream.js';
+import type { EventStream, EventStreamGroup } from './event-stream.js';
 
 /** What a group of streams needs. */
 export interface StreamGroupOptions {
@@ -21,12 +21,14 @@ export interface StreamGroupOptions {
  * The streams of events that one connection to the bus feeds. The log is read once for all of them
  * that are at the same position.
  */
-export class StreamGroup {
+export class StreamGroup implements EventStreamGroup {
   readonly #options: StreamGroupOptions;
   readonly #core = new EventStreams();
   readonly #streams: (EventStream | undefined)[] = [];
   /** When the reading of each name for all streams began. */
   readonly #reads = new Map<string, Read>();
+  /** When each name was last read for heartbeats. */
+  readonly #refreshedAt = new Map<string, number>();
   readonly #generation = eventsGuard.generation;
   #size = 0;
   #isOver = false;
@@ -72,9 +74,12 @@ export class StreamGroup {
   /** Writes a heartbeat. */
   beat(stream: EventStream): void {
     if (!this.#holds(stream)) return;
+    const isFresh = this.#options.log.isLocal !== true || this.#isFresh(stream.name);
+    if (!isFresh) this.#core.cued(stream.name);
     this.#read(stream.name);
-    const bytes = this.#core.heartbeat(stream.id);
-    if (bytes !== undefined) stream.write(bytes);
+    const reading = isFresh ? undefined : this.#reads.get(stream.name)?.isDone;
+    if (reading === undefined) this.#writeBeat(stream);
+    else reading.then(() => this.#writeBeat(stream)).catch(this.#options.onError);
   }
 
   /** Reads pages for a stream that is behind, while its body has room. */
@@ -133,6 +138,23 @@ export class StreamGroup {
     }
   }
 
+  #writeBeat(stream: EventStream): void {
+    const bytes = this.#holds(stream) ? this.#core.heartbeat(stream.id) : undefined;
+    if (bytes !== undefined) stream.write(bytes);
+  }
+
+  /**
+   * Whether a log in this process was read for heartbeats in the last second. It is read so that
+   * cursors advance past what is not for their streams. A log elsewhere would have to stay awake
+   * for that.
+   */
+  #isFresh(name: string): boolean {
+    const now = performance.now();
+    const isFresh = now - (this.#refreshedAt.get(name) ?? Number.NEGATIVE_INFINITY) < REFRESH_MS;
+    if (!isFresh) this.#refreshedAt.set(name, now);
+    return isFresh;
+  }
+
   /** Reads the log for all streams of a name, unless that is under way. */
   #read(name: string): void {
     const former = this.#reads.get(name);
@@ -144,9 +166,11 @@ export class StreamGroup {
       this.#reads.delete(name);
       return;
     }
-    const read: Read = { at: performance.now(), isCued: false };
+    const read: Read = { at: performance.now(), isCued: false, isDone: undefined };
     this.#reads.set(name, read);
-    this.#spread(name, question, read).catch((error: unknown) => this.#failed(name, read, error));
+    read.isDone = this.#spread(name, question, read).catch((error: unknown) =>
+      this.#failed(name, read, error),
+    );
   }
 
   async #spread(name: string, question: string, read: Read): Promise<void> {
@@ -246,6 +270,8 @@ interface Read {
   at: number;
   /** Whether something was cued since. */
   isCued: boolean;
+  /** Resolves once the page was written, or could not be read. */
+  isDone: Promise<void> | undefined;
 }
 
 /** Whether a page has been awaited for so long that another request has to read it. */
@@ -254,4 +280,6 @@ function isLate({ at }: Read): boolean {
 }
 
 const LATE_MS = 1_000;
+/** Milliseconds between two reads for heartbeats. */
+const REFRESH_MS = 1_000;
 const FORBIDDEN = JSON.stringify({ forbidden: {} });

@@ -52,6 +52,11 @@ impl Calls {
             .count()
     }
 
+    /// Returns the number of calls.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Records that an endpoint is asked for its consent.
     ///
     /// # Errors

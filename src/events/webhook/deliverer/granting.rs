@@ -71,13 +71,15 @@ impl<S: Store> Deliverer<S> {
             return Ok(());
         }
         let principal = &subscribe.principal;
-        let own = self
-            .roster
-            .iter()
-            .filter(|(_, one)| one.row.principal == *principal && one.row.is_live(now));
-        let own = own.count() + self.calls.count(principal);
+        let rows = || self.roster.iter().map(|(_, member)| &member.row);
+        let live = || rows().filter(|row| row.is_live(now));
+        let own = live().filter(|row| row.principal == *principal).count();
         for (count, max) in [
-            (own, self.options.max_per_principal),
+            (
+                own + self.calls.count(principal),
+                self.options.max_per_principal,
+            ),
+            (live().count() + self.calls.len(), self.options.max_held),
             (subscribe.total, self.options.max_total),
         ] {
             if count >= max {

@@ -15,6 +15,8 @@ pub struct Options {
     pub authorization_ttl_ms: Option<Millis>,
     /// Subscriptions of one subscriber. Default 100.
     pub max_per_principal: usize,
+    /// Subscriptions of this deliverer. Default 10,000.
+    pub max_held: usize,
     /// Subscriptions of the whole bus. Default 10,000.
     pub max_total: usize,
 }
@@ -25,6 +27,7 @@ impl Default for Options {
             terms: Terms::default(),
             authorization_ttl_ms: None,
             max_per_principal: 100,
+            max_held: 10_000,
             max_total: 10_000,
         }
     }

@@ -157,6 +157,30 @@ fn subscriptions_are_limited_and_renewals_are_not() {
 }
 
 #[test]
+fn a_deliverer_may_hold_fewer_subscriptions_than_the_bus() {
+    let options = Options {
+        max_held: 2,
+        ..Options::default()
+    };
+    let mut rig = Rig::with(options, Matches::default());
+    let of = |number: u32, principal: &str| Subscribe {
+        principal: principal.into(),
+        ..subscribe(number)
+    };
+    let waiting = rig.call(&Subscribe {
+        is_allowed: false,
+        ..of(1, "ann")
+    });
+    rig.subscribe(&of(2, "bob")).unwrap();
+    let full = Err(exhausted("subscriptions", 2));
+    assert_eq!(rig.subscribe(&of(3, "eve")), full, "one waits for consent");
+    let post = rig.post();
+    rig.settle(&post, &echo(r#"{"challenge":"challenge"}"#));
+    assert!(rig.reply(waiting).unwrap().is_ok());
+    assert!(rig.subscribe(&of(2, "bob")).is_ok(), "a renewal");
+}
+
+#[test]
 fn a_refusal_for_a_limit_comes_before_a_challenge() {
     let mut rig = Rig::new();
     let full = Subscribe {

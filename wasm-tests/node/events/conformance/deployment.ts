@@ -128,6 +128,7 @@ function deploy(store: Store, types: Parameters<typeof defineEvents>[0]) {
     },
     alarmAt: undefined,
     maxTtlMs: undefined,
+    maxHeld: undefined,
     followed: ['noted'],
     definitions: store.definitions,
     keepDefinitions: (text) => {

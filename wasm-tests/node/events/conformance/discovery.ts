@@ -17,9 +17,8 @@ export const DISCOVERY: Checks = {
     expect(extensions).toEqual({ 'io.modelcontextprotocol/events': events });
   },
 
-  // The types of a server change with its deployment only.
   'sep-9999-capability-list-changed-flag': async () => {
-    expect(await capabilities()).not.toHaveProperty('events.listChanged', true);
+    expect(await capabilities()).toHaveProperty('events.listChanged', true);
   },
 
   'sep-9999-list-implemented': async () => {

@@ -192,6 +192,7 @@ describe('an endpoint', () => {
 describe('a publisher with narrowed rights', () => {
   const tools = { kind: 'tools_list_changed' };
   const note = (uri: string) => ({ kind: 'resource_updated', uri });
+  const types = { kind: 'events_list_changed' };
   const task = { kind: 'task_status', task: taskState('t-1') };
   const group = (name: string, event: object = tools) => ({
     kind: 'for_group',
@@ -230,6 +231,10 @@ describe('a publisher with narrowed rights', () => {
     ['an event for all groups', 'acme-only', tools, 403, 0],
     ['a task for its group, without the kind', 'acme-only', group('acme', task), 403, 0],
     ['a task, with the kind', 'tasks', task, 200],
+    ['a change of event types, with the kind', 'types', types, 200],
+    ['a change of event types for its group', 'acme-only', group('acme', types), 200],
+    ['a change of event types, without the kind', 'lists', types, 403, 0],
+    ['a change of event types, with prefixes only', 'notes', types, 403, 0],
     ['any event, with an empty list', 'nothing', tools, 403, 0],
   ])('publishes %s (%s), or is refused', async (_what, name, events, status, index) => {
     const before = await position();
