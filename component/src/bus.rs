@@ -1,11 +1,10 @@
 use std::cell::RefCell;
 
 use mcp_listen::{
-    bus::{
-        self, Cursor, EdgeCloseReason, EdgeId, JournalEntry, Position, Registry, Route, ShardId,
-    },
+    bus::{self, EdgeCloseReason, EdgeId, JournalEntry, Registry, Route, ShardId},
     clock::Millis,
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::{Topic, Topics},
     wire::decode_topics,
 };

@@ -17,7 +17,6 @@ mod shards;
 
 use alloc::vec::Vec;
 
-pub use crate::vocabulary::position::{Cursor, Position};
 pub use follow_reply::{FollowReply, Follower, Persist};
 pub use following::Received;
 pub use journal::{BatchCall, JournalEntry};
@@ -30,6 +29,7 @@ use crate::{
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
+        position::{Cursor, Position},
         scope::Scope,
         topic::{Topic, Topics},
     },

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position},
+    bus::{Bus, EdgeId},
     clock::Millis,
     event::{ServerEvent, ServerEventError},
     fanout::Fanout,
@@ -10,6 +10,7 @@ use mcp_listen::{
     limits::Limits,
     listen::{EndReason, Output, ServerStream, StreamKind},
     message,
+    position::{Cursor, Position},
     scope::{Name, Scope},
     topic::Topic,
     upstream::{BusCall, ResumePoint, Timeouts, UpstreamCall},

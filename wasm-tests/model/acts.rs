@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Cursor, clock::Millis, listen::EndReason};
+use mcp_listen::{clock::Millis, listen::EndReason, position::Cursor};
 
 use crate::{
     bus::{Cut, Refusal},

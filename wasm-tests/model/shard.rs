@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     bus::{
-        Cursor, Delivery, EdgeCloseReason, EdgeId, FollowCall, Persist, Shard, ShardOutput,
-        ShardReceived,
+        Delivery, EdgeCloseReason, EdgeId, FollowCall, Persist, Shard, ShardOutput, ShardReceived,
     },
     clock::Millis,
+    position::Cursor,
     topic::Delta,
     wire::{BusMessage, decode_topics},
 };

@@ -1,7 +1,7 @@
 use mcp_listen::{
-    bus::Position,
     fanout::StreamId,
     listen::EndReason,
+    position::Position,
     upstream::UpstreamCall,
     wire::{BusMessage, EdgeMessage, FollowAnswer},
 };

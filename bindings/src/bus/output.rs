@@ -3,10 +3,8 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{
-        BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, Position, ShardId,
-        ShardOutput,
-    },
+    bus::{BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, ShardId, ShardOutput},
+    position::Position,
     session,
     topic::Topic,
     wire::{Claim, ProtocolError},

@@ -1,6 +1,6 @@
 import { type Authorize, type AuthorizeOptions, runAuthorize } from '../../auth/authorize.js';
 import type { AttachableBus, FanoutSink } from '../../bus/attachable-bus.js';
-import type { Grant } from '../../bus/wanted/interest.js';
+import type { TopicGrant } from '../../bus/wanted/interest.js';
 import { topicsOf, withoutTopics } from '../../bus/wanted/topic.js';
 import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
@@ -42,7 +42,7 @@ export class Subscriptions implements FanoutSink {
   /** Detaches the subscriptions from the bus. */
   #detach: (() => void) | undefined;
   /** What the hooks of the bus have granted to each subscription, by its number. */
-  readonly #grants = new Map<number, Grant>();
+  readonly #grants = new Map<number, TopicGrant>();
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {

@@ -4,10 +4,7 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{
-        BatchCall, Bus, Cursor, EdgeCloseReason, EdgeId, FollowCall, Position, Shard, ShardId,
-        ShardOutput,
-    },
+    bus::{BatchCall, Bus, EdgeCloseReason, EdgeId, FollowCall, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     fanout::StreamId,
@@ -15,6 +12,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
+    position::{Cursor, Position},
     upstream::{Timeouts, UpstreamCall},
 };
 use proptest::{collection::vec, prelude::*};

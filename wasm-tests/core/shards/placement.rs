@@ -1,5 +1,6 @@
 use mcp_listen::{
-    bus::{Bus, Cursor, JournalEntry, Position, Route, ShardId},
+    bus::{Bus, JournalEntry, Route, ShardId},
+    position::{Cursor, Position},
     wire::{Follow, FollowAnswer},
 };
 #[cfg(target_arch = "wasm32")]

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Cursor, Position},
     clock::Millis,
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::Topic,
     wire::{
         Backlog, Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed,

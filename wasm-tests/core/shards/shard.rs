@@ -1,12 +1,10 @@
 use mcp_listen::{
-    bus::{
-        Cursor, EdgeCloseReason, EdgeId, FollowCall, Persist, Position, Shard, ShardOutput,
-        ShardReceived,
-    },
+    bus::{EdgeCloseReason, EdgeId, FollowCall, Persist, Shard, ShardOutput, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     limits::Limits,
+    position::{Cursor, Position},
     wire::{Follow, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
