@@ -20,7 +20,7 @@ describe('the server that the page came from', () => {
     expect(await server.getByText('version 0.1.0, revision 2026-07-28').isVisible()).toBe(true);
     const capabilities = server.getByRole('list', { name: 'Capabilities' }).getByRole('listitem');
     expect((await capabilities.allTextContents()).sort()).toEqual([
-      'events',
+      'events · listChanged',
       'extensions',
       'prompts · listChanged',
       'resources · listChanged · subscribe',
