@@ -75,7 +75,7 @@ export class ListGroup {
   /** Servers announce changes of some lists only. */
   #label(): HTMLElement {
     const title = TITLES[this.list];
-    if (!ANNOUNCED.includes(this.list)) return element('span', { class: 'title' }, title);
+    if (this.list === 'templates') return element('span', { class: 'title' }, title);
     const hint = element('span', { class: 'hint' }, ' list changes');
     return element('label', { class: 'tick' }, this.tick, element('span', {}, title, hint));
   }

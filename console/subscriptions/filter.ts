@@ -41,4 +41,5 @@ const LISTS = [
   ['toolsListChanged', 'tools list', 'tools'],
   ['promptsListChanged', 'prompts list', 'prompts'],
   ['resourcesListChanged', 'resources list', 'resources'],
+  ['eventsListChanged', 'event types list', 'events'],
 ] as const;

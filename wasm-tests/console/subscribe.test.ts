@@ -15,6 +15,7 @@ test('a subscription requests what is checked, and shows what is honored', async
   expect(await filterOf(console, 'A')).toEqual([
     'tools list, honored',
     'resources list, honored',
+    'event types list, honored',
     'note://todo, honored',
     'note://shopping, honored',
   ]);
@@ -67,7 +68,8 @@ test('an invalid subscription is refused, and the page keeps working', async () 
 test('each subscription has a separate id, filter and figures', async () => {
   const console = await connected();
   await console.subscribe('A');
-  for (const list of [/^Tools/, /^Prompts/, /^Resources/]) await console.tick(list).uncheck();
+  for (const list of [/^Tools/, /^Prompts/, /^Resources/, /^Event types/])
+    await console.tick(list).uncheck();
   await console.tick(/^note:\/\/todo/).uncheck();
   await console.tick(/^note:\/\/journal/).check();
   await console.subscribe('B');
