@@ -42,9 +42,7 @@ describe('the runbook', async () => {
   const runbook = await text('docs/runbook.md');
 
   test('explains every metric', () => {
-    const families = metricsText(stats, BUS).matchAll(
-      /^# TYPE (\S+)/gm,
-    );
+    const families = metricsText(stats, BUS).matchAll(/^# TYPE (\S+)/gm);
     const withReasons = ['mcp_listen_streams_ended_total', 'mcp_listen_requests_refused_total'];
     const explained = rowsOf(runbook).filter((name) => name.startsWith('mcp_listen_'));
     expect([...explained, ...withReasons].sort()).toEqual(

@@ -252,7 +252,7 @@ export class RootBus implements WatchedBus {
       for (const edge of edges) this.#send(edge, text);
     }
     this.#edges.flushAttachments();
-    this.webhooks?.wake();
+    this.webhooks?.wakeSoon();
     return logged.map(({ position }) => position);
   }
 
