@@ -16,7 +16,7 @@ export type { AuthInfo, Identity } from './auth/identity.js';
 export { isOpenStream } from './auth/open-stream.js';
 export type { Principal, PrincipalAnswer } from './auth/principal.js';
 export type { AttachableBus } from './bus/attachable-bus.js';
-export type { Broker, BrokerListener } from './bus/broker.js';
+export type { Broker, BrokerListener } from './bus/broker/broker.js';
 export {
   type BrokerBusOptions,
   brokerBus,
@@ -33,7 +33,7 @@ export type { WantedBus } from './bus/wanted/interest.js';
 export type { WantedContext, WantedOptions } from './bus/wanted/options.js';
 export type { Topic } from './bus/wanted/topic.js';
 export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
-export type { McpHandler } from './handler/handler.js';
+export type { McpFetch, McpHandler } from './handler/handler.js';
 export { createProxy, type ProxyOptions } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
 export { createListenHandler } from './listen-handler.js';

@@ -49,8 +49,7 @@ import {
 } from './options.js';
 import { SessionHandler } from './sessions/session-handler.js';
 import { idleOf, sessionLimits } from './sessions/session-limits.js';
-import { InnerStreams } from './streams/inner/inner-streams.js';
-import { StreamManager } from './streams/manager.js';
+import { InnerStreams, StreamManager } from './streams/index.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {
   type Exchange,

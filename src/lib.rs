@@ -7,33 +7,42 @@
 //!
 //! The modules, each of which depends only on those above it:
 //!
-//! - [`clock`], [`json`], [`sse`], [`id`], [`error`]: time as an argument, JSON text, server-sent
-//!   events, request ids, rejections
-//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`], [`position`], [`capabilities`],
-//!   [`filter`]: the vocabulary
-//! - [`message`]: every JSON-RPC message that this crate writes
-//! - [`publish`], [`offer`]: the body that a publisher posts, and the capabilities that the MCP
-//!   server advertises
-//! - [`listen`]: accepting a listen request, and both sides of its stream
+//! - [`clock`], [`json`], [`sse`]: time as an argument, JSON text, server-sent events
+//! - [`id`], [`error`], [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`],
+//!   [`position`], [`scope`], [`capabilities`], [`filter`]: the vocabulary
+//! - [`wire`]: the frames between a bus, its shards and its edges
+//! - [`upstream`]: following the log of a bus, over one connection after another
+//! - [`bus`]: the log's replay, the edges and shards of a bus
+//! - [`message`], [`offer`]: every JSON-RPC message that this crate writes, and the capabilities
+//!   that the MCP server advertises
 //! - [`http`]: header fields; which methods, hosts and origins are served, and the CORS headers for
 //!   browsers
-//! - [`exchange`]: one HTTP request, and the order of its checks
-//! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
-//! - [`bus`]: the log's replay, the edge-bus protocol
-//! - [`session`]: the sessions of 2025-11-25 and earlier, apart from their store
-//! - [`upstream`]: following the log of a bus, over one connection after another
 //! - [`metrics`]: counters that streams share
+//! - [`listen`]: accepting a listen request, and both sides of its stream
+//! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
+//! - [`client`]: the client side over HTTP: one subscription, a watch that reopens it, and the
+//!   detection of the server's revision
 //! - [`fanout`]: many streams of one process, written to at once
 //! - [`lease`]: which request owns the socket that the streams of an isolate share
 //! - [`isolate`]: streams that share one connection to the bus: an upstream, a fan-out and a lease
 //! - [`off`]: servers that hold no streams
-//! - [`stdio`]: many subscriptions on one channel, on the server and on the client side
-//! - [`client`]: the client side over HTTP: one subscription, a watch that reopens it, and the
-//!   detection of the server's revision
+//! - [`session`]: the sessions of 2025-11-25 and earlier, apart from their store
+//! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`probe`]: requests with which a gateway probes its upstream server on behalf of one caller
+//! - [`publish`]: the body that a publisher posts
+//! - [`events`]: MCP Events: what happened, with a payload and a cursor
+//! - [`stdio`]: many subscriptions on one channel, on the server and on the client side
 //!
 //! The JSON that a publisher, a client or a bus writes maps to types with `serde::Serialize` and
 //! `Deserialize`: [`event::ServerEvent`], [`filter::SubscriptionFilter`], [`wire`].
+//!
+//! Errors, end reasons, states, snapshots and the steps that a host may pass on are
+//! `non_exhaustive`: they may gain members. What a host has to carry out completely is exhaustive
+//! on purpose, so that a host that lacks a new case does not compile: [`http::Screening`],
+//! [`bus::Route`], [`bus::JournalEntry`], [`bus::ShardReceived`], [`bus::ShardOutput`],
+//! [`bus::EdgeCloseReason`], [`upstream::BusCall`], [`upstream::UpstreamCall`],
+//! [`lease::LeaseOutput`], [`isolate::IsolateOutput`], [`client::WatchOutput`] and
+//! [`client::HttpAction`].
 //!
 //! The crate `mcp-listen-browser` listens from a browser page, in Rust; `mcp-listen-tower` is a
 //! layer for servers.

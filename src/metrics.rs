@@ -17,6 +17,7 @@ pub struct Metrics {
 
 /// A snapshot of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MetricsSnapshot {
     /// Events that a stream honored, counted once for each stream.
     pub events: u64,

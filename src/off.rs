@@ -16,7 +16,8 @@ use crate::{
 
 /// The outcome for a request while no streams are held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+#[non_exhaustive]
+pub enum OffOutcome {
     /// A listen request. It is answered with the status of the rejection, 404.
     Listen(Rejection),
     /// A request of an earlier revision to subscribe to a resource, or to unsubscribe. It is
@@ -34,9 +35,9 @@ pub enum Verdict {
 ///
 /// A listen is rejected as an unknown method, whatever else is wrong with it: this matches the
 /// advertised capabilities, and no official client retries it.
-pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> OffOutcome {
     if !may_be_listen(method, headers, limits) {
-        return Verdict::PassThrough;
+        return OffOutcome::PassThrough;
     }
     let is_whole = body.len() <= limits.body_bytes;
     let document = is_whole
@@ -44,26 +45,26 @@ pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limit
         .flatten();
     let id = document.as_ref().and_then(|read| id_of(read, limits));
     if is_listen(headers, document.as_ref()) {
-        return Verdict::Listen(Rejection::new(Reason::MethodNotFound, id));
+        return OffOutcome::Listen(Rejection::new(Reason::MethodNotFound, id));
     }
-    document.map_or(Verdict::PassThrough, |document| {
+    document.map_or(OffOutcome::PassThrough, |document| {
         of_message(&document, id, limits)
     })
 }
 
-fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -> Verdict {
+fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -> OffOutcome {
     let root = &document.root;
     // This includes requests that we would reject: the MCP server may be less strict.
     if names_method(root, DISCOVER) || names_method(root, INITIALIZE) {
-        return Verdict::Capabilities;
+        return OffOutcome::Capabilities;
     }
     if version_of(root).is_some() {
-        return Verdict::PassThrough;
+        return OffOutcome::PassThrough;
     }
     match legacy::message_of(document, id.as_ref(), limits) {
         Ok(Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_)) => {
-            Verdict::Watch(Rejection::new(Reason::MethodNotFound, id))
+            OffOutcome::Watch(Rejection::new(Reason::MethodNotFound, id))
         }
-        _ => Verdict::PassThrough,
+        _ => OffOutcome::PassThrough,
     }
 }

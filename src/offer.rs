@@ -33,7 +33,7 @@ fn changed(body: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<
 }
 
 fn changed_message(text: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {
-    let document = json::read(text, MAX_DEPTH).ok()?;
+    let document = json::read(text, json::MAX_PEER_DEPTH).ok()?;
     let result = document.root.get("result")?;
     let offered = result.get("capabilities")?;
     let capabilities = merged(offered, known(offered)?);
@@ -104,6 +104,3 @@ pub(crate) fn object(members: &[(String, String)]) -> String {
     out.push('}');
     out
 }
-
-/// An answer of the MCP server may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

@@ -7,7 +7,7 @@ use crate::{
     json::{self, Document, Node},
     message,
     vocabulary::{
-        event::{EventError, ServerEvent},
+        event::{ServerEvent, ServerEventError},
         limits::Limits,
         scope::Name,
         task,
@@ -31,7 +31,7 @@ pub enum PublishError {
     /// An empty array.
     Empty,
     /// The event at this index, counted from 0, is not valid.
-    Event(usize, EventError),
+    Event(usize, ServerEventError),
 }
 
 /// Reads the body of a publish: an event, or a non-empty array of events. An event is written as a
@@ -67,18 +67,18 @@ pub(crate) fn parts<'n, 'a>(
     Ok((nodes, several.is_some()))
 }
 
-pub(crate) fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
+pub(crate) fn event(node: &Node<'_>) -> Result<ServerEvent, ServerEventError> {
     match (read(node)?, node.get("group")) {
-        (ServerEvent::Disconnect { .. }, _) => Err(EventError::Disconnect),
+        (ServerEvent::Disconnect { .. }, _) => Err(ServerEventError::Disconnect),
         (event @ ServerEvent::ForGroup { .. }, _) | (event, None) => Ok(event),
         (change, Some(group)) => Ok(ServerEvent::ForGroup {
-            group: Name::from_node(group).ok_or(EventError::Group)?,
+            group: Name::from_node(group).ok_or(ServerEventError::Group)?,
             event: Box::new(change),
         }),
     }
 }
 
-fn read(node: &Node<'_>) -> Result<ServerEvent, EventError> {
+fn read(node: &Node<'_>) -> Result<ServerEvent, ServerEventError> {
     let method = node.get("method").and_then(Node::as_str);
     let (name, params) = match method {
         Some(method) => (method, node.get("params")),
@@ -99,8 +99,8 @@ fn read(node: &Node<'_>) -> Result<ServerEvent, EventError> {
         }
         message::TASK_STATUS => task::Task::from_node(params)
             .map(|task| ServerEvent::TaskStatus { task })
-            .map_err(EventError::Task),
-        _ if method.is_some() => Err(EventError::UnknownKind),
+            .map_err(ServerEventError::Task),
+        _ if method.is_some() => Err(ServerEventError::UnknownKind),
         _ => ServerEvent::from_node(node),
     }
 }

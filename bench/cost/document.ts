@@ -1,6 +1,5 @@
 import type { Run } from '../harness/outcome.ts';
 import type { Machine } from '../harness/record/machine.ts';
-import type { Counts } from './counts.ts';
 import type { EventResults } from './events-document.ts';
 import { type Counted, ISOLATES, SCALE, type Sizes } from './example.ts';
 import {
@@ -13,6 +12,7 @@ import {
   monthOf,
   WAIT_MS,
 } from './month.ts';
+import { COUNTS, cells, millions, price, table } from './table.ts';
 
 /** The content of bench/cost/results.json. */
 export interface CostResults {
@@ -55,23 +55,8 @@ export function withBlock(page: string, block: string, name = 'counted'): string
   return `${before}${begin}\n${block}${end}${after}`;
 }
 
-/** The lines of a table. */
-export function table(head: string[], rows: string[][]): string[] {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-}
-
 function rowsOf({ sockets, ...stages }: Counted): string[][] {
   return STAGES.map(([stage, name]) => [NAMES[sockets], name, ...cells(stages[stage])]);
-}
-
-/** The cells for counts, under the last columns of {@link COUNTS}. */
-export function cells(counts: Counts): string[] {
-  const { alarms, calls, messages, rowsRead, rowsWritten, runMs, timerMs, upgrades, waits } =
-    counts;
-  const all = [upgrades, calls, messages, alarms, rowsRead, rowsWritten, runMs, timerMs, waits];
-  return all.map((count) =>
-    count >= 100 ? count.toFixed(0) : String(Number(count.toPrecision(2))),
-  );
 }
 
 function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): string[] {
@@ -85,30 +70,6 @@ function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): strin
   return [NAMES[counted.sockets], name, ...amounts, duration, ...prices];
 }
 
-/** A number in millions. */
-export function millions(count: number): string {
-  return `${(count / 1_000_000).toFixed(2)} M`;
-}
-
-/** An amount of money. */
-export function price(dollars: number): string {
-  return `$${dollars.toFixed(2)}`;
-}
-
-/** The columns of a table of counts. */
-export const COUNTS = [
-  'streams',
-  'what happens',
-  'upgrades',
-  'calls',
-  'messages',
-  'alarms',
-  'rows read',
-  'rows written',
-  'runs, ms',
-  'timers, ms',
-  'waits',
-];
 const MONTH = [
   'streams',
   'live for',

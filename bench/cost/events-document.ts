@@ -1,8 +1,8 @@
 import type { Run } from '../harness/outcome.ts';
 import type { Machine } from '../harness/record/machine.ts';
-import { COUNTS, cells, millions, price, table } from './document.ts';
 import { type CountedEvents, EVENT_ISOLATES, type EventSizes } from './events.ts';
 import { awakeMs, billOf, EXAMPLE, gigabyteSeconds, type Month, monthOfEvents } from './month.ts';
+import { COUNTS, cells, millions, price, table } from './table.ts';
 
 /** What was counted of MCP Events. */
 export interface EventResults {

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Contender, Sample } from '../harness/experiment.ts';
 import type { Server } from '../servers/server.ts';
-import { wasmBytes } from './child/wasm-memory.ts';
 import { Readers } from './readers.ts';
 import type { Scenario } from './scenario.ts';
+import { wasmBytes } from './wasm-memory.ts';
 
 /**
  * The memory of idle streams with their readers: JavaScript's heap, buffers, and all memory of

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { main } from '../../scripts/process/main.mjs';
-import { wasmBytes, watchWasmMemory } from '../in-process/child/wasm-memory.ts';
+import { wasmBytes, watchWasmMemory } from '../in-process/wasm-memory.ts';
 import { listenFor, listenRequest, resourceUri } from '../requests.ts';
 import { type ServerName, serverOf } from '../servers/servers.ts';
 

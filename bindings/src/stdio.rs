@@ -238,11 +238,11 @@ impl From<Input> for ChannelInput {
     }
 }
 
-/// Whether a line from the MCP server answers `Question.DiscoverLine` with this detail: then do not
-/// forward it to the client.
+/// Whether a line from the MCP server answers `ProbeQuestion.DiscoverLine` with this detail: then
+/// do not forward it to the client.
 #[wasm_bindgen(js_name = answersQuestion)]
 pub fn answers_question(token: &str, line: &[u8]) -> bool {
-    stdio::Question::new(token).is_answered_by(line)
+    stdio::DiscoverRequest::new(token).is_answered_by(line)
 }
 
 /// The size in bytes at which a write is worth its cost; output beyond it may still collapse.

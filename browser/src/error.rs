@@ -34,6 +34,8 @@ impl ListenError {
                 refusal,
                 retry_after,
             }),
+            // Whatever else it is, changes may have been missed.
+            _ => Some(Self::Lost(Loss::Disconnected)),
         }
     }
 

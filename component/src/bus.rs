@@ -1,9 +1,10 @@
 use std::cell::RefCell;
 
 use mcp_listen::{
-    bus::{self, CloseReason, Cursor, EdgeId, JournalEntry, Position, Registry, Route, ShardId},
+    bus::{self, EdgeCloseReason, EdgeId, JournalEntry, Registry, Route, ShardId},
     clock::Millis,
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::{Topic, Topics},
     wire::decode_topics,
 };
@@ -304,13 +305,13 @@ impl From<JournalEntry> for Entry {
     }
 }
 
-impl From<CloseReason> for shard::CloseReason {
-    fn from(reason: CloseReason) -> Self {
+impl From<EdgeCloseReason> for shard::CloseReason {
+    fn from(reason: EdgeCloseReason) -> Self {
         match reason {
-            CloseReason::Lost => Self::Lost,
-            CloseReason::Moved => Self::Moved,
-            CloseReason::Full => Self::Full,
-            CloseReason::Over => Self::Over,
+            EdgeCloseReason::Lost => Self::Lost,
+            EdgeCloseReason::Moved => Self::Moved,
+            EdgeCloseReason::Full => Self::Full,
+            EdgeCloseReason::Over => Self::Over,
         }
     }
 }

@@ -1,5 +1,5 @@
 import type { Topic } from '../mcp/topic.js';
-import { Publication } from './publication.js';
+import { type ListenersOf, Publication } from './publication.js';
 
 /** How long one change took to reach one subscription. */
 export interface Arrival {
@@ -10,9 +10,6 @@ export interface Arrival {
   topic: Topic;
   ms: number;
 }
-
-/** Returns the names of the subscriptions that will receive a cue for a topic. */
-export type ListenersOf = (topic: Topic) => string[];
 
 /** Measures the time from a publish to each cue that it causes. */
 export class Arrivals {

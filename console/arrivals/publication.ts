@@ -1,5 +1,7 @@
 import type { Topic } from '../mcp/topic.js';
-import type { ListenersOf } from './arrivals.js';
+
+/** Returns the names of the subscriptions that will receive a cue for a topic. */
+export type ListenersOf = (topic: Topic) => string[];
 
 /** A publish, from the time when it is sent to the last of its cues. */
 export class Publication {

@@ -7,6 +7,7 @@ import '#runtime';
 import type { Context, Env, MiddlewareHandler } from 'hono';
 import type { Authorization, AuthorizeContext } from '../auth/authorize.js';
 import type { PrincipalAnswer } from '../auth/principal.js';
+import type { McpFetch } from '../handler/handler.js';
 import { createListenHandler } from '../listen-handler.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 
@@ -38,9 +39,7 @@ export interface HonoListenOptions<E extends Env>
  * An MCP handler: an object with `fetch`, or a function. A function must answer `request`, not
  * `c.req.raw`.
  */
-export type HonoMcpHandler<E extends Env> =
-  | ((request: Request, c: Context<E>) => Response | Promise<Response>)
-  | { fetch: (request: Request) => Response | Promise<Response> };
+export type HonoMcpHandler<E extends Env> = McpFetch<[Context<E>]> | { fetch: McpFetch };
 
 /**
  * A handler for a Hono route, with all members that `createListenHandler` returns except `fetch`.
@@ -78,9 +77,7 @@ export function listen<E extends Env = Env>(
  * Returns the handler as a function. An object's `fetch` takes options or an environment as its
  * second argument, so it does not receive the context.
  */
-function asFunction<E extends Env>(
-  handler: HonoMcpHandler<E>,
-): (request: Request, c: Context<E>) => Response | Promise<Response> {
+function asFunction<E extends Env>(handler: HonoMcpHandler<E>): McpFetch<[Context<E>]> {
   return typeof handler === 'function' ? handler : (request) => handler.fetch(request);
 }
 

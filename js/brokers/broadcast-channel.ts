@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 import '#runtime';
-import type { Broker, BrokerListener } from '../bus/broker.js';
+import type { Broker, BrokerListener } from '../bus/broker/broker.js';
 import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../bus/broker-bus.js';
 import { untilAborted } from '../timing/aborted.js';
 

@@ -12,7 +12,7 @@ import type {
   BusConnection,
   FanoutSink,
 } from './attachable-bus.js';
-import type { Broker, BrokerListener } from './broker.js';
+import type { Broker, BrokerListener } from './broker/broker.js';
 import type { ListenBus } from './bus.js';
 import { eventText } from './event-text.js';
 import {

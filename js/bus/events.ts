@@ -1,3 +1,4 @@
+import type { EventMode } from '../model/events/event-mode.js';
 import type {
   AppendedEvent,
   EventRows,
@@ -5,9 +6,6 @@ import type {
   EventSubscribe,
   SubscriptionRows,
 } from '../wasm/events/bindings.js';
-
-/** How occurrences reach a subscriber: it asks, it holds a stream, or it is called back. */
-export type EventMode = 'poll' | 'push' | 'webhook';
 
 /** Options of {@link EventPublisher.emit}. */
 export interface EmitOptions {

@@ -13,11 +13,7 @@ export { createGateway, type Gateway, type GatewayOptions } from './gateway/gate
 export type { BusWatcher, WatchedBus, WatcherMaker } from './object/bus/watcher.js';
 export type { SubscriptionBusOptions } from './object/options.js';
 export { SubscriptionBus } from './object/subscription-bus.js';
-export type {
-  IdempotencyKey,
-  IdempotencyOptions,
-  PublishedAt,
-} from './object/tables/idempotency-keys.js';
+export type { IdempotencyOptions } from './object/tables/idempotency-keys.js';
 export {
   createPublishHandler,
   type PublishersOfBus,
@@ -31,5 +27,6 @@ export {
   routeListenRequest,
 } from './route/route-listen-request.js';
 export type { BusName } from './wire/names.js';
+export type { IdempotencyKey, PublishedAt } from './wire/publish.js';
 export type { RefusedEvent } from './wire/refused-event.js';
 export type { BusNamespace } from './wire/stubs.js';

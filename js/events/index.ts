@@ -8,13 +8,12 @@
 export type {
   EmitOptions,
   EventLogMaker,
-  EventMode,
   EventPublisher,
   EventReceipt,
   WebhookStats,
 } from '../bus/events.js';
+export type { EventMode } from '../model/events/event-mode.js';
 export type { StandardSchema } from '../model/events/standard-schema.js';
-export { defineEvents } from './define/define-events.js';
 export type {
   AuthorizeEvent,
   AuthorizeEventContext,
@@ -22,6 +21,7 @@ export type {
   EventOptions,
 } from './define/definitions.js';
 export type { Described, DescribedSchema, EventSchema, JsonSchema } from './define/schema.js';
+export { defineEvents } from './define-events.js';
 export type { AuthorizedSubscription, EventWebhookOptions } from './deliver/options.js';
 export type { WebhookRequest, WebhookResponse, WebhookSender } from './deliver/sender.js';
 export { type EventLogOptions, eventLog } from './log/occurrence-log.js';

@@ -1,4 +1,4 @@
-import { offeredAnswer, Question, questionOf } from '../wasm/server/bindings.js';
+import { offeredAnswer, ProbeQuestion, questionOf } from '../wasm/server/bindings.js';
 import type { FetchHandler } from './handler.js';
 import { type AnswerLimits, unanswered, wholeBody } from './upstream-response.js';
 
@@ -13,7 +13,7 @@ export interface Reading {
  * offers.
  */
 export function advertisingAll(handler: FetchHandler, reading: Reading): FetchHandler {
-  const fields = questionOf(Question.Discover).headers.split('\n');
+  const fields = questionOf(ProbeQuestion.Discover).headers.split('\n');
   return async (request, ...rest) => {
     const isDiscover = fields.includes(`mcp-method: ${request.headers.get('mcp-method')}`);
     const response = await handler(request, ...rest);

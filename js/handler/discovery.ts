@@ -1,6 +1,6 @@
 import { calling, ListenError } from '../model/error.js';
 import { PerInstance } from '../wasm/per-instance.js';
-import { Discovered, Question, questionOf } from '../wasm/server/bindings.js';
+import { Discovered, ProbeQuestion, questionOf } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 import type { FetchHandler } from './handler.js';
 import { serverRequest } from './server-request.js';
@@ -101,7 +101,7 @@ export class Discovery {
   async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
     try {
       const answer = await this.#handler(
-        serverRequest(request, this.#credentials, questionOf(Question.Discover)),
+        serverRequest(request, this.#credentials, questionOf(ProbeQuestion.Discover)),
         ...rest,
       );
       if (answer.ok) return await wholeBody(answer, this.#limits);

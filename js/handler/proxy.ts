@@ -2,7 +2,7 @@ import { expectAmounts } from '../model/amount.js';
 import { ListenError } from '../model/error.js';
 import { finiteTimeout } from '../model/timeouts.js';
 import { guarded, report } from '../observe/on-error.js';
-import { deferred } from '../timing/deferred.js';
+import { withTimeout } from '../timing/with-timeout.js';
 import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './forwarding.js';
 import { clientRequestOf } from './server-request.js';
 import { unanswered } from './upstream-response.js';
@@ -130,24 +130,21 @@ async function send(
   timeoutMs: number,
 ): Promise<Response> {
   const abort = new AbortController();
-  const timeout = deferred<never>();
-  const timer = setTimeout(() => {
-    timeout.reject(
-      new ListenError('upstream-timeout', 'the upstream server did not answer in time'),
-    );
-    abort.abort();
-  }, finiteTimeout(timeoutMs));
   const signal = AbortSignal.any([client, abort.signal]);
   try {
-    return await Promise.race([fetch(new Request(url, { ...init, signal })), timeout.promise]);
+    const response = fetch(new Request(url, { ...init, signal }));
+    return await withTimeout(finiteTimeout(timeoutMs), response, tooLate);
   } catch (cause) {
+    abort.abort();
     if (cause instanceof ListenError) throw cause;
     throw new ListenError('upstream-unreachable', 'the upstream server cannot be reached', {
       cause,
     });
-  } finally {
-    clearTimeout(timer);
   }
+}
+
+function tooLate(): ListenError {
+  return new ListenError('upstream-timeout', 'the upstream server did not answer in time');
 }
 
 /** Returns the response to the client. */

@@ -114,6 +114,8 @@ export function finiteTimeout(ms: number): number {
   return ms === 0 ? MAX_TIMER_MS : ms;
 }
 
+/** Milliseconds within which a bus has to deliver what was published before a close. */
+export const SETTLE_MS = 1_000;
 const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
   bodyMs: 10_000,
   answerMs: 10_000,

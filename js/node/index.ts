@@ -6,19 +6,19 @@
  */
 import '#runtime';
 
+export type { NodeRequest } from './http/incoming-body.js';
 export {
   type NodeHandler,
   type NodeHandlerOptions,
-  type NodeRequest,
   toNodeHandler,
   type WebHandler,
 } from './http/node-handler.js';
-export {
-  type StdioAuthorizeContext,
-  type StdioListenLimits,
-  type StdioListenOptions,
-  type StdioListenServer,
-  type StdioListenTimeouts,
-  type StdioServer,
-  serveListenStdio,
-} from './stdio/stdio-handler.js';
+export type {
+  StdioAuthorizeContext,
+  StdioListenLimits,
+  StdioListenOptions,
+  StdioListenServer,
+  StdioListenTimeouts,
+  StdioServer,
+} from './stdio/options.js';
+export { serveListenStdio } from './stdio/stdio-handler.js';

@@ -11,10 +11,10 @@ import { ignoringTrap, onReset } from '../wasm/server/guard.js';
 import { FanoutBodies } from './bodies/fanout-bodies.js';
 import { OwnBodies } from './bodies/own-bodies.js';
 import { ResponseBody } from './bodies/response-body.js';
-import { TrapEnd } from './core-reset.js';
 import type { FanoutOptions } from './fanout-options.js';
-import { FanoutStream, NONE } from './fanout-stream.js';
+import { type FanoutOwner, FanoutStream, NONE } from './fanout-stream.js';
 import { OwnRequest } from './own-request.js';
+import { endBody, TrapEnds } from './trap-ends.js';
 
 /**
  * Drives the streams of one bus, which feeds them or to which they have one connection. The core
@@ -23,11 +23,11 @@ import { OwnRequest } from './own-request.js';
  *
  * The bus calls {@link FanoutDriver.publish}, and after a possible loss {@link FanoutDriver.gap}.
  */
-export class FanoutDriver implements FanoutSink {
+export class FanoutDriver implements FanoutSink, FanoutOwner {
   readonly #fanout: PerInstance<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FanoutStream | undefined)[] = [];
-  readonly #trapEnds = new Map<FanoutStream, TrapEnd>();
+  readonly #trapEnds = new TrapEnds();
   readonly #sharedBodies = new FanoutBodies();
   /** The bodies of streams with their own request contexts. */
   readonly #ownBodies = new OwnBodies((id, error) => this.#handleRefusedWrite(id, error));
@@ -129,7 +129,7 @@ export class FanoutDriver implements FanoutSink {
 
   /** Ends every stream without a result, because the bus is closed. */
   release(): void {
-    for (const stream of [...this.#streams, ...this.#trapEnds.keys()])
+    for (const stream of [...this.#streams, ...this.#trapEnds.streams()])
       if (stream !== undefined) this.end(stream, 'aborted');
   }
 
@@ -220,16 +220,15 @@ export class FanoutDriver implements FanoutSink {
 
   #ended(stream: FanoutStream, ending: StreamEnding | undefined, givesUp: boolean): void {
     const known = this.#removed(stream, givesUp);
-    const trapEnd = this.#trapEnds.get(stream);
-    if (trapEnd === undefined && !this.#has(stream)) return;
-    if (trapEnd === undefined) this.#streams[stream.id] = undefined;
-    this.#trapEnds.delete(stream);
+    const isTrapped = this.#trapEnds.take(stream);
+    if (!isTrapped && !this.#has(stream)) return;
+    if (!isTrapped) this.#streams[stream.id] = undefined;
     this.#options.onLeft?.(stream);
-    if (trapEnd === undefined) this.#bodies(stream).close(stream.id);
-    else trapEnd.end(stream);
+    if (isTrapped) endBody(stream);
+    else this.#bodies(stream).close(stream.id);
     stream.leave();
     this.#countDown();
-    stream.owner.ended(stream, ending ?? known ?? (trapEnd ? 'trapped' : 'aborted'));
+    stream.owner.ended(stream, ending ?? known ?? (isTrapped ? 'trapped' : 'aborted'));
   }
 
   /** Handles the timer of a stream with its own request context. */
@@ -329,9 +328,7 @@ export class FanoutDriver implements FanoutSink {
     for (const stream of streams) {
       this.#bodies(stream).forget(stream.id);
       stream.id = NONE;
-      const trapEnd = new TrapEnd(() => this.end(stream));
-      this.#trapEnds.set(stream, trapEnd);
-      stream.inContext(() => trapEnd.arm(stream));
+      this.#trapEnds.schedule(stream, () => this.end(stream));
     }
   }
 

@@ -1,24 +1,48 @@
-import type { Reauthorizer } from '../auth/reauthorize.js';
+import type { Reauthorizer, RenewedRights } from '../auth/reauthorize.js';
 import type { StreamOwner } from '../bus/opening.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import { ListenError } from '../model/error.js';
+import type { StreamEnding } from '../model/stats.js';
+import { SETTLE_MS } from '../model/timeouts.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import type { Retirement } from '../wasm/server/bindings.js';
 import { ignoringTrap } from '../wasm/server/guard.js';
 import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
-import type { FanoutDriver } from './fanout-driver.js';
 import type { OwnRequest } from './own-request.js';
-import { SETTLE_MS } from './registry.js';
+
+/** The driver of a stream, as the stream calls it. */
+export interface FanoutOwner {
+  /** Handles the opening of the stream's body. */
+  handleOpen(stream: FanoutStream): void;
+  /** Marks that the body has room. */
+  markReady(stream: FanoutStream): void;
+  /** Writes pending output while the body has room. */
+  flush(stream: FanoutStream): void;
+  /** Handles the disconnection of the client. */
+  leave(stream: FanoutStream): void;
+  /** Ends the stream gracefully. `isSettled`: the bus has delivered what was published before. */
+  close(stream: FanoutStream, isSettled: boolean): void;
+  /** Ends the stream at this time, after its pending output and without a result. */
+  retire(stream: FanoutStream, at: number, reason: Retirement): void;
+  /** Ends the stream at once, without a result. */
+  abort(stream: FanoutStream): void;
+  /** Removes the stream. Without `ending`, the core's reason applies. */
+  end(stream: FanoutStream, ending?: StreamEnding): void;
+  /** Handles the timer of a stream with its own request context. */
+  tick(stream: FanoutStream): void;
+  /** Handles the renewed rights of the caller; undefined: it may receive nothing. */
+  renew(stream: FanoutStream, reauthorizer: Reauthorizer, rights: RenewedRights | undefined): void;
+}
 
 /**
- * One listen stream of a {@link FanoutDriver}, and the source of its response body. Kept small,
+ * One listen stream of a {@link FanoutOwner}, and the source of its response body. Kept small,
  * since there may be very many.
  */
 export class FanoutStream implements ServerStream, EventListenerObject {
   /** Its id in the core; {@link NONE} after a trap. */
   id: number;
   /** The driver that holds it. */
-  streams: FanoutDriver;
+  streams: FanoutOwner;
   /** Whether output may be pending in the core. Initially true for the acknowledgment. */
   isBehind = true;
   /** Renews the authorization of the caller; undefined if no renewal is required. */
@@ -33,7 +57,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   #attached: Deferred<void> | undefined;
 
   constructor(
-    streams: FanoutDriver,
+    streams: FanoutOwner,
     id: number,
     owner: StreamOwner,
     reauthorizer: Reauthorizer | undefined,

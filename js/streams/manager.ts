@@ -1,11 +1,4 @@
-import type { AuthorizeContext, AuthorizeOptions, CallerContext } from '../auth/authorize.js';
-import type { PrincipalOptions } from '../auth/principal.js';
-import {
-  isReauthorized,
-  type ReauthorizeOptions,
-  type Reauthorizer,
-  reauthorizerOf,
-} from '../auth/reauthorize.js';
+import type { CallerContext } from '../auth/authorize.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
 import { listenersOf } from '../bus/operator/listeners.js';
@@ -16,7 +9,7 @@ import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
 import type { ListenStats, StreamEnding } from '../model/stats.js';
-import { finiteTimeout, type Intervals, jittered, type ListenTimeouts } from '../model/timeouts.js';
+import { finiteTimeout, jittered, SETTLE_MS } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import {
@@ -28,24 +21,19 @@ import {
   type Stream,
   type StreamMetrics,
 } from '../wasm/server/bindings.js';
-import { continentOf, exceed, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
-import { Granting } from './granting.js';
 import type { InnerStream } from './inner/inner-stream.js';
+import { continentOf, exceed, scopeOf } from './opening/caller.js';
+import { Granting } from './opening/granting.js';
+import { Openings, type OpeningsOptions } from './opening/openings.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
-import { SETTLE_MS, StreamRegistry } from './registry.js';
+import { StreamRegistry } from './registry.js';
 
 /** Options of a {@link StreamManager}. */
-export interface StreamManagerOptions {
+export interface StreamManagerOptions extends OpeningsOptions {
   bus: AttachableBus;
   limits: Required<ListenLimits>;
-  timeouts: Required<ListenTimeouts>;
-  intervals: Required<Intervals>;
-  /** Determines what callers may receive. */
-  authorizeOptions: AuthorizeOptions<AuthorizeContext>;
-  /** Determines the names of callers. */
-  principalOptions: PrincipalOptions;
   /** Observes the streams. */
   observer: StreamObserver;
   /** Discovers the capabilities of the server. */
@@ -69,6 +57,7 @@ export class StreamManager {
   };
 
   readonly #quota: PrincipalQuota;
+  readonly #openings: Openings;
   #openingCount = 0;
   #isClosing = false;
   #isDraining = false;
@@ -77,6 +66,7 @@ export class StreamManager {
     this.#options = options;
     this.#streams = new StreamRegistry(options.timeouts.authorizeMs);
     this.#quota = new PrincipalQuota(options.limits);
+    this.#openings = new Openings(options);
     this.#fanout = options.bus.openStream === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
 
@@ -109,7 +99,7 @@ export class StreamManager {
   refusal(caller: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     const { headerBytes } = this.#options.limits;
-    if (isReauthorized(this.#reauthorizeOptions) && exceed(caller.request.headers, headerBytes))
+    if (this.#openings.isReauthorized && exceed(caller.request.headers, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
@@ -168,9 +158,16 @@ export class StreamManager {
       },
     };
     const create = (): Stream =>
-      core.open(known, undefined, scope, this.#keepAliveMs(), performance.now(), this.#metrics);
+      core.open(
+        known,
+        undefined,
+        scope,
+        this.#openings.keepAliveMs(),
+        performance.now(),
+        this.#metrics,
+      );
     const stream = await this.#openFor(caller, core.names(scope), async () =>
-      this.#openingFor(calling(create), caller, owner, reauthorizer),
+      this.#openings.prepare(calling(create), caller, owner, reauthorizer),
     );
     if (typeof stream !== 'number') stream.into(onChunk);
     return stream;
@@ -264,7 +261,7 @@ export class StreamManager {
     const { bus, intervals, onError, timeouts } = this.#options;
     const { metrics } = this.#streams;
     const stream = calling(() =>
-      core.openSession(scopeOf(caller), this.#keepAliveMs(), performance.now(), metrics),
+      core.openSession(scopeOf(caller), this.#openings.keepAliveMs(), performance.now(), metrics),
     );
     const options = { continent: continentOf(caller.request) };
     const connect = (frame: string, listener: AttachmentListener): BusConnection => {
@@ -297,7 +294,7 @@ export class StreamManager {
         known,
         permit,
         scopeOf(caller),
-        this.#keepAliveMs(),
+        this.#openings.keepAliveMs(),
         performance.now(),
         this.#metrics,
       );
@@ -305,25 +302,8 @@ export class StreamManager {
   }
 
   #ownOpening(stream: Stream, caller: CallerContext): Opening {
-    return this.#openingFor(stream, caller, this.#owner, this.#reauthorizer(caller));
-  }
-
-  #openingFor(
-    stream: Stream,
-    caller: CallerContext,
-    owner: StreamOwner,
-    reauthorizer: Reauthorizer | undefined,
-  ): Opening {
-    const { intervals, timeouts } = this.#options;
-    return {
-      stream,
-      owner,
-      writeMs: timeouts.writeMs,
-      maxConnectionAgeMs: jittered(intervals.maxConnectionAgeMs),
-      expiresAt: caller.expiresAt,
-      reauthorizer,
-      signal: caller.request.signal,
-    };
+    const reauthorizer = this.#openings.reauthorizer(caller);
+    return this.#openings.prepare(stream, caller, this.#owner, reauthorizer);
   }
 
   /**
@@ -367,19 +347,6 @@ export class StreamManager {
 
   get #metrics(): StreamMetrics {
     return this.#streams.metrics;
-  }
-
-  get #reauthorizeOptions(): ReauthorizeOptions {
-    const { authorizeOptions, intervals, principalOptions } = this.#options;
-    return { authorizeOptions, principalOptions, ms: intervals.authorizationTtlMs };
-  }
-
-  #reauthorizer(caller: CallerContext): Reauthorizer | undefined {
-    return reauthorizerOf(this.#reauthorizeOptions, caller);
-  }
-
-  #keepAliveMs(): number {
-    return jittered(this.#options.intervals.keepAliveMs);
   }
 
   #release(stream: ServerStream, ending: StreamEnding): void {

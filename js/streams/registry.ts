@@ -1,6 +1,7 @@
 import type { AttachmentCounters } from '../bus/attachable-bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import { type ListenStats, type StreamEnding, WRITE_DELAY_BOUNDS } from '../model/stats.js';
+import { SETTLE_MS } from '../model/timeouts.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
 import { PerInstance } from '../wasm/per-instance.js';
@@ -155,8 +156,6 @@ export class StreamRegistry {
   }
 }
 
-/** Milliseconds within which a bus has to deliver what was published before a close. */
-export const SETTLE_MS = 1_000;
 /**
  * The least time in milliseconds over which streams end after a trap, so that clients do not
  * reconnect all at once.

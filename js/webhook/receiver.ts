@@ -13,7 +13,7 @@ import type {
 } from './options.js';
 import { type RefusalCode, WebhookRefusal } from './refusal.js';
 import { expectSecrets, listed, type SecretLists } from './secrets.js';
-import { HandledNow, RecentEvents, type SeenEvents } from './seen-events.js';
+import { HandledNow, RecentMessageIds, type SeenEvents } from './seen-events.js';
 import { signer } from './signature.js';
 
 /** Receives the messages that servers send to the endpoint of webhook subscriptions. */
@@ -74,7 +74,7 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
     this.#options = { ...options };
     this.#maxRequestBodySize = maxRequestBodySize;
     this.#toleranceMs = toleranceMs;
-    this.#seen = seen ?? new RecentEvents(MAX_SEEN);
+    this.#seen = seen ?? new RecentMessageIds(MAX_SEEN);
     this.#onError = guarded(onError as (error: Error) => void);
   }
 

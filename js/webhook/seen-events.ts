@@ -1,3 +1,5 @@
+import { MINUTE_MS } from '../timing/spans.js';
+
 /**
  * Remembers which messages were handled, so that a repeated delivery is not handled again. A key is
  * a short text that identifies a message of a subscription. A store that forgets a key, or that
@@ -11,7 +13,7 @@ export interface SeenEvents {
 }
 
 /** The most recent messages, in memory. */
-export class RecentEvents implements SeenEvents {
+export class RecentMessageIds implements SeenEvents {
   readonly #max: number;
   readonly #keys = new Set<string>();
 
@@ -52,5 +54,3 @@ export class HandledNow {
     this.#until.delete(key);
   }
 }
-
-const MINUTE_MS = 60_000;

@@ -1,15 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { foreignImports } from '../build/wasm.mjs';
-import { run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { tap } from '../process/tap.mjs';
+import { circles } from './circles.mjs';
 import { unverified } from './lock.mjs';
 import { proseChecks } from './prose.mjs';
-import { roomChecks } from './rooms.mjs';
+import { pastIndex, roomChecks } from './rooms.mjs';
+import { sourceFiles } from './source-file.mjs';
 
-/** @typedef {{ path: string, lines: string[] }} SourceFile */
+/** @typedef {import('./source-file.mjs').SourceFile} SourceFile */
 
 /** Checks the rules of the repository; one TAP line each. */
 async function borders() {
@@ -48,6 +48,11 @@ export const checks = [
       ),
   ],
   ...roomChecks,
+  ['other rooms of js/ import js/streams by its index.ts', pastIndex],
+  [
+    'the files and folders of each folder import one way, types included',
+    (files) => circles(matching(files, /^(js|console|scripts|bench)\/.*\.(ts|mjs)$/)),
+  ],
   [
     'the built core imports its own bindings only',
     () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm')),
@@ -145,28 +150,6 @@ function crowded(limit, files) {
   return [...counts]
     .filter(([, count]) => count > limit)
     .map(([folder, count]) => `${folder} has ${count}`);
-}
-
-/** Returns every file that is in the repository, or new and not ignored. */
-async function sourceFiles() {
-  const list = await run('git', ['ls-files', '-co', '--exclude-standard', '-z']);
-  const files = await Promise.all(
-    list
-      .split('\0')
-      .filter((path) => path !== '')
-      .map(sourceFile),
-  );
-  return files.filter((file) => file !== undefined);
-}
-
-/**
- * @param {string} path
- * @returns {Promise<SourceFile | undefined>} undefined for a file that is deleted and not yet
- * committed so
- */
-async function sourceFile(path) {
-  const text = await readFile(join(root, path), 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : { path, lines: text.replace(/\n$/, '').split('\n') };
 }
 
 await main(import.meta.url, borders);

@@ -92,9 +92,9 @@ function fail(name, why) {
  * omits the members that an interface inherits.
  * @param {string} text
  * @param {Reflection} project
- * @param {string} page the name of the page
+ * @param {string} [page] the name of the page
  */
-export function withTables(text, project, page) {
+export function withTables(text, project, page = 'the page') {
   return text.replace(
     /(<!-- (own )?options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, begin, own, name, end) => {
@@ -133,8 +133,9 @@ export function undocumented(reflection) {
  * @param {Type | undefined} type
  * @returns {boolean} whether a value of the type holds options: `ListenLimits`, or a part of it
  */
-function isContainer({ name = '', typeArguments: [part] = [] } = { type: '' }) {
-  if (name === 'Pick' || name === 'Omit') return isContainer(part);
+function isContainer(type) {
+  const name = type?.name ?? '';
+  if (name === 'Pick' || name === 'Omit') return isContainer(type?.typeArguments?.[0]);
   return CONTAINER.test(name);
 }
 

@@ -1,6 +1,6 @@
 import { dirname, posix } from 'node:path';
 
-/** @typedef {import('./borders.mjs').SourceFile} SourceFile */
+/** @typedef {import('./source-file.mjs').SourceFile} SourceFile */
 /** @typedef {{ path: string, line: number }} Place */
 
 /** @type {Array<[name: string, find: (files: SourceFile[]) => string[]]>} */

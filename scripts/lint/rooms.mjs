@@ -1,6 +1,6 @@
-import { posix } from 'node:path';
+import { importsOf } from './source-file.mjs';
 
-/** @typedef {import('./borders.mjs').SourceFile} SourceFile */
+/** @typedef {import('./source-file.mjs').SourceFile} SourceFile */
 
 /**
  * The rooms of each folder, and the rooms that each of them may import, types included. A room is
@@ -14,7 +14,7 @@ export const rooms = {
     timing: 'wasm',
     web: 'model timing',
     observe: 'model web',
-    webhook: 'model observe web',
+    webhook: 'model observe timing web',
     auth: 'model observe timing wasm web',
     bus: 'auth model observe timing wasm',
     brokers: 'bus model timing',
@@ -32,7 +32,7 @@ export const rooms = {
     cloudflare:
       'auth bus client events handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
-    adapters: 'auth bus listen-handler model observe options sdk web',
+    adapters: 'auth bus handler listen-handler model observe options sdk web',
     testing: 'bus listen-handler model timing',
     console: 'operator wasm',
     index: 'auth bus handler http listen-handler model observe operator options sdk',
@@ -56,12 +56,12 @@ export const rooms = {
     listen: 'clock http json message metrics sorted vocabulary',
     legacy: 'http json listen message offer sse vocabulary',
     client: 'clock http json legacy listen message sse vocabulary',
-    fanout: 'bus clock legacy listen message metrics sorted sse vocabulary',
+    fanout: 'clock legacy listen message metrics sorted sse vocabulary',
     lease: 'clock',
-    isolate: 'bus clock fanout lease listen upstream vocabulary wire',
+    isolate: 'clock fanout lease listen upstream vocabulary wire',
     off: 'http json legacy listen message vocabulary',
     session: 'bus clock json sorted vocabulary wire',
-    exchange: 'clock http isolate legacy listen message off session upstream vocabulary',
+    exchange: 'clock http legacy listen message off session upstream vocabulary',
     probe: 'client legacy listen message sse vocabulary',
     publish: 'json message vocabulary',
     events: 'clock fanout http json listen message offer publish sorted sse vocabulary',
@@ -131,6 +131,21 @@ export const roomChecks = Object.entries(rooms).map(
 );
 
 /**
+ * Returns the imports of js/streams from other rooms, but for those of its index.ts.
+ * @param {SourceFile[]} files
+ */
+export function pastIndex(files) {
+  const others = files.filter(
+    ({ path }) => isSource('js', path) && roomOf('js', path) !== 'streams',
+  );
+  return others.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => target.startsWith('js/streams/') && target !== 'js/streams/index.js')
+      .map((target) => `${file.path} imports ${target}`),
+  );
+}
+
+/**
  * @param {string} folder
  * @param {string} path
  */
@@ -143,12 +158,13 @@ function isSource(folder, path) {
  * @param {Record<string, string>} table
  * @param {SourceFile} file
  */
-function strays(folder, table, { path, lines }) {
+function strays(folder, table, file) {
+  const { path } = file;
   const room = roomOf(folder, path);
   const allowed = table[room];
   if (allowed === undefined) return [`${path}: ${room} is not in the table of rooms`];
   const imported = new Set(
-    path.endsWith('.rs') ? namedByRust(lines) : namedByScript(folder, path, lines),
+    path.endsWith('.rs') ? namedByRust(file.lines) : namedByScript(folder, file),
   );
   return [...imported]
     .filter((other) => other !== room && other in table && !allowed.split(' ').includes(other))
@@ -166,12 +182,10 @@ function roomOf(folder, path) {
 /**
  * Returns the rooms that a script or module imports.
  * @param {string} folder
- * @param {string} path
- * @param {string[]} lines
+ * @param {SourceFile} file
  */
-function namedByScript(folder, path, lines) {
-  return [...lines.join('\n').matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)]
-    .map(([, name = '']) => posix.join(posix.dirname(path), name))
+function namedByScript(folder, file) {
+  return importsOf(file)
     .filter((target) => target.startsWith(`${folder}/`))
     .map((target) => roomOf(folder, target));
 }

@@ -79,7 +79,7 @@ impl Bus {
         text: &str,
     ) -> Result<FollowReply, ProtocolError> {
         let follow = Follow::from_json(text)?;
-        let outcome = match self.shards.placement.seq(shard) {
+        let outcome = match self.shards.seq(shard) {
             None => Outcome::Refused(FollowAnswer::Unknown),
             Some(seq) if follow.seq <= seq => Outcome::Refused(FollowAnswer::Stale { seq }),
             Some(_) if !self.admits(shard, &follow) => Outcome::Refused(FollowAnswer::Full {
@@ -96,11 +96,12 @@ impl Bus {
     }
 
     fn accept(&mut self, shard: ShardId, follow: Follow) -> Accepted {
-        self.apply(shard, &follow);
+        self.shards.apply(shard, &follow);
+        self.count_follows();
         let since = follow.since;
         let after = since.map(|since| since.max(self.floor).min(self.cursor.position));
         Accepted {
-            is_settled: self.has_confirmed_everything(shard),
+            is_settled: self.shards.has_settled(shard),
             ..Accepted::new(follow, self.cursor.clone(), after)
         }
     }
@@ -177,7 +178,8 @@ impl FollowReply {
             match from {
                 Follower::Shard(shard) => {
                     let topics = interest.uris.iter().cloned().map(Topic::Resource);
-                    bus.add(shard, topics.collect());
+                    bus.shards.add(shard, topics.collect());
+                    bus.count_follows();
                 }
                 Follower::Edge(edge) => {
                     bus.edges.set_resources(edge, &interest.uris);
@@ -203,7 +205,7 @@ impl FollowReply {
                 .topics(edge)
                 .is_some_and(|topics| topics.accepts(event)),
             Follower::Shard(shard) => {
-                let is_followed = |topic: Topic| bus.shards.follows.takes(shard, &topic);
+                let is_followed = |topic: Topic| bus.shards.follows().takes(shard, &topic);
                 is_followed(Topic::of(event)) && Topic::of_group(event).is_none_or(is_followed)
             }
         };

@@ -17,22 +17,23 @@ mod shards;
 
 use alloc::vec::Vec;
 
-pub use crate::vocabulary::position::{Cursor, Position};
 pub use follow_reply::{FollowReply, Follower, Persist};
 pub use following::Received;
 pub use journal::{BatchCall, JournalEntry};
 pub use placement::{Route, ShardId};
 pub use registry::{Delivery, EdgeId, Registry, Room};
-pub use shard::{CloseReason, FollowCall, Shard, ShardOutput, ShardReceived};
+pub use shard::{EdgeCloseReason, FollowCall, Shard, ShardOutput, ShardReceived};
 
 use crate::{
     clock::Millis,
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
+        position::{Cursor, Position},
         scope::Scope,
         topic::{Topic, Topics},
     },
+    wire::{Follow, ProtocolError},
 };
 use latest_by_topic::LatestByTopic;
 use shards::Shards;
@@ -110,7 +111,7 @@ impl Bus {
         if let Some(latest) = &mut self.latest {
             latest.push(position, event);
         }
-        self.enqueue(position, at, event);
+        self.shards.enqueue(position, at, event);
         Publication {
             position,
             deliveries: self.edges.deliveries(position, at, event),
@@ -122,20 +123,157 @@ impl Bus {
         &self.cursor
     }
 
+    /// Lets the bus open shards, each of which holds `per_shard` edges. They have received
+    /// everything up to `settled`; `last` is the highest number that a shard has ever had. Call it
+    /// before all other functions of shards.
+    pub fn set_shards(&mut self, settled: Position, last: u32, per_shard: u32) {
+        self.shards = Shards::new(settled, last, per_shard);
+    }
+
+    /// Restores a shard after a restart.
+    pub fn restore_shard(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
+        self.shards.restore(shard, continent, seq, is_leaving);
+    }
+
+    /// Restores a topic of a shard after a restart.
+    pub fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
+        self.shards.restore_topic(shard, topic);
+        self.count_follows();
+    }
+
+    /// Returns the position after which shards may not have received the events; `None` if there is
+    /// no shard. Pass each later event to [`Bus::restore_event`], in order, once all shards are
+    /// restored.
+    pub fn restore_after(&mut self) -> Option<Position> {
+        self.shards.restore_after(self.floor)
+    }
+
+    /// Restores the next event of the log that shards may not have received.
+    pub fn restore_event(&mut self, position: Position, event: &ServerEvent) {
+        self.shards.enqueue(position, None, event);
+    }
+
+    /// Returns where the next edge of a continent goes. The root holds `own` edges; the shard
+    /// `full` has refused this edge. Opens a shard if needed.
+    pub fn route(&mut self, continent: &str, own: u32, full: Option<ShardId>) -> Route {
+        let head = self.cursor.position;
+        self.shards.route(continent, own, full, head)
+    }
+
+    /// Returns the next call if one is due.
+    pub fn poll_batch(&mut self, now: Millis) -> Option<BatchCall> {
+        self.shards.poll_batch(&self.cursor, now)
+    }
+
+    /// Handles the reply of a shard to a call.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the call then counts as failed.
+    pub fn handle_ack(
+        &mut self,
+        shard: ShardId,
+        call: u32,
+        answer: &str,
+        now: Millis,
+        random: f64,
+    ) -> Result<(), ProtocolError> {
+        self.shards.handle_ack(shard, call, answer, now, random)?;
+        self.count_follows();
+        Ok(())
+    }
+
+    /// Handles the failure of a call, which will be repeated.
+    pub fn handle_failure(
+        &mut self,
+        shard: ShardId,
+        call: u32,
+        is_overloaded: bool,
+        now: Millis,
+        random: f64,
+    ) {
+        let shards = &mut self.shards;
+        shards.handle_failure(shard, call, is_overloaded, now, random);
+    }
+
+    /// Returns when to call [`Bus::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        self.shards.poll_timeout()
+    }
+
+    /// Handles the timeouts that are due.
+    pub fn handle_timeout(&mut self, now: Millis, random: f64) {
+        self.shards.handle_timeout(now, random);
+    }
+
+    /// Whether every shard has confirmed everything.
+    pub fn is_settled(&self) -> bool {
+        self.shards.is_settled()
+    }
+
+    /// Records the end of a burst: if everything is confirmed, a change is due that stores this.
+    pub fn settle(&mut self) {
+        self.shards.settle(self.cursor.position);
+    }
+
+    /// Returns the next change to store.
+    pub fn poll_entry(&mut self) -> Option<JournalEntry> {
+        self.shards.poll_entry()
+    }
+
+    /// Whether there is any shard.
+    pub fn has_shards(&self) -> bool {
+        !self.shards.is_empty()
+    }
+
+    /// Returns the shards, each with the continent that it was opened for and its known number of
+    /// edges.
+    pub fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
+        self.shards.all()
+    }
+
+    /// Returns the shards that follow the topics of `event`.
+    pub fn interested(&self, event: &ServerEvent) -> Vec<ShardId> {
+        self.shards.follows().matching(event)
+    }
+
     /// Whether the filter of any stream names this topic, at an edge or at a shard.
     pub fn wants(&self, topic: &Topic) -> bool {
-        self.edges.contains(topic) || self.shards.follows.contains(topic)
+        self.edges.contains(topic) || self.shards.follows().contains(topic)
     }
 
     /// Returns the union of the filters of all streams, at edges and at shards, regardless of who
     /// may receive the changes. Subscribers to everything are not streams and add nothing.
     pub fn wanted(&self) -> SubscriptionFilter {
-        let topics = self.edges.all_topics().chain(self.shards.follows.topics());
+        let topics = self
+            .edges
+            .all_topics()
+            .chain(self.shards.follows().topics());
         let topics: Topics = topics.cloned().collect();
         let topics: Vec<Topic> = topics.iter().cloned().collect();
         SubscriptionFilter {
             scope: Scope::default(),
             ..topics.into()
         }
+    }
+    /// Whether there is room for what the call of a shard adds, after what it drops.
+    fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
+        let names = self.shards.follows().grown_by(shard, follow);
+        names.is_none_or(|names| names <= self.edges.room().spare())
+    }
+
+    /// Returns the maximum bytes of the names of a shard: half of what is left stays for the
+    /// others.
+    fn room_of(&self, shard: ShardId) -> usize {
+        let follows = self.shards.follows();
+        match self.edges.room().spare() {
+            usize::MAX => usize::MAX,
+            spare => follows.name_bytes_of(shard) + spare.saturating_sub(follows.name_bytes()) / 2,
+        }
+    }
+
+    /// Counts the names that the shards follow in the room of the edges.
+    fn count_follows(&mut self) {
+        let names = self.shards.follows().name_bytes();
+        self.edges.room_mut().set_elsewhere(names);
     }
 }

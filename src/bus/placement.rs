@@ -1,4 +1,5 @@
 use alloc::{boxed::Box, vec::Vec};
+use core::cmp::Reverse;
 
 /// The number of a shard, from 1; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +14,10 @@ pub enum Route {
     Shard(ShardId),
 }
 
-/// The shards, and where edges go: to the shard of their continent that has the fewest edges.
+/// The shards, and where edges go: to the fullest shard of their continent that has room, so that
+/// others become empty. Only an empty shard is closed, because the edges of any other one would
+/// have to move. The exception is the end: once half of one object suffices for all edges, all
+/// shards are closed.
 #[derive(Debug)]
 pub(super) struct Placement {
     per_shard: u32,
@@ -64,7 +68,7 @@ impl Placement {
         let info = shards
             .filter(|info| !info.is_leaving && *info.continent == *continent)
             .filter(|info| info.known_edges() < per_shard)
-            .min_by_key(|info| info.known_edges())?;
+            .max_by_key(|info| (info.known_edges(), Reverse(info.shard)))?;
         info.edges = info.edges.map(|edges| edges + 1);
         Some(Route::Shard(info.shard))
     }
@@ -90,15 +94,12 @@ impl Placement {
         self.report(shard, self.per_shard);
     }
 
-    /// Returns the shards that can be closed. This leaves room: the remaining shards take their
-    /// edges and stay half empty.
+    /// Returns the shards that can be closed: the empty ones, or all.
     pub(super) fn surplus(&self) -> Vec<ShardId> {
         let half = u64::from(self.per_shard / 2);
         let total: u64 = self.open_shards().map(|info| self.known(info)).sum();
-        let is_surplus = |info: &&ShardInfo| {
-            total <= half || info.edges == Some(0) || self.is_mergeable(info, half)
-        };
-        let surplus = self.open_shards().filter(is_surplus);
+        let surplus = self.open_shards();
+        let surplus = surplus.filter(|info| total <= half || info.edges == Some(0));
         surplus.map(|info| info.shard).collect()
     }
 
@@ -136,22 +137,6 @@ impl Placement {
         shards.map(|info| (info.shard, &*info.continent, info.edges))
     }
 
-    /// Whether a shard has the fewest edges of its continent and the others have room for them.
-    fn is_mergeable(&self, info: &ShardInfo, half: u64) -> bool {
-        let (mut others, mut total) = (0, self.known(info));
-        for near in self.open_shards() {
-            if near.shard == info.shard || near.continent != info.continent {
-                continue;
-            }
-            if (self.known(near), near.shard) < (self.known(info), info.shard) {
-                return false;
-            }
-            others += 1;
-            total += self.known(near);
-        }
-        others > 0 && total <= others * half
-    }
-
     fn open_shards(&self) -> impl Iterator<Item = &ShardInfo> {
         self.shards.iter().filter(|info| !info.is_leaving)
     }
@@ -172,8 +157,8 @@ impl Placement {
 }
 
 impl ShardInfo {
-    /// Returns the number of edges. A shard that has not reported counts as empty and is tried; if
-    /// it is full, it refuses.
+    /// Returns the number of edges. A shard that has not reported counts as empty, so it is tried
+    /// last; if it is full, it refuses.
     fn known_edges(&self) -> u32 {
         self.edges.unwrap_or_default()
     }

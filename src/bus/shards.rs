@@ -3,12 +3,15 @@ use alloc::{collections::VecDeque, sync::Arc};
 
 use crate::{
     clock::Millis,
-    vocabulary::{event::ServerEvent, position::Position, topic::Topic},
+    vocabulary::{
+        event::ServerEvent,
+        position::{Cursor, Position},
+        topic::Topic,
+    },
     wire::{BatchAck, Follow, ProtocolError},
 };
 
 use super::{
-    Bus,
     dispatcher::Dispatcher,
     follows::Follows,
     journal::{BatchCall, JournalEntry},
@@ -16,85 +19,73 @@ use super::{
     placement::{Placement, Route, ShardId},
 };
 
-/// The shards of a bus: the topics of each, and the events that it has not confirmed.
+/// The shards of a bus: where edges go, the topics of each shard, and the events that it has not
+/// confirmed.
 #[derive(Debug)]
 pub(super) struct Shards {
     settled: Position,
-    pub(super) placement: Placement,
-    pub(super) follows: Follows,
+    placement: Placement,
+    follows: Follows,
     dispatcher: Dispatcher,
     journal: VecDeque<JournalEntry>,
 }
 
-/// The shards of a bus: where edges go, the topics of each shard, and the events that it has not
-/// confirmed.
-impl Bus {
-    /// Lets the bus open shards, each of which holds `per_shard` edges. They have received
-    /// everything up to `settled`; `last` is the highest number that a shard has ever had. Call it
-    /// before all other functions of shards.
-    pub fn set_shards(&mut self, settled: Position, last: u32, per_shard: u32) {
-        self.shards = Shards {
+impl Shards {
+    /// Shards of `per_shard` edges each; see [`Bus::set_shards`](super::Bus::set_shards).
+    pub(super) fn new(settled: Position, last: u32, per_shard: u32) -> Self {
+        Self {
             settled,
             placement: Placement::new(per_shard, last),
-            ..Shards::default()
-        };
-    }
-
-    /// Restores a shard after a restart.
-    pub fn restore_shard(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
-        self.shards
-            .placement
-            .restore(shard, continent, seq, is_leaving);
-        self.shards.dispatcher.insert(shard);
-        if is_leaving {
-            self.shards.dispatcher.enqueue(shard, Outbox::end);
+            follows: Follows::default(),
+            dispatcher: Dispatcher::default(),
+            journal: VecDeque::new(),
         }
     }
 
-    /// Restores a topic of a shard after a restart.
-    pub fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
-        self.shards.follows.insert(shard, topic);
-        self.count_follows();
+    pub(super) fn restore(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
+        self.placement.restore(shard, continent, seq, is_leaving);
+        self.dispatcher.insert(shard);
+        if is_leaving {
+            self.dispatcher.enqueue(shard, Outbox::end);
+        }
     }
 
-    /// Returns the position after which shards may not have received the events; `None` if there is
-    /// no shard. Pass each later event to [`Bus::restore_event`], in order, once all shards are
-    /// restored.
-    pub fn restore_after(&mut self) -> Option<Position> {
-        if !self.has_shards() {
+    pub(super) fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
+        self.follows.insert(shard, topic);
+    }
+
+    /// Returns the position after which shards may not have received the events of a log that
+    /// begins after `floor`; `None` if there is no shard.
+    pub(super) fn restore_after(&mut self, floor: Position) -> Option<Position> {
+        if self.is_empty() {
             return None;
         }
-        if self.shards.settled < self.floor {
-            self.shards.dispatcher.leave_out(self.floor);
+        if self.settled < floor {
+            self.dispatcher.leave_out(floor);
         }
-        Some(self.shards.settled.max(self.floor))
+        Some(self.settled.max(floor))
     }
 
-    /// Restores the next event of the log that shards may not have received.
-    pub fn restore_event(&mut self, position: Position, event: &ServerEvent) {
-        self.enqueue(position, None, event);
-    }
-
-    /// Returns where the next edge of a continent goes. The root holds `own` edges; the shard
-    /// `full` has refused this edge. Opens a shard if needed.
-    pub fn route(&mut self, continent: &str, own: u32, full: Option<ShardId>) -> Route {
+    /// Returns where the next edge goes; opens a shard if needed, which begins at `head`.
+    pub(super) fn route(
+        &mut self,
+        continent: &str,
+        own: u32,
+        full: Option<ShardId>,
+        head: Position,
+    ) -> Route {
         if let Some(full) = full {
-            self.shards.placement.fill(full);
+            self.placement.fill(full);
         }
-        let place = self.shards.placement.find(continent, own);
-        place.unwrap_or_else(|| Route::Shard(self.open(continent)))
+        let place = self.placement.find(continent, own);
+        place.unwrap_or_else(|| Route::Shard(self.open(continent, head)))
     }
 
-    /// Returns the next call if one is due.
-    pub fn poll_batch(&mut self, now: Millis) -> Option<BatchCall> {
-        self.shards.dispatcher.poll(&self.cursor, now)
+    pub(super) fn poll_batch(&mut self, cursor: &Cursor, now: Millis) -> Option<BatchCall> {
+        self.dispatcher.poll(cursor, now)
     }
 
-    /// Handles the reply of a shard to a call.
-    ///
-    /// # Errors
-    /// A [`ProtocolError`]; the call then counts as failed.
-    pub fn handle_ack(
+    pub(super) fn handle_ack(
         &mut self,
         shard: ShardId,
         call: u32,
@@ -104,18 +95,17 @@ impl Bus {
     ) -> Result<(), ProtocolError> {
         let ack = BatchAck::from_json(answer);
         let ack = ack.inspect_err(|_| self.handle_failure(shard, call, false, now, random))?;
-        self.shards.placement.report(shard, ack.edges);
-        if self.shards.dispatcher.handle_ack(shard, call)
+        self.placement.report(shard, ack.edges);
+        if self.dispatcher.handle_ack(shard, call)
             && ack.is_retired
-            && self.shards.placement.is_leaving(shard)
+            && self.placement.is_leaving(shard)
         {
             self.close(shard);
         }
         Ok(())
     }
 
-    /// Handles the failure of a call, which will be repeated.
-    pub fn handle_failure(
+    pub(super) fn handle_failure(
         &mut self,
         shard: ShardId,
         call: u32,
@@ -123,81 +113,81 @@ impl Bus {
         now: Millis,
         random: f64,
     ) {
-        let dispatcher = &mut self.shards.dispatcher;
+        let dispatcher = &mut self.dispatcher;
         dispatcher.handle_failure(shard, call, is_overloaded, now, random);
     }
 
-    /// Returns when to call [`Bus::handle_timeout`].
-    pub fn poll_timeout(&self) -> Option<Millis> {
-        self.shards.dispatcher.poll_timeout()
+    pub(super) fn poll_timeout(&self) -> Option<Millis> {
+        self.dispatcher.poll_timeout()
     }
 
-    /// Handles the timeouts that are due.
-    pub fn handle_timeout(&mut self, now: Millis, random: f64) {
-        self.shards.dispatcher.handle_timeout(now, random);
+    pub(super) fn handle_timeout(&mut self, now: Millis, random: f64) {
+        self.dispatcher.handle_timeout(now, random);
     }
 
     /// Whether every shard has confirmed everything.
-    pub fn is_settled(&self) -> bool {
-        self.shards.dispatcher.is_settled()
+    pub(super) fn is_settled(&self) -> bool {
+        self.dispatcher.is_settled()
     }
 
-    /// Records the end of a burst: if everything is confirmed, a change is due that stores this.
-    pub fn settle(&mut self) {
-        if self.is_settled() && self.shards.settled < self.cursor.position && self.has_shards() {
-            self.set_settled();
+    /// Whether this shard has confirmed everything.
+    pub(super) fn has_settled(&self, shard: ShardId) -> bool {
+        self.dispatcher.has_settled(shard)
+    }
+
+    /// Records that everything up to `head` is confirmed, if it is.
+    pub(super) fn settle(&mut self, head: Position) {
+        if self.is_settled() && self.settled < head && !self.is_empty() {
+            self.set_settled(head);
         }
     }
 
-    /// Returns the next change to store.
-    pub fn poll_entry(&mut self) -> Option<JournalEntry> {
-        self.shards.journal.pop_front()
+    pub(super) fn poll_entry(&mut self) -> Option<JournalEntry> {
+        self.journal.pop_front()
     }
 
-    /// Whether there is any shard.
-    pub fn has_shards(&self) -> bool {
-        !self.shards.placement.is_empty()
+    pub(super) fn is_empty(&self) -> bool {
+        self.placement.is_empty()
     }
 
-    /// Returns the shards, each with the continent that it was opened for and its known number of
-    /// edges.
-    pub fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
-        self.shards.placement.shards()
+    /// Returns the shards, each with its continent and its known number of edges.
+    pub(super) fn all(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
+        self.placement.shards()
     }
 
-    /// Returns the shards that follow the topics of `event`.
-    pub fn interested(&self, event: &ServerEvent) -> Vec<ShardId> {
-        self.shards.follows.matching(event)
+    /// Returns the number of a shard's last call; `None` if there is no such shard.
+    pub(super) fn seq(&self, shard: ShardId) -> Option<u64> {
+        self.placement.seq(shard)
     }
 
-    pub(super) fn has_confirmed_everything(&self, shard: ShardId) -> bool {
-        self.shards.dispatcher.has_settled(shard)
+    /// Returns the topics that the shards follow.
+    pub(super) fn follows(&self) -> &Follows {
+        &self.follows
     }
 
     /// Applies a call of a shard: changes its topics and records its number of edges.
     pub(super) fn apply(&mut self, shard: ShardId, follow: &Follow) {
         if follow.is_fresh {
-            self.shards.follows.forget(shard);
+            self.follows.forget(shard);
         }
         for topic in &follow.drop {
-            self.shards.follows.remove(shard, topic);
+            self.follows.remove(shard, topic);
         }
         let add = follow.add.iter();
-        let add = add.filter(|topic| self.shards.follows.insert(shard, (*topic).clone()));
+        let add = add.filter(|topic| self.follows.insert(shard, (*topic).clone()));
         let add = add.cloned().collect();
-        self.shards.placement.count(shard, follow.seq);
+        self.placement.count(shard, follow.seq);
         if follow.is_fresh {
-            self.shards.dispatcher.clear(shard);
+            self.dispatcher.clear(shard);
         }
-        self.shards.journal.push_back(JournalEntry::Follows {
+        self.journal.push_back(JournalEntry::Follows {
             shard,
             seq: follow.seq,
             is_fresh: follow.is_fresh,
             add,
             drop: follow.drop.clone(),
         });
-        self.count_follows();
-        self.shards.placement.report(shard, follow.edges);
+        self.placement.report(shard, follow.edges);
         if follow.is_low {
             self.shrink();
         }
@@ -207,12 +197,11 @@ impl Bus {
     pub(super) fn add(&mut self, shard: ShardId, topics: Vec<Topic>) {
         let topics = topics.into_iter();
         let add: Vec<Topic> = topics
-            .filter(|topic| self.shards.follows.insert(shard, topic.clone()))
+            .filter(|topic| self.follows.insert(shard, topic.clone()))
             .collect();
-        self.count_follows();
-        let seq = self.shards.placement.seq(shard);
+        let seq = self.placement.seq(shard);
         if let Some(seq) = seq.filter(|_| !add.is_empty()) {
-            self.shards.journal.push_back(JournalEntry::Follows {
+            self.journal.push_back(JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh: false,
@@ -222,15 +211,15 @@ impl Bus {
         }
     }
 
-    fn open(&mut self, continent: &str) -> ShardId {
-        if !self.has_shards() {
-            self.set_settled();
+    fn open(&mut self, continent: &str, head: Position) -> ShardId {
+        if self.is_empty() {
+            self.set_settled(head);
         }
-        let shard = self.shards.placement.open(continent);
-        self.shards.dispatcher.insert(shard);
+        let shard = self.placement.open(continent);
+        self.dispatcher.insert(shard);
         // The edge may never connect. A shard that knows of its bus reports that it is empty.
-        self.shards.dispatcher.enqueue(shard, Outbox::ask);
-        self.shards.journal.push_back(JournalEntry::Opened {
+        self.dispatcher.enqueue(shard, Outbox::ask);
+        self.journal.push_back(JournalEntry::Opened {
             shard,
             continent: continent.into(),
         });
@@ -238,73 +227,42 @@ impl Bus {
     }
 
     fn shrink(&mut self) {
-        for shard in self.shards.placement.surplus() {
-            self.shards.placement.leave(shard);
-            self.shards.dispatcher.enqueue(shard, Outbox::end);
-            self.shards.journal.push_back(JournalEntry::Leaving(shard));
+        for shard in self.placement.surplus() {
+            self.placement.leave(shard);
+            self.dispatcher.enqueue(shard, Outbox::end);
+            self.journal.push_back(JournalEntry::Leaving(shard));
         }
     }
 
     fn close(&mut self, shard: ShardId) {
-        self.shards.follows.forget(shard);
-        self.count_follows();
-        self.shards.dispatcher.remove(shard);
-        self.shards.placement.close(shard);
-        self.shards.journal.push_back(JournalEntry::Closed(shard));
+        self.follows.forget(shard);
+        self.dispatcher.remove(shard);
+        self.placement.close(shard);
+        self.journal.push_back(JournalEntry::Closed(shard));
     }
 
-    fn set_settled(&mut self) {
-        self.shards.settled = self.cursor.position;
-        self.shards
-            .journal
-            .push_back(JournalEntry::Settled(self.shards.settled));
+    fn set_settled(&mut self, head: Position) {
+        self.settled = head;
+        self.journal.push_back(JournalEntry::Settled(head));
     }
 
     /// Adds an event to the outboxes of the shards that follow its topics.
     pub(super) fn enqueue(&mut self, position: Position, at: Option<Millis>, event: &ServerEvent) {
-        let interested = self.interested(event);
+        let interested = self.follows.matching(event);
         if interested.is_empty() {
             return;
         }
         let text: Arc<str> = event.to_json().into();
         for shard in interested {
-            let dispatcher = &mut self.shards.dispatcher;
+            let dispatcher = &mut self.dispatcher;
             dispatcher.enqueue(shard, |outbox| outbox.push(position, at, text.clone()));
         }
-    }
-
-    /// Whether there is room for what a call adds, after what it drops.
-    pub(super) fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
-        let names = self.shards.follows.grown_by(shard, follow);
-        names.is_none_or(|names| names <= self.edges.room().spare())
-    }
-
-    /// Returns the maximum bytes of the names of a shard: half of what is left stays for the
-    /// others.
-    pub(super) fn room_of(&self, shard: ShardId) -> usize {
-        let follows = &self.shards.follows;
-        match self.edges.room().spare() {
-            usize::MAX => usize::MAX,
-            spare => follows.name_bytes_of(shard) + spare.saturating_sub(follows.name_bytes()) / 2,
-        }
-    }
-
-    /// Counts the names that the shards follow in the room of the edges.
-    pub(super) fn count_follows(&mut self) {
-        let names = self.shards.follows.name_bytes();
-        self.edges.room_mut().set_elsewhere(names);
     }
 }
 
 impl Default for Shards {
     /// No shards, and none is ever opened.
     fn default() -> Self {
-        Self {
-            settled: Position::default(),
-            placement: Placement::new(u32::MAX, 0),
-            follows: Follows::default(),
-            dispatcher: Dispatcher::default(),
-            journal: VecDeque::new(),
-        }
+        Self::new(Position::default(), 0, u32::MAX)
     }
 }

@@ -11,7 +11,7 @@ use super::{
     http::request::HttpRequest,
     listener::{Carrier, Listener, Step},
     options::Options,
-    question::{Answer, Question},
+    question::{Answer, ProbeRequest},
     server_hint::ServerHint,
     session::{self, SessionMessage},
 };
@@ -86,7 +86,7 @@ impl Listener {
         let Step::Asking { question, .. } = &self.step else {
             return false;
         };
-        self.carrier == Carrier::Channel && matches!(question, Question::Discover { .. })
+        self.carrier == Carrier::Channel && matches!(question, ProbeRequest::Discover { .. })
     }
 
     /// Evaluates the answer to the pending question; `None` if none came in time.
@@ -122,14 +122,3 @@ impl Listener {
         }
     }
 }
-
-/// Returns how long to wait for the answer to `server/discover` on a channel.
-pub(super) fn max_probe(acknowledgment: Duration) -> Duration {
-    if acknowledgment.is_zero() {
-        MAX_PROBE
-    } else {
-        MAX_PROBE.min(acknowledgment / 2)
-    }
-}
-
-const MAX_PROBE: Duration = Duration::from_secs(5);

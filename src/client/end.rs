@@ -5,6 +5,7 @@ use crate::sse::DecodeError;
 
 /// How a subscription ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CloseReason {
     /// The server closed it, and nothing was lost.
     Graceful,

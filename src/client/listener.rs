@@ -11,17 +11,17 @@ use crate::{
 };
 
 use super::{
-    channel::max_probe,
     end::{CloseReason, Loss},
     http::{
         reply::Reply,
         request_queue::{HttpAction, RequestHandle, RequestQueue},
     },
     options::Options,
-    question::{Answer, Next, Question},
+    pending_output::Output,
+    question::{Answer, Next, ProbeRequest},
     server_hint::ServerHint,
     session::{Session, listener::SessionListener},
-    subscription::{Output, Subscription},
+    subscription::Subscription,
 };
 
 /// One subscription to a server of any revision, over HTTP or on a message channel such as stdio:
@@ -57,7 +57,7 @@ pub(super) enum Step {
     Asking {
         call: RequestHandle,
         id: RequestId,
-        question: Question,
+        question: ProbeRequest,
         reply: Reply,
         since: Millis,
     },
@@ -107,9 +107,9 @@ impl Listener {
     pub(super) fn begin(&mut self, hint: ServerHint, now: Millis) {
         self.retry_after = None;
         match hint {
-            ServerHint::Discover { is_page } => self.ask(Question::discover(is_page), now),
+            ServerHint::Discover { is_page } => self.ask(ProbeRequest::discover(is_page), now),
             ServerHint::Modern => self.listen(now),
-            ServerHint::Legacy => self.ask(Question::Initialize, now),
+            ServerHint::Legacy => self.ask(ProbeRequest::Initialize, now),
             ServerHint::Joined(capabilities) => {
                 self.enter(Session::joined(capabilities), false, now);
             }
@@ -241,8 +241,7 @@ impl Listener {
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.step {
             Step::Asking { since, .. } if self.is_probing() => {
-                let limit = max_probe(self.options.acknowledgment);
-                Some(*since + limit.into())
+                Some(self.options.probed_until(*since))
             }
             Step::Asking { since, .. } => self.options.late_after(*since),
             Step::Modern { subscription, .. } => subscription.poll_timeout(),
@@ -288,7 +287,7 @@ impl Listener {
         }
     }
 
-    fn ask(&mut self, question: Question, now: Millis) {
+    fn ask(&mut self, question: ProbeRequest, now: Millis) {
         let id = self.queue.ids.mint();
         let request = question.request(&id, self.options.client_info.as_deref());
         self.step = Step::Asking {
@@ -327,7 +326,7 @@ impl Listener {
         }
     }
 
-    pub(super) fn take_question(&mut self) -> Option<(Question, Reply)> {
+    pub(super) fn take_question(&mut self) -> Option<(ProbeRequest, Reply)> {
         match core::mem::replace(&mut self.step, Step::Ended(None)) {
             Step::Asking {
                 question, reply, ..

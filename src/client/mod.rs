@@ -25,6 +25,7 @@ pub use http::request::HttpRequest;
 pub use http::request_queue::{HttpAction, RequestHandle};
 pub use listener::Listener;
 pub use options::Options;
+pub use pending_output::Output;
 pub use server_hint::ServerHint;
-pub use subscription::{Output, Subscription};
+pub use subscription::Subscription;
 pub use watch::{State, Watch, WatchOutput};

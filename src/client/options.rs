@@ -42,6 +42,15 @@ impl Options {
         after(since, self.acknowledgment)
     }
 
+    /// Returns when to give up on an answer to `server/discover` on a channel, asked at `since`.
+    pub(super) fn probed_until(&self, since: Millis) -> Millis {
+        let limit = match self.acknowledgment {
+            Duration::ZERO => MAX_PROBE,
+            acknowledgment => MAX_PROBE.min(acknowledgment / 2),
+        };
+        since + limit.into()
+    }
+
     /// Returns when to give up on a stream that last sent something at `last`.
     pub(super) fn silent_after(&self, last: Millis) -> Option<Millis> {
         after(last, self.silence)
@@ -52,3 +61,5 @@ impl Options {
 fn after(since: Millis, limit: Duration) -> Option<Millis> {
     (!limit.is_zero()).then(|| since + limit.into())
 }
+
+const MAX_PROBE: Duration = Duration::from_secs(5);

@@ -3,7 +3,19 @@ use crate::{
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter, topic::Topic},
 };
 
-use super::{end::CloseReason, subscription::Output};
+use super::end::CloseReason;
+
+/// An output of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// The subscription is open, with the filter that the server honors.
+    Acknowledged(SubscriptionFilter),
+    /// Something changed: read it again.
+    Changed(ServerEvent),
+    /// The subscription has ended; nothing follows.
+    Ended(CloseReason),
+}
 
 /// The pending output of a subscription: that it is open, what changed, and how it ended, in this
 /// order.

@@ -5,13 +5,13 @@ use crate::{clock::Millis, http::Headers, message::PROTOCOL_VERSION, vocabulary:
 use super::{
     end::{CloseReason, Loss},
     http::{reply::Reply, request::HttpRequest},
-    revision::{self, Revision, Verdict, Versions},
+    revision::{self, Revision, RevisionOutcome, Versions},
     session::{self, Session, SessionError},
 };
 
 /// A request that a client sends before it listens.
 #[derive(Debug)]
-pub(super) enum Question {
+pub(super) enum ProbeRequest {
     /// Asks whether the server speaks the last of these versions.
     Discover {
         /// Whether the client runs in a browser page.
@@ -34,7 +34,7 @@ pub(super) enum Answer<'a> {
 /// What follows from an answer.
 #[derive(Debug)]
 pub(super) enum Next {
-    Ask(Question),
+    Ask(ProbeRequest),
     /// The server speaks 2026-07-28.
     Listen,
     /// A session has begun.
@@ -43,7 +43,7 @@ pub(super) enum Next {
     End(CloseReason, Option<Millis>),
 }
 
-impl Question {
+impl ProbeRequest {
     pub(super) fn discover(is_page: bool) -> Self {
         let tried = vec![PROTOCOL_VERSION.into()];
         Self::Discover { is_page, tried }
@@ -81,14 +81,14 @@ fn choose(answer: Answer<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> Next {
         ),
     };
     match verdict {
-        Verdict::Settled(Revision::Modern(_)) => Next::Listen,
-        Verdict::Settled(Revision::Legacy) => Next::Ask(Question::Initialize),
-        Verdict::Retry(version) => {
+        RevisionOutcome::Settled(Revision::Modern(_)) => Next::Listen,
+        RevisionOutcome::Settled(Revision::Legacy) => Next::Ask(ProbeRequest::Initialize),
+        RevisionOutcome::Retry(version) => {
             tried.push(version);
-            Next::Ask(Question::Discover { is_page, tried })
+            Next::Ask(ProbeRequest::Discover { is_page, tried })
         }
-        Verdict::NoCommonVersion(_) => answer.no_common_version(),
-        Verdict::Unknown => answer.unknown(),
+        RevisionOutcome::NoCommonVersion(_) => answer.no_common_version(),
+        RevisionOutcome::Unknown => answer.unknown(),
     }
 }
 

@@ -37,7 +37,7 @@ pub enum Revision {
 
 /// What an answer reveals about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RevisionOutcome {
     /// The server speaks a revision of the client.
     Settled(Revision),
     /// The server expects requests to name a version, but a different one: ask again with this one.
@@ -66,10 +66,10 @@ pub fn of_response(
     body: &[u8],
     tried: &[&str],
     spoken: Versions<'_>,
-) -> Verdict {
+) -> RevisionOutcome {
     let is_refusal = (400..500).contains(&status) && !is_transient(status);
     if !is_success(status) && !is_refusal {
-        return Verdict::Unknown;
+        return RevisionOutcome::Unknown;
     }
     let messages = messages(body).filter(|_| media != Media::Other);
     let mut verdicts = messages.filter_map(|message| {
@@ -80,28 +80,28 @@ pub fn of_response(
     });
     verdicts
         .next()
-        .unwrap_or(Verdict::Settled(Revision::Legacy))
+        .unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
 }
 
 /// Evaluates the absence of any answer. In a page, the server may be one of an earlier revision
 /// whose CORS policy does not allow the header fields of this one, so the client tries
 /// `initialize`.
-pub fn of_no_response(is_page: bool) -> Verdict {
+pub fn of_no_response(is_page: bool) -> RevisionOutcome {
     if is_page {
-        Verdict::Settled(Revision::Legacy)
+        RevisionOutcome::Settled(Revision::Legacy)
     } else {
-        Verdict::Unknown
+        RevisionOutcome::Unknown
     }
 }
 
 /// Evaluates the answer over stdio; `None` if none came in time, or the server has exited
 /// (2026-07-28, stdio: Backward Compatibility).
-pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> Verdict {
+pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> RevisionOutcome {
     answer
         .and_then(|line| {
             of_result(line, tried, spoken).or_else(|| of_error(line, None, tried, spoken))
         })
-        .unwrap_or(Verdict::Settled(Revision::Legacy))
+        .unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
 }
 
 impl Versions<'static> {
@@ -118,8 +118,8 @@ pub(super) fn is_transient(status: u16) -> bool {
 }
 
 /// Only the result of `server/discover` lists versions.
-fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Verdict> {
-    let document = json::read(message, MAX_DEPTH).ok()?;
+fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<RevisionOutcome> {
+    let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
     let versions = document.root.get("result")?.get("supportedVersions")?;
     let supported: Vec<String> = versions
         .as_array()?
@@ -128,7 +128,7 @@ fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Ver
         .collect();
     let asked = tried.last().copied().unwrap_or_default();
     if supported.iter().any(|version| version == asked) {
-        return Some(Verdict::Settled(Revision::Modern(asked.into())));
+        return Some(RevisionOutcome::Settled(Revision::Modern(asked.into())));
     }
     Some(negotiate(supported, tried, spoken))
 }
@@ -140,16 +140,16 @@ fn of_error(
     status: Option<u16>,
     tried: &[&str],
     spoken: Versions<'_>,
-) -> Option<Verdict> {
+) -> Option<RevisionOutcome> {
     let error = RpcError::read(message)?;
     let asked = tried.last().copied().unwrap_or_default();
     match error.code {
         UNSUPPORTED_VERSION => Some(negotiate(error.supported, tried, spoken)),
         HEADER_MISMATCH | MISSING_CAPABILITY => {
-            Some(Verdict::Settled(Revision::Modern(asked.into())))
+            Some(RevisionOutcome::Settled(Revision::Modern(asked.into())))
         }
         METHOD_NOT_FOUND if status == Some(404) => {
-            Some(Verdict::Settled(Revision::Modern(asked.into())))
+            Some(RevisionOutcome::Settled(Revision::Modern(asked.into())))
         }
         _ => None,
     }
@@ -158,7 +158,7 @@ fn of_error(
 /// Chooses the latest version that both sides speak (2026-07-28, Versioning: Protocol Version
 /// Negotiation). A server that refuses a version although it lists it may be two servers during a
 /// deployment, so the client asks once more.
-fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Verdict {
+fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> RevisionOutcome {
     let is_supported = |version: &&&str| supported.iter().any(|known| known == *version);
     let times = |version: &&&str| tried.iter().filter(|other| *other == *version).count();
     let mut worth_trying = spoken
@@ -166,12 +166,12 @@ fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Ve
         .iter()
         .filter(|version| times(version) < MAX_TRIES);
     if let Some(version) = worth_trying.find(is_supported) {
-        return Verdict::Retry((*version).into());
+        return RevisionOutcome::Retry((*version).into());
     }
     if spoken.legacy.iter().any(|version| is_supported(&version)) {
-        return Verdict::Settled(Revision::Legacy);
+        return RevisionOutcome::Settled(Revision::Legacy);
     }
-    Verdict::NoCommonVersion(supported)
+    RevisionOutcome::NoCommonVersion(supported)
 }
 
 const MAX_TRIES: usize = 2;
@@ -179,5 +179,3 @@ const HEADER_MISMATCH: i32 = -32_020;
 const MISSING_CAPABILITY: i32 = -32_021;
 const UNSUPPORTED_VERSION: i32 = -32_022;
 const METHOD_NOT_FOUND: i32 = -32_601;
-/// The capabilities of a server may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

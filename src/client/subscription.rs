@@ -7,7 +7,7 @@ use crate::{
     listen::{ClientEndReason, ClientStream, Incoming, Notice},
     message::{LISTEN, PROTOCOL_VERSION},
     sse::{Decoder, Event, Item},
-    vocabulary::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId},
+    vocabulary::{filter::SubscriptionFilter, id::RequestId},
 };
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
         request::HttpRequest,
     },
     options::Options,
-    pending_output::PendingOutput,
+    pending_output::{Output, PendingOutput},
 };
 
 /// One subscription over HTTP, from its request to its end (2026-07-28, Subscriptions, Streamable
@@ -42,18 +42,6 @@ pub struct Subscription {
     received_at: Millis,
     opened_at: Millis,
     retry_after: Option<Millis>,
-}
-
-/// An output of a subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Output {
-    /// The subscription is open, with the filter that the server honors.
-    Acknowledged(SubscriptionFilter),
-    /// Something changed: read it again.
-    Changed(ServerEvent),
-    /// The subscription has ended; nothing follows.
-    Ended(CloseReason),
 }
 
 #[derive(Debug)]

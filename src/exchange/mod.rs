@@ -13,11 +13,11 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use crate::{
     clock::Millis,
     http::{Field, Headers},
-    isolate::SessionStart,
     legacy::{self, Call, LegacyRequest},
     listen::{self, ServerStream},
     off,
     session::Reply,
+    upstream::SessionStart,
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},
@@ -61,11 +61,11 @@ enum Stage {
     /// Possibly a listen, which its body determines.
     ByBody,
     /// A listen, which is checked once its caller is named.
-    Listen(listen::Verdict),
+    Listen(listen::ListenOutcome),
     /// Not a listen.
     Other,
     /// A request that concerns sessions.
-    Session(legacy::Verdict),
+    Session(legacy::LegacyOutcome),
     /// A request in a session.
     Visit(Box<Visit>),
     Answered(Answer),
@@ -196,11 +196,11 @@ impl Exchange {
             Stage::ByBody => self.by_body(),
             Stage::Listen(_) if !self.is_named => Some(Step::Caller),
             Stage::Listen(verdict) => match verdict {
-                listen::Verdict::Accepted(accepted) => {
+                listen::ListenOutcome::Accepted(accepted) => {
                     self.id = Some(accepted.id.clone());
                     Some(Step::Listen(accepted.clone()))
                 }
-                listen::Verdict::Rejected(rejection) => self.reject(rejection.clone()),
+                listen::ListenOutcome::Rejected(rejection) => self.reject(rejection.clone()),
             },
             Stage::Other => self.other(),
             Stage::Session(_) => self.session(),
@@ -229,15 +229,15 @@ impl Exchange {
         };
         let limits = self.service.limits();
         match off::classify(&self.method, &self.headers(), body, limits) {
-            off::Verdict::Listen(rejection) => return self.reject(rejection),
-            off::Verdict::Watch(rejection) => {
+            off::OffOutcome::Listen(rejection) => return self.reject(rejection),
+            off::OffOutcome::Watch(rejection) => {
                 self.stage = Stage::Answered(Answer::in_band(rejection));
             }
-            off::Verdict::Capabilities => {
+            off::OffOutcome::Capabilities => {
                 self.withholds = true;
                 self.stage = Stage::Other;
             }
-            off::Verdict::PassThrough => self.stage = Stage::Other,
+            off::OffOutcome::PassThrough => self.stage = Stage::Other,
         }
         None
     }
@@ -289,18 +289,20 @@ impl Exchange {
         let verdict = legacy::classify(&self.method, &self.headers(), body, limits);
         let is_kept = matches!(self.service.earlier(), Earlier::Sessions(_));
         match verdict {
-            legacy::Verdict::PassThrough => Some(self.pass()),
-            legacy::Verdict::Rejected(rejection)
+            legacy::LegacyOutcome::PassThrough => Some(self.pass()),
+            legacy::LegacyOutcome::Rejected(rejection)
                 if !is_kept || rejection.reason.is_transport_level() =>
             {
                 self.reject(rejection)
             }
-            legacy::Verdict::Legacy(request) if !is_kept => {
+            legacy::LegacyOutcome::Legacy(request) if !is_kept => {
                 let requested = request.version.into();
                 let reason = Reason::UnsupportedVersion { requested };
                 self.reject(Rejection::new(reason, request.id))
             }
-            legacy::Verdict::Legacy(request) if !request.is_of_sessions() => Some(self.pass()),
+            legacy::LegacyOutcome::Legacy(request) if !request.is_of_sessions() => {
+                Some(self.pass())
+            }
             verdict => {
                 self.stage = Stage::Session(verdict);
                 None
@@ -323,7 +325,7 @@ impl Exchange {
             None
         };
         let request = match verdict {
-            legacy::Verdict::Legacy(request) => Some(request),
+            legacy::LegacyOutcome::Legacy(request) => Some(request),
             _ => None,
         };
         // A denied caller learns nothing about its request.
@@ -335,9 +337,9 @@ impl Exchange {
             return step;
         }
         match verdict.clone() {
-            legacy::Verdict::Legacy(request) => self.visit(request),
-            legacy::Verdict::Rejected(rejection) => self.reject(rejection),
-            legacy::Verdict::PassThrough => Some(self.pass()),
+            legacy::LegacyOutcome::Legacy(request) => self.visit(request),
+            legacy::LegacyOutcome::Rejected(rejection) => self.reject(rejection),
+            legacy::LegacyOutcome::PassThrough => Some(self.pass()),
         }
     }
 

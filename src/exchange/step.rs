@@ -64,6 +64,7 @@ pub enum Step {
 
 /// A response that does not come from the upstream server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,

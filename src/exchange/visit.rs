@@ -2,11 +2,10 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     clock::Millis,
-    isolate::SessionStart,
     legacy::{Call, LegacyRequest, event_id},
     listen::{ServerStream, StreamKind},
     session::{Ask, Claim, Excess, Question, Reply},
-    upstream::ResumePoint,
+    upstream::{ResumePoint, SessionStart},
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},

@@ -15,12 +15,11 @@ use alloc::vec::Vec;
 use alloc::{collections::BTreeSet, sync::Arc};
 
 use crate::{
-    bus::Cursor,
     clock::Millis,
     listen::{EndReason, Next, Output, ServerStream, StreamKind},
     vocabulary::{
         filter::SubscriptionFilter,
-        position::Position,
+        position::{Cursor, Position},
         scope::Scope,
         topic::{Index, Topic, Topics},
     },

@@ -1,10 +1,10 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    bus::Cursor,
     legacy::event_id,
     listen::{Output, ServerStream},
     sse,
+    vocabulary::position::Cursor,
 };
 
 /// The event ids of a session's stream, with which its client resumes (2025-11-25, Transports:

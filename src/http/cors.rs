@@ -2,7 +2,7 @@
 
 use alloc::{borrow::ToOwned, vec::Vec};
 
-use super::policy::Field;
+use super::headers::Field;
 
 /// Returns the headers for every response to a page of `origin`.
 pub(super) fn answer(origin: &str) -> Vec<Field> {

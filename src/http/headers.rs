@@ -1,4 +1,7 @@
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
+
+/// One field of an HTTP response: its name in lower case, and its value.
+pub type Field = (&'static str, String);
 
 /// The header fields of one HTTP request, as lines `name: value`.
 #[derive(Clone, Copy, Debug)]

@@ -6,5 +6,5 @@ mod headers;
 mod origin;
 mod policy;
 
-pub use headers::Headers;
-pub use policy::{Field, Policy, PolicyError, Screening};
+pub use headers::{Field, Headers};
+pub use policy::{Policy, PolicyError, Screening};

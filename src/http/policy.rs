@@ -1,15 +1,13 @@
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, vec::Vec};
 use core::fmt;
 
-use crate::{http::Headers, vocabulary::error::Reason};
+use crate::vocabulary::error::Reason;
 
 use super::{
     cors,
+    headers::{Field, Headers},
     origin::{Host, Origin},
 };
-
-/// One field of an HTTP response: its name in lower case, and its value.
-pub type Field = (&'static str, String);
 
 /// Decides by method, host and origin which requests are served.
 #[derive(Clone, Debug)]

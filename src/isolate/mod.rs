@@ -27,8 +27,8 @@ use crate::{
 use output::{Batch, Step};
 use session::Session;
 
+pub use crate::upstream::SessionStart;
 pub use output::{IsolateOutput, MovedStream};
-pub use session::SessionStart;
 
 /// The streams of one isolate on one connection to their bus. The isolate subscribes to the union
 /// of their topics, receives each event once and fans it out. Its lease decides which request owns

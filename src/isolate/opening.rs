@@ -1,6 +1,8 @@
 use crate::{
-    bus::Cursor, clock::Millis, fanout::StreamId, listen::ServerStream,
-    vocabulary::filter::SubscriptionFilter,
+    clock::Millis,
+    fanout::StreamId,
+    listen::ServerStream,
+    vocabulary::{filter::SubscriptionFilter, position::Cursor},
 };
 
 use super::{Isolate, output::Step};

@@ -1,11 +1,14 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
-    bus::{Cursor, Position},
     clock::Millis,
     fanout::{Published, StreamId, WriteBatch},
     listen::ServerStream,
-    vocabulary::{filter::SubscriptionFilter, scope::Scope},
+    vocabulary::{
+        filter::SubscriptionFilter,
+        position::{Cursor, Position},
+        scope::Scope,
+    },
 };
 
 use super::Isolate;

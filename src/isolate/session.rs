@@ -4,26 +4,11 @@ use crate::{
     clock::Millis,
     fanout::StreamId,
     listen::ServerStream,
-    upstream::{ResumePoint, SessionFilter},
+    upstream::{ResumePoint, SessionFilter, SessionStart},
     vocabulary::{event::ServerEvent, position::Cursor, uri::Uri},
-    wire::Claim,
 };
 
 use super::{Isolate, output::Step};
-
-/// The state of a session's stream beside the stream itself (2025-11-25). It is the only stream of
-/// its isolate.
-#[derive(Clone, Debug)]
-pub struct SessionStart {
-    /// The session and the number of the stream. The bus adds the session's subscriptions and
-    /// reports them as [`SessionInterest`](crate::wire::SessionInterest).
-    pub session: Claim,
-    /// What the client has received already. If the bus cannot replay later events, the stream cues
-    /// everything that it honors.
-    pub past: ResumePoint,
-    /// Resources that the client may no longer receive, although the session is subscribed to them.
-    pub denied: Vec<Uri>,
-}
 
 /// The session of the stream.
 #[derive(Debug)]

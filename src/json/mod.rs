@@ -13,7 +13,7 @@ mod text;
 mod writer;
 
 pub use node::{Document, Node, Object, Value};
-pub use reader::{ReadError, read};
+pub use reader::{MAX_PEER_DEPTH, ReadError, read};
 pub use writer::{push_string, to_compact};
 
 pub(crate) use de::from_node;

@@ -68,7 +68,7 @@ fn from_message(
     known: Option<Capabilities>,
     version_of: fn(&Node<'_>) -> Option<String>,
 ) -> Option<Initialized> {
-    let document = json::read(text, MAX_DEPTH).ok()?;
+    let document = json::read(text, json::MAX_PEER_DEPTH).ok()?;
     let result = document.root.get("result")?;
     let offered = result.get("capabilities")?;
     let capabilities = known.unwrap_or_else(|| Capabilities::from_node(offered));
@@ -87,6 +87,3 @@ fn from_message(
         capabilities,
     })
 }
-
-/// An answer of the MCP server may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

@@ -18,7 +18,8 @@ use super::VERSIONS;
 
 /// The outcome for a request where sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+#[non_exhaustive]
+pub enum LegacyOutcome {
     /// A request of an earlier revision.
     Legacy(LegacyRequest),
     /// A request that no session can answer. Unless [`Reason::is_transport_level`], the rejection
@@ -97,11 +98,16 @@ impl Call {
 /// passed on, whatever its method. Every other request that names a session is handled here,
 /// whatever its method and media type: only this server knows whether that session belongs to its
 /// caller.
-pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+pub fn classify(
+    method: &str,
+    headers: &Headers<'_>,
+    body: &[u8],
+    limits: &Limits,
+) -> LegacyOutcome {
     let session: Option<Box<str>> = headers.get(SESSION).map(Into::into);
     let is_message = method == "POST" && headers.declare_json();
     if session.is_none() && !is_message {
-        return Verdict::PassThrough;
+        return LegacyOutcome::PassThrough;
     }
     let document = (is_message && body.len() <= limits.body_bytes)
         .then(|| json::read(body, limits.depth).ok())
@@ -110,13 +116,13 @@ pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limit
     let is_enveloped = root.and_then(envelope).is_some();
     let header = headers.get(VERSION_HEADER);
     if is_enveloped || (session.is_none() && header == Some(PROTOCOL_VERSION)) {
-        return Verdict::PassThrough;
+        return LegacyOutcome::PassThrough;
     }
     let id = document
         .as_ref()
         .and_then(|document| id_of(document, limits));
     match call_of(method, headers, document.as_ref(), id.as_ref(), limits) {
-        Ok(call) => Verdict::Legacy(LegacyRequest {
+        Ok(call) => LegacyOutcome::Legacy(LegacyRequest {
             session,
             version: root
                 .and_then(|root| root.get("params")?.get("protocolVersion")?.as_str())
@@ -126,7 +132,7 @@ pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limit
             id,
             call,
         }),
-        Err(reason) => Verdict::Rejected(Rejection::new(reason, id)),
+        Err(reason) => LegacyOutcome::Rejected(Rejection::new(reason, id)),
     }
 }
 

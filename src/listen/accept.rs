@@ -16,7 +16,7 @@ use crate::http::Headers;
 
 /// The outcome for a listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ListenOutcome {
     /// A request that can be served.
     Accepted(Accepted),
     /// A request that is answered with an error.
@@ -30,7 +30,7 @@ pub enum Classified {
     /// been read.
     Unread,
     /// A listen request by its body, which had to be read to know, with its verdict.
-    Read(Verdict),
+    Read(ListenOutcome),
     /// A listen request that is refused by its HTTP headers and size alone, for any caller.
     Rejected(Rejection),
     /// Anything else: pass it on to the MCP server.
@@ -109,16 +109,20 @@ pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limit
 /// Validates the body of a request that is [`Classified::Unread`]. The checks run in a fixed order
 /// (JSON, shape, headers against body, `_meta`, version, filter, extensions), and the first failure
 /// is returned.
-pub fn validate(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+pub fn validate(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> ListenOutcome {
     match json::read(body, limits.depth) {
         Ok(document) => validate_document(headers, &document, limits),
-        Err(_) => Verdict::Rejected(Rejection::new(Reason::ParseError, None)),
+        Err(_) => ListenOutcome::Rejected(Rejection::new(Reason::ParseError, None)),
     }
 }
 
 /// Validates a listen request on a transport without headers. `is_whole` is false if the request is
 /// larger than allowed.
-pub(crate) fn accept_message(document: &Document<'_>, is_whole: bool, limits: &Limits) -> Verdict {
+pub(crate) fn accept_message(
+    document: &Document<'_>,
+    is_whole: bool,
+    limits: &Limits,
+) -> ListenOutcome {
     let id = request::id_of(document, limits);
     let checked = if is_whole {
         check_message(document, id.as_ref(), limits, |_| Ok(()))
@@ -140,7 +144,11 @@ fn check_http(headers: &Headers<'_>, is_whole: bool) -> Result<(), Reason> {
     }
 }
 
-fn validate_document(headers: &Headers<'_>, document: &Document<'_>, limits: &Limits) -> Verdict {
+fn validate_document(
+    headers: &Headers<'_>,
+    document: &Document<'_>,
+    limits: &Limits,
+) -> ListenOutcome {
     let id = request::id_of(document, limits);
     let checked = check_message(document, id.as_ref(), limits, |root| {
         request::check_headers(headers, root)
@@ -148,10 +156,10 @@ fn validate_document(headers: &Headers<'_>, document: &Document<'_>, limits: &Li
     verdict(checked, id)
 }
 
-fn verdict(checked: Result<Accepted, Reason>, id: Option<RequestId>) -> Verdict {
+fn verdict(checked: Result<Accepted, Reason>, id: Option<RequestId>) -> ListenOutcome {
     match checked {
-        Ok(accepted) => Verdict::Accepted(accepted),
-        Err(reason) => Verdict::Rejected(Rejection::new(reason, id)),
+        Ok(accepted) => ListenOutcome::Accepted(accepted),
+        Err(reason) => ListenOutcome::Rejected(Rejection::new(reason, id)),
     }
 }
 

@@ -7,7 +7,7 @@ mod request;
 mod stream;
 
 pub use accept::{
-    Accepted, Classified, Verdict, classify, is_listen_by_header, may_be_listen, validate,
+    Accepted, Classified, ListenOutcome, classify, is_listen_by_header, may_be_listen, validate,
 };
 pub(crate) use accept::{accept_message, is_listen};
 pub(crate) use client::concerns;

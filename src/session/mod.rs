@@ -13,9 +13,9 @@ mod sessions;
 mod store;
 mod streams;
 
-pub use question::{Ask, Excess, Question, Reply};
+pub use question::{Ask, Question, Reply};
 pub use record::{NewSession, ROOT, Session};
-pub use room::{Limits, Totals};
+pub use room::{Excess, Limits, Totals};
 pub use sessions::{Output, Sessions};
 pub use store::Store;
 

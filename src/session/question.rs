@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{json, vocabulary::uri::Uri};
 
-use super::Limits;
+use super::room::{Excess, Limits};
 
 /// A question of a request to its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +57,7 @@ pub enum Ask {
 /// The reply to a [`Question`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Reply {
     /// The session does not exist, has ended, or belongs to another principal.
     Unknown,
@@ -85,16 +86,6 @@ pub enum Reply {
         #[serde(rename = "watched")]
         subscriptions: Vec<Uri>,
     },
-}
-
-/// The limit that one more resource would exceed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Excess {
-    /// The number of resources, with the limit.
-    Uris(usize),
-    /// The bytes of their URIs, with the limit.
-    Bytes(usize),
 }
 
 impl Ask {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{bus::CloseReason, wire::SessionCall};
+use crate::{bus::EdgeCloseReason, wire::SessionCall};
 
 use super::{Claim, Output, Session, Sessions, Store};
 
@@ -26,7 +26,7 @@ impl<S: Store> Sessions<S> {
         session: &Session,
         is_awaited: bool,
     ) -> Result<(), S::Error> {
-        self.release_local(id, CloseReason::Over);
+        self.release_local(id, EdgeCloseReason::Over);
         let Some(shard) = session.at_shard() else {
             return Ok(());
         };
@@ -51,7 +51,7 @@ impl<S: Store> Sessions<S> {
         Ok(())
     }
 
-    pub(super) fn release_local(&mut self, id: &str, close_reason: CloseReason) {
+    pub(super) fn release_local(&mut self, id: &str, close_reason: EdgeCloseReason) {
         if let Some(edge) = self.local.remove(id) {
             self.outputs.push_back(Output::Close(edge, close_reason));
         }

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json;
 
-use super::{Excess, NewSession, Session};
+use super::record::{NewSession, Session};
 
 /// Limits of sessions; each is the largest accepted value. A URI counts as its bytes plus 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,16 @@ pub struct Limits {
     pub bus_uri_bytes: usize,
     /// Maximum bytes of the URIs of sessions of callers without a name.
     pub unnamed_uri_bytes: usize,
+}
+
+/// The limit that one more resource would exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Excess {
+    /// The number of resources, with the limit.
+    Uris(usize),
+    /// The bytes of their URIs, with the limit.
+    Bytes(usize),
 }
 
 /// Totals of sessions.

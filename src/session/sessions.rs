@@ -1,7 +1,7 @@
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{
-    bus::{CloseReason, EdgeId},
+    bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
     sorted::Map,
     wire::{SessionCall, SessionInterest},
@@ -34,7 +34,7 @@ pub enum Output {
     /// [`Bus::set_interest`](crate::bus::Bus::set_interest).
     Interest(EdgeId, SessionInterest),
     /// The stream at this edge has ended or is attached elsewhere: close its connection.
-    Close(EdgeId, CloseReason),
+    Close(EdgeId, EdgeCloseReason),
     /// Call a shard, and [`Sessions::handle_confirmed`] once it has confirmed. Until then
     /// [`Sessions::sweep`] repeats the call.
     Call {

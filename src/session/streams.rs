@@ -1,7 +1,7 @@
 //! The locations of the streams of sessions.
 
 use crate::{
-    bus::{Bus, CloseReason, EdgeId, FollowReply, Follower, ShardId},
+    bus::{Bus, EdgeCloseReason, EdgeId, FollowReply, Follower, ShardId},
     clock::Millis,
     wire::{SessionCall, SessionInterest},
 };
@@ -226,10 +226,10 @@ impl<S: Store> Sessions<S> {
 
 /// Returns why the edge with the former stream closes it. If it is the same stream, an edge that
 /// still holds it has to reconnect.
-fn close_reason(session: &Session, claim: &Claim) -> CloseReason {
+fn close_reason(session: &Session, claim: &Claim) -> EdgeCloseReason {
     if session.attached == claim.stream {
-        CloseReason::Lost
+        EdgeCloseReason::Lost
     } else {
-        CloseReason::Over
+        EdgeCloseReason::Over
     }
 }

@@ -3,7 +3,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     json::{self, Document, Node},
-    listen::{Accepted, Verdict, accept_message, names_method, version_of},
+    listen::{Accepted, ListenOutcome, accept_message, names_method, version_of},
     message::{self, CANCELLED, LISTEN},
     vocabulary::{
         capabilities::{Capabilities, Discovered},
@@ -274,8 +274,8 @@ impl Channel {
     fn handle_listen(&mut self, document: &Document<'_>, is_whole: bool) -> Option<Input> {
         self.revision = self.revision.after(&document.root);
         let accepted = match accept_message(document, is_whole, &self.limits) {
-            Verdict::Accepted(accepted) => accepted,
-            Verdict::Rejected(rejection) => {
+            ListenOutcome::Accepted(accepted) => accepted,
+            ListenOutcome::Rejected(rejection) => {
                 self.answer(&rejection);
                 return None;
             }

@@ -10,5 +10,5 @@ mod subscriptions;
 
 pub use channel::{Channel, ChannelLimits, Input};
 pub use lines::{Line, Lines};
-pub use question::Question;
+pub use question::DiscoverRequest;
 pub use subscriptions::SubscriptionHandle;

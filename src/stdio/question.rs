@@ -8,11 +8,11 @@ use crate::{
 /// A request for the capabilities of the upstream server of a channel, sent between the lines of
 /// the client.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct DiscoverRequest {
     id: String,
 }
 
-impl Question {
+impl DiscoverRequest {
     /// Creates the request; `token` makes its id one that no client uses.
     pub fn new(token: &str) -> Self {
         Self {
@@ -28,13 +28,10 @@ impl Question {
     /// Whether a line from the MCP server is the response, successful or not: then do not forward
     /// it to the client.
     pub fn is_answered_by(&self, line: &[u8]) -> bool {
-        let Ok(document) = json::read(line, MAX_DEPTH) else {
+        let Ok(document) = json::read(line, json::MAX_PEER_DEPTH) else {
             return false;
         };
         let id = document.root.get("id").and_then(Node::as_str);
         id == Some(&self.id) && document.root.get("method").is_none()
     }
 }
-
-/// A response may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

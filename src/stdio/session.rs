@@ -150,7 +150,7 @@ impl Session {
     /// Returns the pending request that the line answers, and whether the MCP server implements its
     /// method. An answer with any other error has no effect.
     fn take_awaited(&mut self, line: &[u8]) -> Option<(RequestId, Awaited, bool)> {
-        let document = json::read(line, MAX_DEPTH).ok()?;
+        let document = json::read(line, json::MAX_PEER_DEPTH).ok()?;
         let root = &document.root;
         let id = RequestId::from_node(root.get("id")?, usize::MAX)?;
         if root.get("method").is_some() {
@@ -166,5 +166,3 @@ impl Session {
 
 /// The code of an error, as JSON text.
 const METHOD_NOT_FOUND: &str = "-32601";
-/// A response may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

@@ -18,7 +18,7 @@ pub use call::UpstreamCall;
 pub use counts::Counts;
 pub use follower::Follower;
 pub use link::{BusCall, Timeouts};
-pub use resume_point::ResumePoint;
+pub use resume_point::{ResumePoint, SessionStart};
 pub use update::BusFrame;
 
 pub(crate) use interest_tracker::InterestTracker;

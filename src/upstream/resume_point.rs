@@ -1,4 +1,9 @@
-use crate::vocabulary::position::Cursor;
+use alloc::vec::Vec;
+
+use crate::{
+    vocabulary::{position::Cursor, uri::Uri},
+    wire::Claim,
+};
 
 /// What was received before an attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,4 +14,18 @@ pub enum ResumePoint {
     Since(Cursor),
     /// Something, but up to where is unknown.
     Unknown,
+}
+
+/// The state of a session's stream beside the stream itself (2025-11-25). It is the only stream of
+/// its connection.
+#[derive(Clone, Debug)]
+pub struct SessionStart {
+    /// The session and the number of the stream. The bus adds the session's subscriptions and
+    /// reports them as [`SessionInterest`](crate::wire::SessionInterest).
+    pub session: Claim,
+    /// What the client has received already. If the bus cannot replay later events, the stream cues
+    /// everything that it honors.
+    pub past: ResumePoint,
+    /// Resources that the client may no longer receive, although the session is subscribed to them.
+    pub denied: Vec<Uri>,
 }

@@ -66,7 +66,7 @@ impl Discovered {
     }
 
     fn from_message(message: &[u8], now: Millis) -> Option<Self> {
-        let document = json::read(message, MAX_DEPTH).ok()?;
+        let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
         let result = document.root.get("result")?;
         let ttl = result.get("ttlMs").and_then(Node::as_u53).unwrap_or(0);
         let server_info = result.get("_meta").and_then(|meta| meta.get(SERVER_INFO));
@@ -161,13 +161,13 @@ impl Capabilities {
     /// Reads the declaration of a server's author; `None` if it is not a valid `ServerCapabilities`
     /// of MCP.
     pub fn declared(text: &str) -> Option<Self> {
-        let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
+        let document = json::read(text.as_bytes(), json::MAX_PEER_DEPTH).ok()?;
         is_well_formed(&document.root).then(|| Self::from_node(&document.root))
     }
 
     /// Reads the text of [`Capabilities::to_json`]; text that is not JSON offers nothing.
     pub fn from_json(text: &str) -> Self {
-        json::read(text.as_bytes(), MAX_DEPTH).map_or_else(
+        json::read(text.as_bytes(), json::MAX_PEER_DEPTH).map_or_else(
             |_| Self::default(),
             |document| Self::from_node(&document.root),
         )
@@ -232,6 +232,3 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Maximum time for which a response is reused: a change of the capabilities may go unnoticed for
 /// an hour.
 const MAX_TTL_MS: u64 = 3_600_000;
-/// Maximum depth of a response of the upstream server, which may nest deeper than a request (JSON
-/// schemas in extensions).
-const MAX_DEPTH: usize = 128;

@@ -58,7 +58,7 @@ pub enum ServerEvent {
 /// Why a text is not a [`ServerEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum EventError {
+pub enum ServerEventError {
     /// Not a JSON object, or one with a duplicate key.
     Malformed,
     /// `kind` is missing or unknown.
@@ -81,13 +81,13 @@ impl ServerEvent {
     /// Reads `{"kind":...}`; ignores members that the kind does not have.
     ///
     /// # Errors
-    /// An [`EventError`] that says what is wrong.
-    pub fn from_json(text: &str) -> Result<Self, EventError> {
+    /// An [`ServerEventError`] that says what is wrong.
+    pub fn from_json(text: &str) -> Result<Self, ServerEventError> {
         let limits = Limits::default();
         let document =
-            json::read(text.as_bytes(), limits.depth).map_err(|_| EventError::Malformed)?;
+            json::read(text.as_bytes(), limits.depth).map_err(|_| ServerEventError::Malformed)?;
         if document.has_duplicate_key {
-            return Err(EventError::Malformed);
+            return Err(ServerEventError::Malformed);
         }
         Self::from_node(&document.root)
     }
@@ -95,28 +95,28 @@ impl ServerEvent {
     /// Reads an event that is part of a larger document.
     ///
     /// # Errors
-    /// An [`EventError`] that says what is wrong.
-    pub fn from_node(node: &Node<'_>) -> Result<Self, EventError> {
+    /// An [`ServerEventError`] that says what is wrong.
+    pub fn from_node(node: &Node<'_>) -> Result<Self, ServerEventError> {
         let name = |name| node.get(name).and_then(Name::from_node);
         match node.get("kind").and_then(Node::as_str) {
             Some(FOR_GROUP) => Ok(Self::ForGroup {
-                group: name("group").ok_or(EventError::Group)?,
+                group: name("group").ok_or(ServerEventError::Group)?,
                 event: Box::new(Self::change_in(
-                    node.get("event").ok_or(EventError::Malformed)?,
+                    node.get("event").ok_or(ServerEventError::Malformed)?,
                 )?),
             }),
             Some(DISCONNECT) => name("principal")
                 .map(|principal| Self::Disconnect { principal })
-                .ok_or(EventError::Principal),
+                .ok_or(ServerEventError::Principal),
             _ => Self::change_in(node),
         }
     }
 
     /// Reads a change without a group.
-    fn change_in(node: &Node<'_>) -> Result<Self, EventError> {
-        let object = node.as_object().ok_or(EventError::Malformed)?;
+    fn change_in(node: &Node<'_>) -> Result<Self, ServerEventError> {
+        let object = node.as_object().ok_or(ServerEventError::Malformed)?;
         let kind = object.get("kind").and_then(Node::as_str);
-        match kind.ok_or(EventError::UnknownKind)? {
+        match kind.ok_or(ServerEventError::UnknownKind)? {
             TOOLS => Ok(Self::ToolsListChanged),
             PROMPTS => Ok(Self::PromptsListChanged),
             RESOURCES => Ok(Self::ResourcesListChanged),
@@ -124,16 +124,18 @@ impl ServerEvent {
             UPDATED => Self::updated(object.get("uri")),
             TASK => Task::from_node(object.get("task"))
                 .map(|task| Self::TaskStatus { task })
-                .map_err(EventError::Task),
-            _ => Err(EventError::UnknownKind),
+                .map_err(ServerEventError::Task),
+            _ => Err(ServerEventError::UnknownKind),
         }
     }
 
-    pub(crate) fn updated(uri: Option<&Node<'_>>) -> Result<Self, EventError> {
-        let uri = uri.and_then(Node::as_str).ok_or(EventError::MissingUri)?;
+    pub(crate) fn updated(uri: Option<&Node<'_>>) -> Result<Self, ServerEventError> {
+        let uri = uri
+            .and_then(Node::as_str)
+            .ok_or(ServerEventError::MissingUri)?;
         Uri::new(uri, Limits::default().uri_bytes)
             .map(Self::of_resource)
-            .map_err(EventError::Uri)
+            .map_err(ServerEventError::Uri)
     }
 
     /// Returns the event that reports a change of what has this URI.
@@ -245,7 +247,7 @@ impl<'de> Deserialize<'de> for ServerEvent {
     }
 }
 
-impl EventError {
+impl ServerEventError {
     /// A stable name for programs.
     pub fn code(self) -> &'static str {
         match self {
@@ -260,7 +262,7 @@ impl EventError {
     }
 }
 
-impl fmt::Display for EventError {
+impl fmt::Display for ServerEventError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed => formatter.write_str("the event is not a JSON object"),
@@ -275,7 +277,7 @@ impl fmt::Display for EventError {
     }
 }
 
-impl core::error::Error for EventError {}
+impl core::error::Error for ServerEventError {}
 
 const TOOLS: &str = "tools_list_changed";
 const PROMPTS: &str = "prompts_list_changed";

@@ -18,6 +18,7 @@ use crate::{
 /// Subscriptions: Notification Filter).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_excessive_bools, reason = "each stands for one list")]
 pub struct SubscriptionFilter {
     /// Whether changes of the list of tools are included.
     #[serde(skip_serializing_if = "is_unset")]

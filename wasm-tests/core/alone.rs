@@ -4,12 +4,12 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use mcp_listen::{
-    bus::Cursor,
     clock::Millis,
     fanout::{StreamId, StreamMut},
     isolate::{Isolate, IsolateOutput, SessionStart},
     listen::{EndReason, ServerStream},
     metrics::Metrics,
+    position::Cursor,
     scope::Scope,
     upstream::{BusCall, Counts, ResumePoint, Timeouts, UpstreamCall},
     uri::Uri,

@@ -1,8 +1,9 @@
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Persist, Position, Received},
+    bus::{Bus, EdgeId, Persist, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     limits::Limits,
+    position::{Cursor, Position},
     topic::{Topic, Topics},
     wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError, decode_topics},
 };

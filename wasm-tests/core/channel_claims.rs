@@ -1,6 +1,6 @@
 //! Which lines a stdio channel answers itself, and with what.
 
-use mcp_listen::{event::ServerEvent, stdio::Question};
+use mcp_listen::{event::ServerEvent, stdio::DiscoverRequest};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -173,7 +173,7 @@ fn initialize_after_a_modern_request_names_the_supported_versions() {
 
 #[test]
 fn only_the_answer_to_discover_is_withheld_from_the_client() {
-    let question = Question::new("token");
+    let question = DiscoverRequest::new("token");
     let id = r#""id":"mcp-listen:discover:token""#;
     assert!(question.line().contains(id) && question.line().ends_with('\n'));
     for answer in [

@@ -8,7 +8,7 @@ use mcp_listen::{
     error::{Reason, Rejection},
     http::{Headers, Policy, Screening},
     legacy,
-    listen::{self, Classified, Verdict},
+    listen::{self, Classified, ListenOutcome},
     message,
 };
 use serde::Deserialize;
@@ -188,10 +188,10 @@ fn run(file: &str) {
 impl Case {
     /// Runs the steps of a host: the checks of HTTP alone, the caller, then everything else.
     /// Returns `None` for a request that is passed on.
-    fn classify(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Option<Verdict> {
+    fn classify(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Option<ListenOutcome> {
         let Options { limits, legacy, .. } = &self.options;
         match listen::classify(method, headers, body, limits) {
-            Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+            Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
             Classified::Unread => Some(self.named(|| listen::validate(headers, body, limits))),
             Classified::Read(verdict) => Some(self.named(|| verdict)),
             Classified::PassThrough if legacy.as_deref() == Some("sessions") => {
@@ -203,19 +203,23 @@ impl Case {
 
     /// No session exists that a case could name, so an id is refused before the caller is
     /// authenticated.
-    fn classify_in_session(&self, verdict: legacy::Verdict) -> Option<Verdict> {
-        let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
+    fn classify_in_session(&self, verdict: legacy::LegacyOutcome) -> Option<ListenOutcome> {
+        let unknown = |id| ListenOutcome::Rejected(Rejection::new(Reason::SessionNotFound, id));
         Some(match verdict {
-            legacy::Verdict::Rejected(rejection) if rejection.reason.is_transport_level() => {
-                Verdict::Rejected(rejection)
+            legacy::LegacyOutcome::Rejected(rejection) if rejection.reason.is_transport_level() => {
+                ListenOutcome::Rejected(rejection)
             }
-            legacy::Verdict::Rejected(_) if self.names_session() => unknown(None),
-            legacy::Verdict::Rejected(rejection) => self.named(|| Verdict::Rejected(rejection)),
-            legacy::Verdict::Legacy(request) if request.session.is_some() => unknown(request.id),
-            legacy::Verdict::Legacy(request) if request.is_of_sessions() => {
+            legacy::LegacyOutcome::Rejected(_) if self.names_session() => unknown(None),
+            legacy::LegacyOutcome::Rejected(rejection) => {
+                self.named(|| ListenOutcome::Rejected(rejection))
+            }
+            legacy::LegacyOutcome::Legacy(request) if request.session.is_some() => {
+                unknown(request.id)
+            }
+            legacy::LegacyOutcome::Legacy(request) if request.is_of_sessions() => {
                 self.named(|| unknown(request.id))
             }
-            legacy::Verdict::Legacy(_) | legacy::Verdict::PassThrough => return None,
+            _ => return None,
         })
     }
 
@@ -224,10 +228,10 @@ impl Case {
         fields.any(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"))
     }
 
-    fn named(&self, then: impl FnOnce() -> Verdict) -> Verdict {
+    fn named(&self, then: impl FnOnce() -> ListenOutcome) -> ListenOutcome {
         let denial = self.options.principal.as_ref().and_then(Principal::denial);
         denial.map_or_else(then, |reason| {
-            Verdict::Rejected(Rejection::new(reason, None))
+            ListenOutcome::Rejected(Rejection::new(reason, None))
         })
     }
 
@@ -241,7 +245,7 @@ impl Case {
         } = self;
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
         match self.classify(method, headers, &body) {
-            Some(Verdict::Accepted(accepted)) => {
+            Some(ListenOutcome::Accepted(accepted)) => {
                 let everything = Capabilities {
                     tools_list_changed: true,
                     prompts_list_changed: true,
@@ -260,7 +264,7 @@ impl Case {
                 );
                 assert_eq!(Some(honored.to_json()), text(expect.ack.as_ref()), "{name}");
             }
-            Some(Verdict::Rejected(rejection)) => self.check_rejection(&rejection),
+            Some(ListenOutcome::Rejected(rejection)) => self.check_rejection(&rejection),
             None => {
                 assert!(
                     expect.status.is_none() && expect.ack.is_none(),

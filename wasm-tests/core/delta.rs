@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Persist, Position, Received},
+    bus::{Bus, EdgeId, Persist, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
+    position::{Cursor, Position},
     scope::{Name, Scope},
     topic::{Delta, Topic, Topics},
     uri::Uri,

@@ -1,11 +1,13 @@
 use mcp_listen::{
-    bus::{Bus, Cursor, Position},
+    bus::Bus,
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
     listen::{EndReason, ServerStream, StreamKind},
-    message, sse,
+    message,
+    position::{Cursor, Position},
+    sse,
     upstream::ResumePoint,
     wire::ProtocolError,
 };

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    event::{EventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     uri::UriError,
 };
 #[cfg(target_arch = "wasm32")]
@@ -75,45 +75,49 @@ fn an_invalid_event_has_an_error() {
         "x".repeat(2_049)
     );
     for (text, error, code) in [
-        ("", EventError::Malformed, "malformed-event"),
-        ("[]", EventError::Malformed, "malformed-event"),
+        ("", ServerEventError::Malformed, "malformed-event"),
+        ("[]", ServerEventError::Malformed, "malformed-event"),
         (
             r#"{"kind":"tools_list_changed","kind":"x"}"#,
-            EventError::Malformed,
+            ServerEventError::Malformed,
             "malformed-event",
         ),
-        ("{}", EventError::UnknownKind, "unknown-event-kind"),
+        ("{}", ServerEventError::UnknownKind, "unknown-event-kind"),
         (
             r#"{"kind":1}"#,
-            EventError::UnknownKind,
+            ServerEventError::UnknownKind,
             "unknown-event-kind",
         ),
         (
             r#"{"kind":"Tools_list_changed"}"#,
-            EventError::UnknownKind,
+            ServerEventError::UnknownKind,
             "unknown-event-kind",
         ),
         (
             r#"{"kind":"resource_updated"}"#,
-            EventError::MissingUri,
+            ServerEventError::MissingUri,
             "invalid-uri",
         ),
         (
             r#"{"kind":"resource_updated","uri":1}"#,
-            EventError::MissingUri,
+            ServerEventError::MissingUri,
             "invalid-uri",
         ),
         (
             r#"{"kind":"resource_updated","uri":""}"#,
-            EventError::Uri(UriError::Empty),
+            ServerEventError::Uri(UriError::Empty),
             "invalid-uri",
         ),
         (
             r#"{"kind":"resource_updated","uri":"a\n"}"#,
-            EventError::Uri(UriError::Control),
+            ServerEventError::Uri(UriError::Control),
             "invalid-uri",
         ),
-        (&long, EventError::Uri(UriError::TooLong), "invalid-uri"),
+        (
+            &long,
+            ServerEventError::Uri(UriError::TooLong),
+            "invalid-uri",
+        ),
     ] {
         assert_eq!(ServerEvent::from_json(text), Err(error), "{text}");
         assert_eq!(error.code(), code);

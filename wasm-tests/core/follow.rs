@@ -1,9 +1,10 @@
 //! The messages between edges and their bus, as tests write them. The epoch of the log is `e`.
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, FollowReply, Position, Publication, Received},
+    bus::{Bus, EdgeId, FollowReply, Publication, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
+    position::{Cursor, Position},
     topic::{Topic, Topics},
     wire::{Backlog, Follow, FollowAnswer, Followed, SessionInterest},
 };

@@ -1,6 +1,7 @@
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position},
+    bus::{Bus, EdgeId},
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::Topic,
     wire::Follow,
 };

@@ -1,6 +1,6 @@
 use mcp_listen::{
     http::Headers,
-    legacy::{LegacyRequest, Verdict, classify},
+    legacy::{LegacyOutcome, LegacyRequest, classify},
     limits::Limits,
 };
 use proptest::{collection::vec, prelude::*};
@@ -12,7 +12,7 @@ use crate::any::check;
 const JSON: &str = "content-type: application/json\n";
 const SESSION: &str = "content-type: application/json\nmcp-session-id: s\n";
 
-fn post(headers: &str, body: &str) -> Verdict {
+fn post(headers: &str, body: &str) -> LegacyOutcome {
     classify(
         "POST",
         &Headers::new(headers),
@@ -21,9 +21,9 @@ fn post(headers: &str, body: &str) -> Verdict {
     )
 }
 
-fn legacy(verdict: Verdict) -> LegacyRequest {
+fn legacy(verdict: LegacyOutcome) -> LegacyRequest {
     match verdict {
-        Verdict::Legacy(request) => request,
+        LegacyOutcome::Legacy(request) => request,
         other => panic!("{other:?}"),
     }
 }
@@ -69,7 +69,7 @@ fn a_request_that_names_a_session_is_ours_unless_it_is_modern() {
             );
         }
     }
-    assert_eq!(post(SESSION, &enveloped), Verdict::PassThrough);
+    assert_eq!(post(SESSION, &enveloped), LegacyOutcome::PassThrough);
 }
 
 #[test]

@@ -149,8 +149,15 @@ fn errors_carry_code_data_and_id() {
     }
 }
 
-/// Each reason with the status, the code, the name and the `Retry-After` of its answer.
-fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
+/// A reason with the status, the code, the name and the `Retry-After` of its answer.
+type Row = (Reason, u16, i32, &'static str, Option<u32>);
+
+/// Every reason.
+fn reasons() -> Vec<Row> {
+    [of_requests(), of_servers()].concat()
+}
+
+fn of_requests() -> Vec<Row> {
     use Reason as R;
     let requested = String::new();
     let (what, limit) = ("x", 1);
@@ -210,6 +217,12 @@ fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
             "limit-exceeded",
             None,
         ),
+    ]
+}
+
+fn of_servers() -> Vec<Row> {
+    use Reason as R;
+    vec![
         (R::MethodNotFound, 404, -32_601, "method-not-found", None),
         (R::SessionNotFound, 404, -32_001, "session-not-found", None),
         (R::StreamTaken, 409, -32_600, "stream-taken", None),

@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, Position},
+    bus::Bus,
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::ServerStream,
     metrics::{BOUNDS, Metrics},
+    position::{Cursor, Position},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -2,12 +2,13 @@
 //! replaces edges and bus at different times.
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position, Received, ShardId},
+    bus::{Bus, EdgeId, Received, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     json,
     listen::ServerStream,
+    position::{Cursor, Position},
     scope::Name,
     upstream::BusCall,
     wire::FollowAnswer,

@@ -2,7 +2,7 @@ use mcp_listen::{
     error::{Reason, Rejection},
     http::{Headers, Policy, Screening},
     limits::Limits,
-    off::{Verdict, classify},
+    off::{OffOutcome, classify},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -13,7 +13,7 @@ const JSON: &str = "Content-Type: application/json";
 const LISTEN: &str = "Content-Type: application/json\nMcp-Method: subscriptions/listen";
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 
-fn classified(headers: &str, body: &str) -> Verdict {
+fn classified(headers: &str, body: &str) -> OffOutcome {
     classify(
         "POST",
         &Headers::new(headers),
@@ -36,9 +36,13 @@ fn a_listen_is_method_not_found_with_its_id() {
     for headers in [LISTEN, JSON, "Mcp-Method: subscriptions/listen"] {
         let verdict = classified(headers, &listen);
 
-        assert_eq!(verdict, Verdict::Listen(not_found(Some("7"))), "{headers}");
+        assert_eq!(
+            verdict,
+            OffOutcome::Listen(not_found(Some("7"))),
+            "{headers}"
+        );
     }
-    let Verdict::Listen(rejection) = classified(LISTEN, &listen) else {
+    let OffOutcome::Listen(rejection) = classified(LISTEN, &listen) else {
         panic!("not refused");
     };
     assert_eq!(rejection.reason.status(), 404);
@@ -48,7 +52,7 @@ fn a_listen_is_method_not_found_with_its_id() {
 
 #[test]
 fn an_invalid_listen_is_method_not_found_too() {
-    let refused = Verdict::Listen(not_found(None));
+    let refused = OffOutcome::Listen(not_found(None));
     for body in ["", "{", "[]", r#"{"id":null}"#] {
         assert_eq!(classified(LISTEN, body), refused, "{body}");
     }
@@ -57,7 +61,7 @@ fn an_invalid_listen_is_method_not_found_too() {
     let wrong = r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#;
     assert_eq!(
         classified(LISTEN, wrong),
-        Verdict::Listen(not_found(Some("\"a\"")))
+        OffOutcome::Listen(not_found(Some("\"a\"")))
     );
 }
 
@@ -66,31 +70,31 @@ fn a_legacy_subscribe_is_method_not_found() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         for params in [r#""uri":"note://a""#, r#""uri":7"#, ""] {
             let verdict = classified(JSON, &message(method, params));
-            assert_eq!(verdict, Verdict::Watch(not_found(Some("7"))), "{params}");
+            assert_eq!(verdict, OffOutcome::Watch(not_found(Some("7"))), "{params}");
         }
         let enveloped = message(method, META);
-        assert_eq!(classified(JSON, &enveloped), Verdict::PassThrough);
+        assert_eq!(classified(JSON, &enveloped), OffOutcome::PassThrough);
     }
 }
 
 #[test]
 fn everything_else_is_forwarded_and_capabilities_are_adjusted() {
     let discover = message("server/discover", META);
-    assert_eq!(classified(JSON, &discover), Verdict::Capabilities);
+    assert_eq!(classified(JSON, &discover), OffOutcome::Capabilities);
     let initialize = message("initialize", r#""protocolVersion":"2025-11-25""#);
-    assert_eq!(classified(JSON, &initialize), Verdict::Capabilities);
+    assert_eq!(classified(JSON, &initialize), OffOutcome::Capabilities);
     for body in [&message("tools/list", META), &message("ping", ""), "[]", ""] {
-        assert_eq!(classified(JSON, body), Verdict::PassThrough, "{body}");
+        assert_eq!(classified(JSON, body), OffOutcome::PassThrough, "{body}");
     }
     assert_eq!(
         classified("Content-Type: text/plain", &initialize),
-        Verdict::PassThrough
+        OffOutcome::PassThrough
     );
     let headers = Headers::new("");
     let limits = Limits::default();
     assert_eq!(
         classify("DELETE", &headers, b"", &limits),
-        Verdict::PassThrough
+        OffOutcome::PassThrough
     );
 }
 
@@ -99,7 +103,7 @@ fn capabilities_are_adjusted_for_every_kind_of_request() {
     let strange_id = r#"{"jsonrpc":"2.0","id":1.5,"method":"initialize","params":{}}"#;
     let without_version = r#"{"id":1,"method":"initialize"}"#;
     for body in [strange_id, without_version, &message("initialize", META)] {
-        assert_eq!(classified(JSON, body), Verdict::Capabilities, "{body}");
+        assert_eq!(classified(JSON, body), OffOutcome::Capabilities, "{body}");
     }
 }
 

@@ -1,12 +1,13 @@
 //! The stream of a session whose client is not ready.
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position},
+    bus::{Bus, EdgeId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{EndReason, Output, ServerStream, StreamKind},
     message,
+    position::{Cursor, Position},
     upstream::{BusCall, ResumePoint},
     wire::SessionInterest,
 };

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    event::{EventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     publish::{PublishError, events},
     task::TaskError,
     uri::UriError,
@@ -84,11 +84,11 @@ fn a_publisher_cannot_disconnect_callers() {
         r#"{"kind":"disconnect","principal":"ann"}"#,
         r#"{"kind":"disconnect","principal":"ann","group":"acme"}"#,
     ] {
-        let refused = PublishError::Event(0, EventError::Disconnect);
+        let refused = PublishError::Event(0, ServerEventError::Disconnect);
         assert_eq!(read(written), Err(refused), "{written}");
         assert_eq!(refused.code(), "disconnect-not-allowed");
         let batch = format!(r#"[{{"kind":"tools_list_changed"}},{written}]"#);
-        let refused = PublishError::Event(1, EventError::Disconnect);
+        let refused = PublishError::Event(1, ServerEventError::Disconnect);
         assert_eq!(read(&batch), Err(refused), "{batch}");
     }
 }
@@ -100,7 +100,7 @@ fn an_invalid_group_is_refused() {
         r#"{"kind":"tools_list_changed","group":null}"#,
         r#"{"method":"notifications/tools/list_changed","group":["acme"]}"#,
     ] {
-        let refused = PublishError::Event(0, EventError::Group);
+        let refused = PublishError::Event(0, ServerEventError::Group);
         assert_eq!(read(written), Err(refused), "{written}");
     }
 }
@@ -109,30 +109,36 @@ fn an_invalid_group_is_refused() {
 fn the_first_invalid_event_is_named() {
     let good = r#"{"kind":"tools_list_changed"}"#;
     for (bad, error) in [
-        ("7", EventError::Malformed),
-        ("[]", EventError::Malformed),
-        ("{}", EventError::UnknownKind),
-        (r#"{"kind":"roots_list_changed"}"#, EventError::UnknownKind),
+        ("7", ServerEventError::Malformed),
+        ("[]", ServerEventError::Malformed),
+        ("{}", ServerEventError::UnknownKind),
+        (
+            r#"{"kind":"roots_list_changed"}"#,
+            ServerEventError::UnknownKind,
+        ),
         (
             r#"{"method":"notifications/roots/list_changed"}"#,
-            EventError::UnknownKind,
+            ServerEventError::UnknownKind,
         ),
-        (r#"{"kind":"resource_updated"}"#, EventError::MissingUri),
+        (
+            r#"{"kind":"resource_updated"}"#,
+            ServerEventError::MissingUri,
+        ),
         (
             r#"{"kind":"resource_updated","uri":7}"#,
-            EventError::MissingUri,
+            ServerEventError::MissingUri,
         ),
         (
             r#"{"method":"notifications/resources/updated","params":[]}"#,
-            EventError::MissingUri,
+            ServerEventError::MissingUri,
         ),
         (
             r#"{"kind":"resource_updated","uri":""}"#,
-            EventError::Uri(UriError::Empty),
+            ServerEventError::Uri(UriError::Empty),
         ),
         (
             r#"{"kind":"task_status"}"#,
-            EventError::Task(TaskError::NotAnObject),
+            ServerEventError::Task(TaskError::NotAnObject),
         ),
     ] {
         assert_eq!(

@@ -5,7 +5,7 @@ use mcp_listen::{
     http::Headers,
     id::RequestId,
     limits::Limits,
-    listen::{self, Classified, Verdict},
+    listen::{self, Classified, ListenOutcome},
 };
 
 pub const HEADERS: &str = "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";
@@ -24,26 +24,26 @@ pub fn classified(
     headers: &Headers<'_>,
     body: &[u8],
     limits: &Limits,
-) -> Option<Verdict> {
+) -> Option<ListenOutcome> {
     match listen::classify(method, headers, body, limits) {
         Classified::Unread => Some(listen::validate(headers, body, limits)),
         Classified::Read(verdict) => Some(verdict),
-        Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
         Classified::PassThrough => None,
     }
 }
 
 /// Returns the verdict on a request that has to be a listen.
 #[track_caller]
-pub fn accept(headers: &str, body: impl AsRef<[u8]>) -> Verdict {
+pub fn accept(headers: &str, body: impl AsRef<[u8]>) -> ListenOutcome {
     let headers = Headers::new(headers);
     let verdict = classified("POST", &headers, body.as_ref(), &Limits::default());
     verdict.expect("it is a listen")
 }
 
 #[track_caller]
-pub fn assert_rejected(verdict: Verdict, status: u16, code: i32, id: Option<&str>) {
-    let Verdict::Rejected(Rejection { reason, id: read }) = verdict else {
+pub fn assert_rejected(verdict: ListenOutcome, status: u16, code: i32, id: Option<&str>) {
+    let ListenOutcome::Rejected(Rejection { reason, id: read }) = verdict else {
         panic!("{verdict:?} is no rejection");
     };
     assert_eq!(
@@ -55,8 +55,8 @@ pub fn assert_rejected(verdict: Verdict, status: u16, code: i32, id: Option<&str
 }
 
 #[track_caller]
-pub fn assert_accepted(verdict: Verdict, id: &str, filter: &str) {
-    let Verdict::Accepted(accepted) = verdict else {
+pub fn assert_accepted(verdict: ListenOutcome, id: &str, filter: &str) {
+    let ListenOutcome::Accepted(accepted) = verdict else {
         panic!("{verdict:?} is not accepted");
     };
     assert_eq!(accepted.id.raw(), id);

@@ -1,11 +1,13 @@
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position},
+    bus::{Bus, EdgeId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
     listen::{ServerStream, StreamKind},
-    message, sse,
+    message,
+    position::{Cursor, Position},
+    sse,
     upstream::{BusCall, ResumePoint},
     wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, SessionInterest},
 };

@@ -3,7 +3,7 @@
 use mcp_listen::{
     client::{
         Media,
-        revision::{self, Revision, Verdict, Versions},
+        revision::{self, Revision, RevisionOutcome, Versions},
     },
     http::Headers,
     id::Ids,
@@ -18,15 +18,15 @@ const LATER: Versions<'static> = Versions {
     legacy: &["2025-11-25"],
 };
 
-fn modern() -> Verdict {
-    Verdict::Settled(Revision::Modern("2026-07-28".into()))
+fn modern() -> RevisionOutcome {
+    RevisionOutcome::Settled(Revision::Modern("2026-07-28".into()))
 }
 
-fn legacy() -> Verdict {
-    Verdict::Settled(Revision::Legacy)
+fn legacy() -> RevisionOutcome {
+    RevisionOutcome::Settled(Revision::Legacy)
 }
 
-fn over_http(status: u16, body: &str) -> Verdict {
+fn over_http(status: u16, body: &str) -> RevisionOutcome {
     revision::of_response(
         (status, Media::Json),
         body.as_bytes(),
@@ -35,7 +35,7 @@ fn over_http(status: u16, body: &str) -> Verdict {
     )
 }
 
-fn over_stdio(line: &str) -> Verdict {
+fn over_stdio(line: &str) -> RevisionOutcome {
     revision::of_line(Some(line.as_bytes()), &["2026-07-28"], OURS)
 }
 
@@ -93,7 +93,7 @@ fn a_server_speaks_the_versions_that_it_lists() {
     let reported = discovered(r#"["2025-11-25"]"#, "{}");
     assert_eq!(over_http(200, &reported), legacy());
     let reported = discovered(r#"["2030-01-01"]"#, "{}");
-    let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    let none = RevisionOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
     assert_eq!(over_http(200, &reported), none);
 }
 
@@ -148,10 +148,14 @@ fn any_other_refusal_leads_to_initialize() {
 fn a_server_failure_or_refused_caller_shows_nothing() {
     for status in [302, 401, 403, 408, 429, 500, 502, 503] {
         for body in ["", &error(-32_603), &error(-32_000)] {
-            assert_eq!(over_http(status, body), Verdict::Unknown, "{status} {body}");
+            assert_eq!(
+                over_http(status, body),
+                RevisionOutcome::Unknown,
+                "{status} {body}"
+            );
         }
     }
-    assert_eq!(revision::of_no_response(false), Verdict::Unknown);
+    assert_eq!(revision::of_no_response(false), RevisionOutcome::Unknown);
     assert_eq!(
         revision::of_no_response(true),
         legacy(),
@@ -178,7 +182,7 @@ fn over_stdio_any_other_error_or_silence_leads_to_initialize() {
 #[test]
 fn an_unsupported_version_is_retried_with_the_latest_common_one() {
     let refusal = unsupported(r#"["2026-07-28","2025-11-25"]"#);
-    let retry = Verdict::Retry("2026-07-28".into());
+    let retry = RevisionOutcome::Retry("2026-07-28".into());
     let json = (400, Media::Json);
     let tried = ["2027-01-01"];
     assert_eq!(
@@ -204,9 +208,9 @@ fn a_version_that_is_refused_but_listed_is_tried_twice() {
         |tried: &[&str]| revision::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
     assert_eq!(
         verdict(&["2026-07-28"]),
-        Verdict::Retry("2026-07-28".into())
+        RevisionOutcome::Retry("2026-07-28".into())
     );
-    let none = Verdict::NoCommonVersion(vec!["2026-07-28".to_owned()]);
+    let none = RevisionOutcome::NoCommonVersion(vec!["2026-07-28".to_owned()]);
     assert_eq!(verdict(&["2026-07-28", "2026-07-28"]), none);
 }
 
@@ -217,7 +221,7 @@ fn no_version_is_tried_a_third_time() {
     let none = vec!["2027-01-01".to_owned(), "2026-07-28".to_owned()];
     assert_eq!(
         revision::of_response((400, Media::Json), refusal.as_bytes(), &tried, LATER),
-        Verdict::NoCommonVersion(none)
+        RevisionOutcome::NoCommonVersion(none)
     );
 }
 
@@ -227,10 +231,10 @@ fn without_a_common_modern_version_a_session_is_tried() {
         over_http(400, &unsupported(r#"["2030-01-01","2025-06-18"]"#)),
         legacy()
     );
-    let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    let none = RevisionOutcome::NoCommonVersion(vec!["2030-01-01".to_owned()]);
     assert_eq!(over_http(400, &unsupported(r#"["2030-01-01"]"#)), none);
     assert_eq!(over_stdio(&unsupported(r#"["2030-01-01",7]"#)), none);
-    let silent = Verdict::NoCommonVersion(vec![]);
+    let silent = RevisionOutcome::NoCommonVersion(vec![]);
     assert_eq!(over_http(400, &error(-32_022)), silent);
 }
 

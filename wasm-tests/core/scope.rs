@@ -1,15 +1,16 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position},
+    bus::{Bus, EdgeId},
     clock::Millis,
-    event::{EventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     fanout::Fanout,
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     limits::Limits,
     listen::{EndReason, Output, ServerStream, StreamKind},
     message,
+    position::{Cursor, Position},
     scope::{Name, Scope},
     topic::Topic,
     upstream::{BusCall, ResumePoint, Timeouts, UpstreamCall},
@@ -96,24 +97,27 @@ fn group_events_and_disconnects_round_trip() {
 fn invalid_group_events_and_disconnects_are_refused() {
     let nested = r#"{"kind":"for_group","group":"a","event":{"kind":"for_group","group":"b","event":{"kind":"tools_list_changed"}}}"#;
     for (text, error) in [
-        (nested, EventError::UnknownKind),
+        (nested, ServerEventError::UnknownKind),
         (
             r#"{"kind":"for_group","group":"a","event":{"kind":"disconnect","principal":"b"}}"#,
-            EventError::UnknownKind,
+            ServerEventError::UnknownKind,
         ),
         (
             r#"{"kind":"for_group","event":{"kind":"tools_list_changed"}}"#,
-            EventError::Group,
+            ServerEventError::Group,
         ),
         (
             r#"{"kind":"for_group","group":"","event":{"kind":"tools_list_changed"}}"#,
-            EventError::Group,
+            ServerEventError::Group,
         ),
-        (r#"{"kind":"for_group","group":"a"}"#, EventError::Malformed),
-        (r#"{"kind":"disconnect"}"#, EventError::Principal),
+        (
+            r#"{"kind":"for_group","group":"a"}"#,
+            ServerEventError::Malformed,
+        ),
+        (r#"{"kind":"disconnect"}"#, ServerEventError::Principal),
         (
             r#"{"kind":"disconnect","principal":"a\u000ab"}"#,
-            EventError::Principal,
+            ServerEventError::Principal,
         ),
     ] {
         assert_eq!(ServerEvent::from_json(text), Err(error), "{text}");

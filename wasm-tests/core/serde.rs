@@ -1,7 +1,7 @@
 //! The types that users of the crate serialize and deserialize with `serde`.
 
 use mcp_listen::{
-    event::{EventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     filter::SubscriptionFilter,
     scope::Name,
     task::TaskId,
@@ -110,12 +110,15 @@ fn an_event_serializes_as_on_the_bus() {
 #[test]
 fn an_invalid_event_has_an_error() {
     for (text, error) in [
-        ("[]", EventError::Malformed),
-        (r#"{"kind":"new"}"#, EventError::UnknownKind),
-        (r#"{"kind":"resource_updated"}"#, EventError::MissingUri),
+        ("[]", ServerEventError::Malformed),
+        (r#"{"kind":"new"}"#, ServerEventError::UnknownKind),
+        (
+            r#"{"kind":"resource_updated"}"#,
+            ServerEventError::MissingUri,
+        ),
         (
             r#"{"kind":"for_group","group":"x","event":{"kind":"disconnect","principal":"p"}}"#,
-            EventError::UnknownKind,
+            ServerEventError::UnknownKind,
         ),
     ] {
         let refused = serde_json::from_str::<ServerEvent>(text).unwrap_err();

@@ -9,7 +9,7 @@ use mcp_listen::{
     event::ServerEvent,
     http::Headers,
     id::RequestId,
-    legacy::{self, Call, Verdict},
+    legacy::{self, Call, LegacyOutcome},
     limits::Limits,
     message,
 };
@@ -44,7 +44,7 @@ fn classified(request: &HttpRequest) -> legacy::LegacyRequest {
         body,
         &Limits::default(),
     ) {
-        Verdict::Legacy(request) => request,
+        LegacyOutcome::Legacy(request) => request,
         verdict => panic!("{verdict:?}"),
     }
 }

@@ -11,7 +11,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     http::{Headers, Policy, Screening},
-    legacy::{Call, LegacyRequest, Verdict, classify, event_id, initialized},
+    legacy::{Call, LegacyOutcome, LegacyRequest, classify, event_id, initialized},
     limits::Limits,
     listen::{self, ServerStream, StreamKind},
     message,
@@ -69,18 +69,22 @@ impl SessionHost {
             return refused(&Rejection::new(reason, None));
         }
         match classified(method, headers, body, &self.limits) {
-            Some(listen::Verdict::Rejected(rejection)) => return refused(&rejection),
-            Some(listen::Verdict::Accepted(accepted)) => panic!("{accepted:?}"),
+            Some(listen::ListenOutcome::Rejected(rejection)) => return refused(&rejection),
+            Some(listen::ListenOutcome::Accepted(accepted)) => panic!("{accepted:?}"),
             None => {}
         }
         match classify(method, headers, body, &self.limits) {
-            Verdict::Rejected(rejection) => refused(&rejection),
-            Verdict::Legacy(request) if request.session.is_some() => self.in_session(&request),
-            Verdict::Legacy(request) if request.call == Call::Initialize => self.begin(&request),
-            Verdict::Legacy(request) if request.call.needs_session() => {
+            LegacyOutcome::Rejected(rejection) => refused(&rejection),
+            LegacyOutcome::Legacy(request) if request.session.is_some() => {
+                self.in_session(&request)
+            }
+            LegacyOutcome::Legacy(request) if request.call == Call::Initialize => {
+                self.begin(&request)
+            }
+            LegacyOutcome::Legacy(request) if request.call.needs_session() => {
                 refuse(&request, Reason::InvalidRequest("no session"))
             }
-            Verdict::PassThrough | Verdict::Legacy(_) => Answer::Passed,
+            _ => Answer::Passed,
         }
     }
 

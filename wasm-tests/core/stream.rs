@@ -260,6 +260,29 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Checks an output against those before it, and takes its cue from the `expected` ones.
+fn assert_follows(
+    written: &[Output],
+    output: &Output,
+    honored: &SubscriptionFilter,
+    expected: &mut Vec<ServerEvent>,
+) {
+    assert_ne!(
+        written.last(),
+        Some(&Output::End),
+        "something after the end"
+    );
+    if written.is_empty() && *output != Output::End {
+        let ack = message::acknowledged(&id(), honored);
+        assert_eq!(*output, Output::Message(ack), "the ack is first");
+    } else if *output == result() {
+        assert_eq!(*expected, [], "cues were still pending at the result");
+    } else if matches!(output, Output::Message(_)) {
+        let first = cue(&expected.remove(0));
+        assert_eq!(*output, first, "first pending, first out");
+    }
+}
+
 /// Checks each step of a stream against what was published.
 #[test]
 fn any_sequence_of_inputs_keeps_the_promises() {
@@ -300,23 +323,7 @@ fn any_sequence_of_inputs_keeps_the_promises() {
                     }
                     Step::Poll => {
                         if let Some(output) = stream.poll_output(Millis(now)) {
-                            assert_ne!(
-                                written.last(),
-                                Some(&Output::End),
-                                "something after the end"
-                            );
-                            if written.is_empty() && output != Output::End {
-                                let ack = message::acknowledged(&id(), &honored);
-                                assert_eq!(output, Output::Message(ack), "the ack is first");
-                            } else if output == result() {
-                                assert_eq!(expected, [], "cues were still pending at the result");
-                            } else if matches!(output, Output::Message(_)) {
-                                assert_eq!(
-                                    output,
-                                    cue(&expected.remove(0)),
-                                    "first pending, first out"
-                                );
-                            }
+                            assert_follows(&written, &output, &honored, &mut expected);
                             written.push(output);
                         }
                     }

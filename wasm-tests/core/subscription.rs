@@ -10,7 +10,7 @@ use mcp_listen::{
     http::Headers,
     id::{Ids, RequestId},
     limits::Limits,
-    listen::{Accepted, Verdict},
+    listen::{Accepted, ListenOutcome},
     message, sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -110,7 +110,7 @@ pub(crate) fn accept(request: &HttpRequest) -> Accepted {
     let headers = Headers::new(&lines);
     let limits = Limits::default();
     match classified(request.method, &headers, body.as_bytes(), &limits) {
-        Some(Verdict::Accepted(accepted)) => accepted,
+        Some(ListenOutcome::Accepted(accepted)) => accepted,
         verdict => panic!("{verdict:?}"),
     }
 }

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    event::{EventError, ServerEvent},
+    event::{ServerEvent, ServerEventError},
     name::NameError,
     task::TaskError,
 };
@@ -59,7 +59,10 @@ fn the_size_of_a_task_is_bounded() {
     };
     assert!(sized(16_383).is_ok());
     assert!(sized(16_384).is_ok());
-    assert_eq!(sized(16_385), Err(EventError::Task(TaskError::TooLarge)));
+    assert_eq!(
+        sized(16_385),
+        Err(ServerEventError::Task(TaskError::TooLarge))
+    );
 }
 
 #[test]
@@ -83,12 +86,12 @@ fn an_invalid_task_has_an_error() {
         (r#"{"taskId":"t","status":null}"#, TaskError::MissingStatus),
     ] {
         let event = format!(r#"{{"kind":"task_status","task":{text}}}"#);
-        let error = EventError::Task(error);
+        let error = ServerEventError::Task(error);
         assert_eq!(ServerEvent::from_json(&event), Err(error), "{text}");
         assert_eq!(error.code(), "invalid-task");
     }
     assert_eq!(
         ServerEvent::from_json(r#"{"kind":"task_status"}"#),
-        Err(EventError::Task(TaskError::NotAnObject))
+        Err(ServerEventError::Task(TaskError::NotAnObject))
     );
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::Cursor,
     clock::Millis,
     error::Reason,
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
     filter::SubscriptionFilter,
     http::Policy,
     limits,
+    position::Cursor,
     session::{Ask, Excess, Limits, Question, Reply},
     upstream::ResumePoint,
 };

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position},
+    bus::{Bus, EdgeId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{EndReason, ServerStream, StreamKind},
     message,
+    position::{Cursor, Position},
     upstream::{BusCall, ResumePoint, Timeouts},
     uri::Uri,
     wire::SessionInterest,

@@ -33,8 +33,10 @@ export async function play(scenario: Scenario, isWhole: boolean): Promise<Result
 async function perform(scenario: Scenario, stage: Stage) {
   const before = {
     requested: stage.requested,
+    opens: stage.opens,
     streams: stage.open.length,
-    sockets: await stage.sockets(),
+    sockets: stage.sockets,
+    attached: stage.attached,
   };
   const failure = await failureOf(scenario, stage);
   const missing = await stage.publisher.settle(stage.listeners, SETTLE_MS);

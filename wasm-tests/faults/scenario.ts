@@ -12,11 +12,13 @@ export interface Scenario {
   /** The same in the short set; a scenario without this number is not in it. */
   short?: number;
   world?: WorldOptions;
+  /** Streams that `run` opens itself, in either set. Default: none. */
+  opens?: { short: number; whole: number };
   /** Whether streams also follow tasks, whose states cannot be replayed beyond the log. */
   hasTasks?: boolean;
   /** Streams that the fault may end. Default: none. */
   ends?: Allowance;
-  /** Requests for streams that may be refused. Default: none. */
+  /** Requests for streams that may be refused with 503. Default: none. */
   refusals?: Allowance;
   /** Why publishes may be refused during the fault. Default: none may be. */
   losesPublishes?: string;
@@ -30,7 +32,7 @@ export interface Scenario {
 
 /** An allowed number of what would be a violation otherwise. */
 export interface Allowance {
-  /** The maximum, for a number of requested streams. */
+  /** The maximum, for the number of streams of the scenario, those that `run` opens included. */
   most: (streams: number) => number;
   why: string;
 }
@@ -39,10 +41,14 @@ export interface Allowance {
 export interface Result {
   name: string;
   promise: string;
-  /** The option `sockets`, and the number of sockets to the bus with all streams open. */
+  /** The option `sockets`, and the number of connections to the bus before the fault. */
   sockets: string;
+  /** That number. */
+  attached: number;
   /** Streams that were requested before the fault. */
   requested: number;
+  /** Streams that the fault itself opened. */
+  opens: number;
   /** Requested streams that were acknowledged. */
   streams: number;
   /** Streams that are open at the end. */

@@ -15,12 +15,14 @@ export class Stage {
   readonly healMs: number[] = [];
   /** The slowest times of a publish without the fault. */
   calm: Spread | undefined;
-  /** Connections to the bus and its shards with all streams open. */
+  /** Connections to the bus and its shards before the fault. */
   attached = 0;
   /** The longest wait of a process for a processor while streams healed, in milliseconds. */
   machineMs = 0;
   /** Streams that were requested at the beginning. */
   requested = 0;
+  /** Streams that the fault itself opens. */
+  readonly opens: number;
   /** Whether this is the whole set, not the short one. */
   readonly isWhole: boolean;
   /** A remark for the result. */
@@ -39,15 +41,23 @@ export class Stage {
     this.world = world;
     this.publisher = new Publisher(() => world.origins);
     this.isWhole = isWhole;
+    this.opens = scenario.opens?.[isWhole ? 'whole' : 'short'] ?? 0;
     this.#hasTasks = scenario.hasTasks ?? true;
     this.#fresh = fresh;
   }
 
-  /** Opens the streams of the scenario. */
+  /**
+   * Opens the streams of the scenario. If the fault opens them itself, this opens three at each
+   * edge and drops them: the second one tries whether streams can share a connection, and the third
+   * one shows it.
+   */
   static async start(world: World, scenario: Scenario, isWhole: boolean): Promise<Stage> {
     const stage = new Stage(world, scenario, isWhole, await world.holding());
     stage.requested = (isWhole ? scenario.streams : scenario.short) ?? 0;
-    await stage.addStreams(stage.requested);
+    const isTrial = stage.requested === 0 && world.sockets === 'auto';
+    await stage.addStreams(isTrial ? 6 : stage.requested);
+    stage.attached = (await world.busStats()).attached;
+    if (isTrial) await stage.#dropAll();
     return stage;
   }
 
@@ -76,8 +86,7 @@ export class Stage {
   }
 
   /** The option `sockets`, and the number of connections to the bus and its shards. */
-  async sockets(): Promise<string> {
-    this.attached = (await this.world.busStats()).attached;
+  get sockets(): string {
     return `${this.world.sockets}: ${this.attached}`;
   }
 
@@ -158,12 +167,12 @@ export class Stage {
     listener.drop();
   }
 
-  /** Drops a listener, and keeps only its counts. */
+  /** Drops a listener, and keeps only its counts; a refused one is no stream. */
   dismiss(listener: Listener): void {
     if (this.#isRefused(listener)) count(this.#refusals, listener.status);
+    else this.passed.streams += 1;
     if (this.#hasEnded(listener)) this.#endedBefore += 1;
     listener.drop();
-    this.passed.streams += 1;
     for (const count of ['early', 'foreign', 'inversions'] as const)
       this.passed[count] += listener[count];
   }
@@ -187,6 +196,12 @@ export class Stage {
       if (round === ROUNDS || isOver) return left;
       await setTimeout(LOOK_MS);
     }
+  }
+
+  /** Drops all clients, and forgets them; resolves once the bus has no connection. */
+  async #dropAll(): Promise<void> {
+    for (const listener of this.listeners.splice(0)) this.drop(listener);
+    while ((await this.world.busStats()).attached > 0) await setTimeout(20);
   }
 
   async #openBatch(count: number): Promise<void> {

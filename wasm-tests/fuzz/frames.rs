@@ -1,10 +1,10 @@
 //! Frames and messages as their senders write them.
 
 use mcp_listen::{
-    bus::{Cursor, Position},
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
+    position::{Cursor, Position},
     topic::Topic,
     wire::{
         Backlog, Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed,

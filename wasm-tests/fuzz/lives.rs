@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position},
+    bus::{Bus, EdgeId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{EndReason, Output, ServerStream},
     message,
+    position::{Cursor, Position},
     wire::{BusMessage, EdgeMessage, Follow},
 };
 

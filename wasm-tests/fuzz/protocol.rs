@@ -11,7 +11,7 @@ use mcp_listen::{
     http::{Headers, Policy},
     json,
     limits::Limits,
-    listen::{self, Classified, Verdict},
+    listen::{self, Classified, ListenOutcome},
     message,
     session::{self, Excess, Reply},
 };
@@ -52,11 +52,11 @@ pub fn request(bytes: &[u8]) {
     let limits = Limits::default();
     for headers in HEADERS {
         match classified("POST", &Headers::new(headers), bytes, &limits) {
-            Some(Verdict::Accepted(accepted)) => {
+            Some(ListenOutcome::Accepted(accepted)) => {
                 let text = std::str::from_utf8(bytes).unwrap();
                 assert!(text.contains(accepted.id.raw()), "the id is another one");
             }
-            Some(Verdict::Rejected(rejection)) => {
+            Some(ListenOutcome::Rejected(rejection)) => {
                 assert!((400..600).contains(&rejection.reason.status()));
                 let reported = message::error(&rejection);
                 // With the verbatim id, which may be an integer beyond a double.
@@ -74,11 +74,11 @@ fn classified(
     headers: &Headers<'_>,
     body: &[u8],
     limits: &Limits,
-) -> Option<Verdict> {
+) -> Option<ListenOutcome> {
     match listen::classify(method, headers, body, limits) {
         Classified::Unread => Some(listen::validate(headers, body, limits)),
         Classified::Read(verdict) => Some(verdict),
-        Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
         Classified::PassThrough => None,
     }
 }
@@ -170,7 +170,7 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
             }
             Step::Listen(accepted) => {
                 let verdict = classified(method, &Headers::new(headers), body, &Limits::default());
-                assert_eq!(verdict, Some(Verdict::Accepted(accepted.clone())));
+                assert_eq!(verdict, Some(ListenOutcome::Accepted(accepted.clone())));
                 break;
             }
             _ => break,

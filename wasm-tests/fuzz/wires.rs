@@ -1,7 +1,7 @@
 //! Input over wires: frames of the bus, event streams, lines, and answers of servers.
 
 use mcp_listen::{
-    bus::{Bus, Cursor, Position, Shard},
+    bus::{Bus, Shard},
     capabilities::{Capabilities, Discovered},
     client::{Options, Output, Subscription},
     clock::Millis,
@@ -12,6 +12,7 @@ use mcp_listen::{
     json,
     limits::Limits,
     listen::{ServerStream, StreamKind},
+    position::{Cursor, Position},
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
     upstream::{ResumePoint, Timeouts},

@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Cursor, clock::Millis, listen::EndReason};
+use mcp_listen::{clock::Millis, listen::EndReason, position::Cursor};
 
 use crate::{
     bus::{Cut, Refusal},
@@ -246,7 +246,7 @@ impl World {
     }
 
     fn end(&mut self, at: usize, step: Step) {
-        let now = self.now;
+        let (now, doubt) = (self.now, self.doubt(at));
         let Some((host, mut driven)) = self.driven(at) else {
             return;
         };
@@ -254,7 +254,7 @@ impl World {
             return;
         }
         if step.act == Act::Close {
-            host.close(&mut driven);
+            host.close(&mut driven, doubt);
         } else if step.what.is_multiple_of(2) {
             host.allow(EndReason::Drained);
             driven.retire(EndReason::Drained);
@@ -267,8 +267,9 @@ impl World {
 
     /// Closes a stream gracefully.
     pub(crate) fn close(&mut self, at: usize) {
+        let doubt = self.doubt(at);
         if let Some((host, mut driven)) = self.driven(at) {
-            host.close(&mut driven);
+            host.close(&mut driven, doubt);
         }
     }
 

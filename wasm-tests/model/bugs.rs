@@ -10,7 +10,7 @@ pub(crate) enum Planted {
 }
 
 /// Each planted bug, and what it does.
-pub(crate) const BUGS: [(Planted, &str); 72] = [
+pub(crate) const BUGS: [(Planted, &str); 86] = [
     (
         Planted::Core(Bug::AckBeforeConfirmation),
         "the acknowledgment does not wait for the bus",
@@ -30,6 +30,18 @@ pub(crate) const BUGS: [(Planted, &str); 72] = [
     (
         Planted::Core(Bug::EndsWithoutDraining),
         "the end drops pending cues",
+    ),
+    (
+        Planted::Core(Bug::ClosesWithoutResult),
+        "a closed stream ends without its result",
+    ),
+    (
+        Planted::Core(Bug::ClosesAsLost),
+        "a closed stream ends as if its bus were in doubt",
+    ),
+    (
+        Planted::Core(Bug::ClosesDespiteDoubt),
+        "a closed stream ends as if its bus were not in doubt",
     ),
     (
         Planted::Core(Bug::CoversPendingCues),
@@ -70,6 +82,30 @@ pub(crate) const BUGS: [(Planted, &str); 72] = [
     (
         Planted::Core(Bug::ReplaysFirstEvents),
         "the first event of each topic is replayed, not the last",
+    ),
+    (
+        Planted::Core(Bug::DeliversToOneEdge),
+        "an event goes to one of the edges that follow its topic",
+    ),
+    (
+        Planted::Core(Bug::NamesNoPrevious),
+        "a batch does not name the position of the one before it",
+    ),
+    (
+        Planted::Core(Bug::KeepsPrevious),
+        "batches name the same previous position",
+    ),
+    (
+        Planted::Core(Bug::EntersTwice),
+        "an edge that attaches again counts twice",
+    ),
+    (
+        Planted::Core(Bug::IgnoresAdditions),
+        "an edge does not receive the topics that it adds",
+    ),
+    (
+        Planted::Core(Bug::SkipsReplay),
+        "an answer says that nothing was missed before its replay",
     ),
     (
         Planted::Core(Bug::EndsAtNewEpoch),
@@ -236,6 +272,22 @@ pub(crate) const BUGS: [(Planted, &str); 72] = [
         "a watch reports only the last of several changes",
     ),
     (
+        Planted::Core(Bug::IgnoresEnd),
+        "a listener does not notice the end of its response",
+    ),
+    (
+        Planted::Core(Bug::ReusesId),
+        "each request of a listener has the same id",
+    ),
+    (
+        Planted::Core(Bug::ReadsOneEvent),
+        "a listener reads one event of each piece of its response",
+    ),
+    (
+        Planted::Core(Bug::EndsAtKeepAlive),
+        "a listener takes a keep-alive for the end",
+    ),
+    (
         Planted::Core(Bug::HandsOverToSpent),
         "a request that has spent its budget gets the shared socket again",
     ),
@@ -250,6 +302,10 @@ pub(crate) const BUGS: [(Planted, &str); 72] = [
     (
         Planted::Core(Bug::NeverTakesOver),
         "the shared socket stays with a request that does not run",
+    ),
+    (
+        Planted::Core(Bug::TakesOverLate),
+        "a request takes over the shared socket 30 seconds late",
     ),
     (
         Planted::Core(Bug::ShedsDespiteFresh),

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{EdgeId, FollowReply, Persist, Position, Received},
+    bus::{EdgeId, FollowReply, Persist, Received},
     clock::Millis,
+    position::Position,
 };
 
 use crate::{

@@ -7,7 +7,9 @@ use crate::{
     client::Client,
     host::{ATTACH, Host},
     invariant::{Violation, ensure},
+    isolate::Isolate,
     key::{Key, Keys},
+    lease_promises::max_takeover,
     shard::ShardObject,
     world::{VERIFY, World},
 };
@@ -30,16 +32,15 @@ impl World {
         self.rouse()?;
         self.settle()?;
         self.come_back_all()?;
-        let prompt = self.prompt();
+        let (prompt, unowned) = (self.prompt(), self.unowned());
         self.settle()?;
         let before = self.moves();
         self.pass_quietly(PROMPTLY)?;
-        let after = self.moves();
-        let stayed: Vec<usize> = prompt
-            .into_iter()
-            .filter(|at| after.get(at) == before.get(at))
-            .collect();
-        self.check_received(&stayed)?;
+        self.check_stayed(prompt, &before)?;
+        if !unowned.is_empty() {
+            self.pass_quietly(self.longest_takeover())?;
+            self.check_stayed(unowned, &before)?;
+        }
         self.wait_at_last()?;
         // If the bus had not noticed yet that a stream was gone, another one was refused.
         self.check_watches()?;
@@ -83,7 +84,6 @@ impl World {
             .iter()
             .map(|line| {
                 let is_back = line.absence.is_none_or(|absence| absence.is_soon(now));
-                // If all requests were spent, none owns the socket until another one checks.
                 let is_soon = is_back && line.is_served();
                 (line.socket, is_soon)
             })
@@ -101,6 +101,37 @@ impl World {
             None => *is_soon,
         });
         whole.map(|(at, _, _)| at).collect()
+    }
+
+    /// The streams whose bus is found soon once a request takes over their connection: if all
+    /// requests were spent, none owns it until another one checks.
+    fn unowned(&mut self) -> Vec<usize> {
+        let now = self.now;
+        let is_unowned = |isolate: &Isolate| {
+            let is_back = isolate.absence.is_none_or(|absence| absence.is_soon(now));
+            is_back && !isolate.is_served()
+        };
+        let lines: Vec<bool> = self.isolates.iter().map(is_unowned).collect();
+        let hosts = self.hosts();
+        let hosts = hosts.filter(|(_, host)| host.line().is_some_and(|line| lines[line]));
+        hosts.map(|(at, _)| at).collect()
+    }
+
+    fn longest_takeover(&self) -> Millis {
+        let members = self.isolates.iter().flat_map(|isolate| &isolate.members);
+        max_takeover(members.map(|member| member.peers).max().unwrap_or_default())
+    }
+
+    /// The streams that were not redirected meanwhile have received everything.
+    fn check_stayed(
+        &mut self,
+        which: Vec<usize>,
+        before: &BTreeMap<usize, usize>,
+    ) -> Result<(), Violation> {
+        let after = self.moves();
+        let stayed = which.into_iter();
+        let stayed = stayed.filter(|at| after.get(at) == before.get(at));
+        self.check_received(&stayed.collect::<Vec<_>>())
     }
 
     /// Waits until every stream must be open. A redirected one waits once more.

@@ -2,8 +2,9 @@ use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::EndRea
 
 use crate::{
     driven::Driven,
-    host::{Host, STALL},
+    host::{Doubt, Host, STALL},
     invariant::{Violation, ensure},
+    network::Socket,
     world::World,
 };
 
@@ -57,6 +58,25 @@ impl World {
         let is_spared = self.shards.is_root_spared(self.now);
         let is_up = self.bus.refusal().is_none() && !is_spared;
         is_idle && is_up && self.network.is_calm() && self.is_quiet()
+    }
+
+    /// Whether the bus of a client's stream is in doubt, judged from outside.
+    pub(crate) fn doubt(&mut self, at: usize) -> Doubt {
+        let Some(place) = self.driven(at).map(|(host, _)| host.isolate) else {
+            return Doubt::Possible;
+        };
+        let isolate = &self.isolates[place];
+        if isolate.absence.is_some() {
+            return Doubt::Certain;
+        }
+        let is_answered = isolate.has_received && isolate.is_served();
+        let socket = isolate.socket.and_then(|socket| self.network.get(socket));
+        let is_whole = is_answered && socket.is_some_and(Socket::is_calm);
+        if is_whole && self.is_quiet() {
+            Doubt::None
+        } else {
+            Doubt::Possible
+        }
     }
 
     /// Whether nothing is pending between root and shards: failed calls are repeated later.

@@ -93,9 +93,10 @@ impl Client {
         }
     }
 
-    /// Whether its watch has no stream.
+    /// Whether its watch has no stream, or takes one that is gone for open.
     pub(crate) fn is_late(&self) -> bool {
-        matches!(&self.kind, Kind::Watch(watching) if watching.is_late())
+        let has_none = self.host.is_none();
+        matches!(&self.kind, Kind::Watch(watching) if has_none || watching.is_late())
     }
 
     /// Its watch reports a change.
@@ -170,14 +171,10 @@ impl Client {
     /// The client takes one write; returns whether the stream continues.
     pub(crate) fn read(&mut self, written: Written, now: Millis) -> Result<bool, Violation> {
         self.seen = written.now;
+        if let Some(watching) = self.watching() {
+            return Ok(watching.read(&written.reads, now));
+        }
         for read in written.reads {
-            if let Some(watching) = self.watching() {
-                if read.said == Said::End {
-                    return Ok(false);
-                }
-                watching.handle_bytes(&read.bytes, now);
-                continue;
-            }
             if read.id.is_some() {
                 self.last_id = read.id;
             }

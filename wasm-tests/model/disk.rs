@@ -1,8 +1,8 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{Cursor, Position},
     clock::Millis,
+    position::{Cursor, Position},
 };
 
 use crate::{key::Key, session_rows::SessionRows, table::Table};

@@ -69,6 +69,15 @@ enum Progress {
     Ended,
 }
 
+/// Whether the bus of a stream may have published events that the stream will not receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    None,
+    Possible,
+    /// The bus is away.
+    Certain,
+}
+
 /// What a stream is opened with.
 pub(crate) struct Opening {
     pub(crate) reader: Reader,
@@ -164,10 +173,15 @@ impl Host {
         Ok(())
     }
 
-    /// Ends it gracefully.
-    pub(crate) fn close(&mut self, driven: &mut Driven<'_>) {
-        self.allow(EndReason::Closed);
-        self.allow(EndReason::Lost);
+    /// Ends it gracefully. Without a result end only streams with tasks whose bus is in doubt.
+    pub(crate) fn close(&mut self, driven: &mut Driven<'_>, doubt: Doubt) {
+        let has_tasks = driven.read(|stream| !stream.honored().task_ids.is_empty());
+        if !has_tasks || doubt != Doubt::Certain {
+            self.allow(EndReason::Closed);
+        }
+        if has_tasks && doubt != Doubt::None {
+            self.allow(EndReason::Lost);
+        }
         driven.close();
         let pending = &mut self.pending;
         driven.read(|stream| pending.handle_closed(stream));
@@ -198,9 +212,16 @@ impl Host {
     ) -> Result<(), Violation> {
         if self.written.is_none() {
             let mut reads = Vec::new();
+            let needs_result = !self.is_of_session && driven.ending() == Some(EndReason::Closed);
             for frame in driven.poll(now, self.progress == Progress::Ended) {
                 let honored = driven.read(|stream| stream.honored().clone());
                 let honors = |key: Key| key.is_honored(&honored);
+                let is_cut = self.is_open() && frame == Frame::End;
+                ensure(
+                    "a closed stream ends with its result",
+                    !(needs_result && is_cut),
+                    || "it ended without one".to_owned(),
+                )?;
                 reads.push(self.write(frame, honors, published)?);
             }
             if !reads.is_empty() {

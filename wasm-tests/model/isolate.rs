@@ -56,6 +56,10 @@ pub(crate) struct Member {
     pub(crate) is_stalled: bool,
     /// Since when that is so.
     pub(crate) runs_since: Millis,
+    /// Since when its request runs and may own the socket, but no request carries out the work.
+    pub(crate) waits_since: Option<Millis>,
+    /// The most members that the isolate had while it was one.
+    pub(crate) peers: usize,
     /// Whether it was attached.
     pub(crate) is_attached: bool,
     /// The number of the last published event at the confirmation that the stream waited for.
@@ -79,6 +83,8 @@ impl Member {
             errands: Vec::new(),
             is_stalled: false,
             runs_since: now,
+            waits_since: None,
+            peers: 0,
             is_attached: false,
             head: 0,
         }

@@ -10,9 +10,14 @@ use crate::{
 impl World {
     /// A running request does not wait for the connection for long.
     pub(crate) fn check_leases(&mut self) -> Result<(), Violation> {
-        let now = self.now;
+        let (now, max_writes) = (self.now, self.budget().writes);
         for isolate in &mut self.isolates {
-            let is_idle = !isolate.is_served() && isolate.members.iter().any(|it| !it.is_stalled);
+            let is_served = isolate.is_served();
+            let peers = isolate.members.len();
+            for member in &mut isolate.members {
+                member.check_wait(is_served, peers, now, max_writes)?;
+            }
+            let is_idle = !is_served && isolate.members.iter().any(|it| !it.is_stalled);
             if !is_idle {
                 isolate.idle_since = None;
                 continue;
@@ -72,6 +77,39 @@ impl World {
     }
 }
 
+impl Member {
+    /// A request that runs and is not spent takes over from one that does not run.
+    fn check_wait(
+        &mut self,
+        is_served: bool,
+        peers: usize,
+        now: Millis,
+        max_writes: usize,
+    ) -> Result<(), Violation> {
+        self.peers = self.peers.max(peers);
+        if is_served || self.is_stalled || self.writes >= max_writes {
+            self.waits_since = None;
+            return Ok(());
+        }
+        let waited = now - *self.waits_since.get_or_insert(now);
+        ensure(
+            "a request that runs and is not spent takes over soon",
+            waited <= max_takeover(self.peers),
+            || format!("{:?} waits since {} ms", self.id, waited.0),
+        )
+    }
+}
+
+/// The time until a request that runs and is not spent has taken over, with this many members: its
+/// turn to check comes, after a proof that came just in time, and no proof comes.
+pub(crate) fn max_takeover(peers: usize) -> Millis {
+    Millis(TURN.0 * peers as u64 + 2 * PROOF.0)
+}
+
+/// The longest time for each member until a request checks in its turn.
+const TURN: Millis = Millis(1_500);
+/// The time for a proof.
+const PROOF: Millis = Millis(1_000);
 /// The time until a request checks in its turn, and finds that no proof comes.
 const MAX_LOOK: Millis = Millis(13_000);
 /// A spent request finds three times that none comes; some streams are shed, and one that returns

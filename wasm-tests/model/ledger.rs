@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Cursor, clock::Millis};
+use mcp_listen::{clock::Millis, position::Cursor};
 
 use crate::{
     invariant::Violation,

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, Cursor, EdgeId, Position},
+    bus::{self, EdgeId},
     clock::Millis,
+    position::{Cursor, Position},
     session::{ROOT, Sessions},
     wire::{Claim, decode_topics},
 };

@@ -170,11 +170,7 @@ impl Network {
 
     /// Whether everything arrives at once and unchanged.
     pub(crate) fn is_calm(&self) -> bool {
-        let is_calm = |socket: &Socket| {
-            let pipes = [&socket.to_bus, &socket.to_edge];
-            !socket.is_hurt && !socket.is_frozen && pipes.into_iter().all(Pipe::is_calm)
-        };
-        !self.holds && self.sockets.values().all(is_calm)
+        !self.holds && self.sockets.values().all(Socket::is_calm)
     }
 
     /// The next delivery that needs no step.
@@ -273,6 +269,12 @@ impl Network {
 }
 
 impl Socket {
+    /// Whether everything arrives at once and unchanged.
+    pub(crate) fn is_calm(&self) -> bool {
+        let pipes = [&self.to_bus, &self.to_edge];
+        !self.is_hurt && !self.is_frozen && pipes.into_iter().all(Pipe::is_calm)
+    }
+
     /// An edge that gets an unreadable frame knows that something is missing.
     fn note(&mut self, fault: Option<Fault>) {
         self.is_hurt |= fault.is_some();

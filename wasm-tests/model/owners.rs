@@ -90,6 +90,9 @@ impl World {
         }
         isolate.holder = Some(edge);
         isolate.idle_since = None;
+        for member in &mut isolate.members {
+            member.waits_since = None;
+        }
         self.note(|| format!("  isolate {place}: {edge:?} has the socket"));
         self.check_taken(place, edge)
     }

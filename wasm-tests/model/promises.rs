@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Cursor, filter::SubscriptionFilter, listen::ServerStream};
+use mcp_listen::{filter::SubscriptionFilter, listen::ServerStream, position::Cursor};
 
 use crate::{
     client::Client,

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     bus::{
-        CloseReason, Cursor, Delivery, EdgeId, FollowCall, Persist, Shard, ShardOutput,
-        ShardReceived,
+        Delivery, EdgeCloseReason, EdgeId, FollowCall, Persist, Shard, ShardOutput, ShardReceived,
     },
     clock::Millis,
+    position::Cursor,
     topic::Delta,
     wire::{BusMessage, decode_topics},
 };
@@ -273,10 +273,10 @@ fn note_of(frame: &str) -> Note {
 }
 
 /// How a socket is closed.
-pub(crate) fn close_of(reason: CloseReason) -> Close {
+pub(crate) fn close_of(reason: EdgeCloseReason) -> Close {
     match reason {
-        CloseReason::Lost | CloseReason::Full => Close::Lost,
-        CloseReason::Moved => Close::Moved,
-        CloseReason::Over => Close::Over,
+        EdgeCloseReason::Lost | EdgeCloseReason::Full => Close::Lost,
+        EdgeCloseReason::Moved => Close::Moved,
+        EdgeCloseReason::Over => Close::Over,
     }
 }

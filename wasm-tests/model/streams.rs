@@ -1,7 +1,7 @@
 use mcp_listen::{
-    bus::Position,
     fanout::StreamId,
     listen::EndReason,
+    position::Position,
     upstream::UpstreamCall,
     wire::{BusMessage, EdgeMessage, FollowAnswer},
 };
@@ -9,7 +9,7 @@ use mcp_listen::{
 use crate::{
     absence::Absence,
     answer::Refusal,
-    invariant::Violation,
+    invariant::{Violation, ensure},
     isolate::{Isolate, MAX_HOPS, Member},
     network::{Close, Frame, Note, SocketId, Way},
     world::World,
@@ -111,10 +111,18 @@ impl World {
         if confirms {
             self.write_outputs(place)?;
         }
+        let is_sound = self.is_sound(place);
         let isolate = &mut self.isolates[place];
         isolate.has_received = true;
+        let gaps = isolate.core.counts().gaps;
         // A dropped frame is only counted on a real host.
         isolate.core.handle_message(&frame.text, now).ok();
+        let has_gap = isolate.core.counts().gaps > gaps;
+        ensure(
+            "a socket without a fault has no gap",
+            !(is_sound && has_gap),
+            || frame.text.clone(),
+        )?;
         if !isolate.core.is_away() {
             isolate.absence = None;
         }
@@ -126,6 +134,16 @@ impl World {
             self.write_outputs(place)?;
         }
         Ok(())
+    }
+
+    /// Whether nothing was lost or changed on the socket of an isolate. The stream of a session
+    /// counts an event as a gap if a message about its subscriptions may be missing.
+    fn is_sound(&self, place: usize) -> bool {
+        let isolate = &self.isolates[place];
+        let socket = isolate.socket.and_then(|socket| self.network.get(socket));
+        let mut members = isolate.members.iter();
+        socket.is_some_and(|socket| !socket.is_hurt && !socket.is_blind)
+            && !members.any(|member| self.clients[member.client].is_session())
     }
 
     /// The connection of an isolate is lost, or could not be opened.

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, Cursor, JournalEntry, Position, ShardId},
+    bus::{self, JournalEntry, ShardId},
     clock::Millis,
+    position::{Cursor, Position},
     topic::Topic,
 };
 

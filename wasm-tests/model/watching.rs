@@ -1,6 +1,7 @@
 use mcp_listen::{
     client::{
-        HttpAction, HttpRequest, Options, RequestHandle, ServerHint, State, Watch, WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Options, RequestHandle, ServerHint, State, Watch,
+        WatchOutput,
     },
     clock::Millis,
     exchange::Answer,
@@ -9,9 +10,11 @@ use mcp_listen::{
 
 use crate::{
     client::Client,
+    host::Host,
     invariant::{Violation, ensure},
     key::Keys,
     request::{Asks, Request},
+    wire::{Read, Said},
     world::World,
 };
 
@@ -24,6 +27,7 @@ pub(crate) struct Watching {
     call: Option<RequestHandle>,
     request: Request,
     has_head: bool,
+    is_live: bool,
     /// The number of published events when it was first live.
     live_from: Option<usize>,
 }
@@ -41,6 +45,7 @@ impl Watching {
             call: None,
             request,
             has_head: false,
+            is_live: false,
             live_from: None,
         }
     }
@@ -57,17 +62,25 @@ impl Watching {
         self.watch.poll_timeout()
     }
 
-    /// The bytes of its stream.
-    pub(crate) fn handle_bytes(&mut self, bytes: &[u8], now: Millis) {
-        self.begin_answer(200, "content-type: text/event-stream", now);
-        if let Some(call) = self.call {
-            self.watch.handle_bytes(call, bytes, now);
+    /// The bytes of one write to its stream, in one piece. Returns whether the stream continues.
+    pub(crate) fn read(&mut self, reads: &[Read], now: Millis) -> bool {
+        let bytes: Vec<u8> = reads.iter().flat_map(|read| read.bytes.clone()).collect();
+        if let Some(call) = self.call.filter(|_| !bytes.is_empty()) {
+            self.begin_answer(200, "content-type: text/event-stream", now);
+            self.watch.handle_bytes(call, &bytes, now);
         }
+        !reads.iter().any(|read| read.said == Said::End)
     }
 
     /// Whether it has no stream.
     pub(crate) fn is_late(&self) -> bool {
         self.watch.state() != State::Live
+    }
+
+    /// Its subscription has ended. Returns whether it was open.
+    fn end(&mut self) -> bool {
+        self.call = None;
+        std::mem::take(&mut self.is_live)
     }
 
     fn begin_answer(&mut self, status: u16, fields: &str, now: Millis) {
@@ -78,16 +91,25 @@ impl Watching {
         }
     }
 
-    fn begin(&mut self, call: RequestHandle, request: &HttpRequest) {
+    fn begin(&mut self, call: RequestHandle, request: &HttpRequest) -> Result<(), Violation> {
         let fields = request.headers.iter();
         let fields = fields.map(|(name, value)| format!("{name}: {value}"));
         self.call = Some(call);
         self.has_head = false;
-        self.request = Request {
-            method: request.method,
-            headers: fields.collect::<Vec<_>>().join("\n"),
-            body: request.body.clone().unwrap_or_default(),
-        };
+        let former = std::mem::replace(
+            &mut self.request,
+            Request {
+                method: request.method,
+                headers: fields.collect::<Vec<_>>().join("\n"),
+                body: request.body.clone().unwrap_or_default(),
+            },
+        );
+        // Nothing else in the body changes.
+        ensure(
+            "each request of a watch has a new id",
+            former.body != self.request.body,
+            || former.body,
+        )
     }
 }
 
@@ -102,7 +124,7 @@ impl World {
             };
             match watching.watch.poll_action() {
                 Some(HttpAction::Send(call, request)) => {
-                    watching.begin(call, &request);
+                    watching.begin(call, &request)?;
                     let isolate = watching.isolate;
                     self.request_in(at, Asks::Listen, 0, isolate)?;
                     continue;
@@ -128,6 +150,7 @@ impl World {
                 let published = self.ledger.now();
                 if let Some(watching) = self.clients[at].watching() {
                     watching.live_from.get_or_insert(published);
+                    watching.is_live = true;
                 }
                 let wanted = self.clients[at].wanted.filter();
                 ensure("a watch knows what is honored", *honored == wanted, || {
@@ -135,10 +158,15 @@ impl World {
                 })
             }
             WatchOutput::Changed(event) => self.clients[at].hear_change(event),
-            WatchOutput::Waiting { .. } => {
-                if let Some(watching) = self.clients[at].watching() {
-                    watching.call = None;
-                }
+            WatchOutput::Waiting { end, .. } => {
+                let client = &mut self.clients[at];
+                let is_open = client.host.as_ref().is_some_and(Host::is_open);
+                let was_live = client.watching().is_some_and(Watching::end);
+                ensure(
+                    "a watch keeps its stream while that is open",
+                    !(was_live && is_open) || *end == CloseReason::Graceful,
+                    || format!("client {at}: {end:?}"),
+                )?;
                 self.drop_host(at)
             }
             WatchOutput::Stopped(end) => Err(Violation::new(

@@ -58,13 +58,16 @@ impl Reader {
         let Frame::Bytes(bytes) = frame else {
             return Ok(Read::of(Said::End));
         };
-        if bytes == sse::KEEP_ALIVE {
-            return Ok(Read::of(Said::KeepAlive));
-        }
         let copy = match self {
             Self::Watch(_) => bytes.clone(),
             _ => Vec::new(),
         };
+        if bytes == sse::KEEP_ALIVE {
+            return Ok(Read {
+                bytes: copy,
+                ..Read::of(Said::KeepAlive)
+            });
+        }
         let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are not text"))?;
         let data = sse::data(&text);
         let [message] = data.as_slice() else {

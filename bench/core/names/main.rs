@@ -13,7 +13,8 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position, Received},
+    bus::{Bus, EdgeId, Received},
+    position::{Cursor, Position},
     topic::Topic,
     uri::Uri,
     wire::Follow,

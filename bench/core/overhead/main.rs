@@ -14,7 +14,7 @@
 use std::{sync::Arc, time::Instant};
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position, Received},
+    bus::{Bus, EdgeId, Received},
     clock::Millis,
     event::ServerEvent,
     fanout::Fanout,
@@ -23,6 +23,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     metrics::Metrics,
+    position::{Cursor, Position},
     upstream::{Timeouts, UpstreamCall},
     uri::Uri,
 };

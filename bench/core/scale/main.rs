@@ -18,8 +18,9 @@ mod sharded;
 use std::{collections::BTreeSet, time::Instant};
 
 use mcp_listen::{
-    bus::{Bus, Cursor, Position, ShardId},
+    bus::{Bus, ShardId},
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::Topic,
     uri::Uri,
 };

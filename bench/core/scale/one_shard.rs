@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position, Route, Shard, ShardId, ShardOutput},
+    bus::{Bus, EdgeId, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::{Topic, Topics},
     uri::Uri,
     wire::Follow,

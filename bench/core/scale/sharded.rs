@@ -1,9 +1,10 @@
 //! A root and its shards in one process. Calls between them are made at once, and counted.
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Position, Route, Shard, ShardId, ShardOutput},
+    bus::{Bus, EdgeId, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::Topic,
     wire::Follow,
 };

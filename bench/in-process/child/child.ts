@@ -5,8 +5,8 @@ import { Close } from '../close.ts';
 import { CountedFanOut } from '../counted-fan-out.ts';
 import { FanOut } from '../fan-out.ts';
 import { Heap } from '../heap.ts';
+import { watchWasmMemory } from '../wasm-memory.ts';
 import type { Answer, Task } from './contender.ts';
-import { watchWasmMemory } from './wasm-memory.ts';
 
 /** Runs one contender in this process: a round for each message, until the parent disconnects. */
 async function main(): Promise<void> {

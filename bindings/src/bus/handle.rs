@@ -2,7 +2,8 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{self, Cursor, EdgeId, Registry, ShardId, ShardReceived},
+    bus::{self, EdgeId, Registry, ShardId, ShardReceived},
+    position::{Cursor, Position},
     session::Sessions,
     topic::Topic,
     wire::{Claim, ProtocolError, decode_topics},
@@ -202,7 +203,7 @@ impl Bus {
         let seq = registry.seq(edge);
         object(&KeptEdge {
             last: registry.last(edge).map(number),
-            seq: seq.map(|seq| number(bus::Position(seq))),
+            seq: seq.map(|seq| number(Position(seq))),
             topics: is_whole.then(|| registry.stored_topics(edge)),
         })
     }

@@ -3,9 +3,8 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{
-        BatchCall, CloseReason, FollowCall, JournalEntry, Persist, Position, ShardId, ShardOutput,
-    },
+    bus::{BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, ShardId, ShardOutput},
+    position::Position,
     session,
     topic::Topic,
     wire::{Claim, ProtocolError},
@@ -203,13 +202,13 @@ impl Output {
         }
     }
 
-    fn close(edge: u32, reason: CloseReason) -> Self {
+    fn close(edge: u32, reason: EdgeCloseReason) -> Self {
         Self {
             reason: Some(match reason {
-                CloseReason::Lost => "lost",
-                CloseReason::Moved => "moved",
-                CloseReason::Full => "full",
-                CloseReason::Over => "over",
+                EdgeCloseReason::Lost => "lost",
+                EdgeCloseReason::Moved => "moved",
+                EdgeCloseReason::Full => "full",
+                EdgeCloseReason::Over => "over",
             }),
             ..Self::of_edge("close", edge)
         }

@@ -1,9 +1,10 @@
 use wasm_bindgen::JsValue;
 
 use mcp_listen::{
-    bus::{self, Cursor, EdgeId, FollowReply, Follower, Persist, Position, ShardId},
+    bus::{self, EdgeId, FollowReply, Follower, Persist, ShardId},
     clock::Millis,
     event::ServerEvent,
+    position::{Cursor, Position},
     session::{self, Sessions},
     topic::Topics,
     wire::Claim,

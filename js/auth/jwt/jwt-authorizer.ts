@@ -1,5 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { ListenError } from '../../model/error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 import type { Authorization, Authorize, AuthorizeContext, Denial } from '../authorize.js';
 import { isOpenStream } from '../open-stream.js';
 import type { Principal, PrincipalAnswer } from '../principal.js';
@@ -219,7 +220,6 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-const HOUR_MS = 3_600_000;
 const BEARER = /^Bearer +(.+)$/i;
 /**
  * Only signatures with a private key: with a shared secret, anyone who verifies tokens could issue

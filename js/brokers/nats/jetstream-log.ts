@@ -7,7 +7,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { BrokerListener } from '../../bus/broker.js';
+import type { BrokerListener } from '../../bus/broker/broker.js';
 import { untilAborted } from '../../timing/aborted.js';
 import { Thresholds } from '../../timing/thresholds.js';
 import { codeOf, hasNoResponders, KeptStream } from './stream.js';

@@ -4,7 +4,7 @@ import type {
   LogEnd,
   LogEntry,
   LogState,
-} from '../../bus/occurrences/broker-log.js';
+} from '../../bus/broker/broker-log.js';
 import type { RedisConnection, RedisConnections } from './connection.js';
 import { readAfter, type StreamEntry } from './stream.js';
 import { type RedisWriter, run, withReader } from './writer.js';

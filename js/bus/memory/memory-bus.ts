@@ -27,7 +27,7 @@ import type { WantedOptions } from '../wanted/options.js';
 import { ProcessInterest } from '../wanted/process-interest.js';
 import { type Topic, topicsOf } from '../wanted/topic.js';
 import { MemoryEventRows } from './memory-event-rows.js';
-import { RecentEvents } from './memory-log.js';
+import { MemoryLog } from './memory-log.js';
 import { MemorySessionTable } from './memory-session-table.js';
 import { MemorySessions } from './memory-sessions.js';
 import { type DeliverMaker, MemoryWebhooks } from './memory-webhooks.js';
@@ -73,7 +73,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   /** @internal */
   readonly interest: ProcessInterest | undefined;
   readonly #rows = new MemorySessionTable();
-  #log: RecentEvents;
+  #log: MemoryLog;
   #core: Bus;
   #generation = generation();
   #listeners = new Map<number, AttachmentListener>();
@@ -97,7 +97,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     expectLoaded();
     this.#onError = onError;
     this.#retention = retention;
-    this.#log = new RecentEvents(retention);
+    this.#log = new MemoryLog(retention);
     this.#openEvents = events;
     this.#webhooks = events?.deliver && this.#webhooksOf(events.deliver);
     this.events = events && {
@@ -285,7 +285,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   #reset(reason: ListenError): void {
     const listeners = this.#listeners;
     this.#listeners = new Map();
-    this.#log = new RecentEvents(this.#retention);
+    this.#log = new MemoryLog(this.#retention);
     this.#occurrences = undefined;
     this.#core = newBus(this.#log, this.#rows);
     this.#generation = generation();
@@ -365,7 +365,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 }
 
 /** Creates a core bus whose sessions have no streams: those of a former bus must attach again. */
-function newBus(log: RecentEvents, rows: MemorySessionTable): Bus {
+function newBus(log: MemoryLog, rows: MemorySessionTable): Bus {
   const bus = new Bus(log, rows);
   bus.restored(performance.now());
   return bus;

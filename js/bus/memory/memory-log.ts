@@ -2,14 +2,14 @@ import type { BusLog } from '../../wasm/server/bindings.js';
 import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../retention.js';
 
 /** A published event and its position in the log. */
-export interface LoggedEvent {
+export interface MemoryLogEntry {
   position: number;
   /** The event as JSON text. */
   event: string;
 }
 
 /** The latest events of a bus without a disk: a window by count and by age, trimmed in batches. */
-export class RecentEvents implements BusLog {
+export class MemoryLog implements BusLog {
   /** Identifies this log. */
   readonly epoch = crypto.randomUUID();
   readonly #window: Required<RetentionOptions>;
@@ -42,14 +42,14 @@ export class RecentEvents implements BusLog {
   }
 
   /** Yields the events after `position`, which must not be below the floor. */
-  *after(position: number): Iterator<LoggedEvent> {
+  *after(position: number): Iterator<MemoryLogEntry> {
     for (const [index, { event }] of this.#events.slice(position - this.#floor).entries()) {
       yield { position: position + index + 1, event };
     }
   }
 
   /** Yields the events at these positions, which are ascending. */
-  *at(positions: Float64Array): Iterator<LoggedEvent> {
+  *at(positions: Float64Array): Iterator<MemoryLogEntry> {
     for (const position of positions) {
       const logged = this.#events[position - this.#floor - 1];
       if (logged !== undefined) yield { position, event: logged.event };

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../timing/spans.js';
 import type { EventSubscribe, SubscriptionRow } from '../../wasm/events/bindings.js';
 import type {
   EventLogMaker,
@@ -148,6 +149,5 @@ class WallTimer {
 /** The delivery has reported the failure, and begun again. */
 function ignored(): void {}
 
-const HOUR_MS = 3_600_000;
 /** Timers take less than 2^31 milliseconds. The core sets the next one if it fires too early. */
 const MAX_WAIT_MS = 86_400_000;

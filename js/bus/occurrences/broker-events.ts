@@ -1,17 +1,17 @@
 import { ListenError } from '../../model/error.js';
+import type { EventMode } from '../../model/events/event-mode.js';
 import { deferred } from '../../timing/deferred.js';
 import { keepTrying, pause } from '../../timing/keep-trying.js';
 import { withTimeout } from '../../timing/with-timeout.js';
-import type { Broker } from '../broker.js';
+import type { Broker } from '../broker/broker.js';
+import type { LogCopy, LogEnd, LogEntry, LogState } from '../broker/broker-log.js';
 import {
   type EventLogMaker,
-  type EventMode,
   type EventPublisher,
   type EventReceipt,
   type EventSource,
   occurrenceText,
 } from '../events.js';
-import type { LogCopy, LogEnd, LogEntry, LogState } from './broker-log.js';
 import { EventCopy } from './event-copy.js';
 
 /** What the occurrences of a bus need of it. */

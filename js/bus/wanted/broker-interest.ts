@@ -1,6 +1,6 @@
 import { ListenError } from '../../model/error.js';
 import { keepTrying } from '../../timing/keep-trying.js';
-import type { Broker } from '../broker.js';
+import type { Broker } from '../broker/broker.js';
 import { ProcessInterest, type ProcessInterestOptions } from './process-interest.js';
 
 /** What the streams of the processes that share a broker subscribe to. */

@@ -20,7 +20,7 @@ export interface WantedBus {
  */
 export interface Interest {
   /** Grants topics, given as texts, to a stream that is not acknowledged yet. */
-  want(topics: readonly string[]): Promise<Grant>;
+  want(topics: readonly string[]): Promise<TopicGrant>;
 }
 
 /**
@@ -28,7 +28,7 @@ export interface Interest {
  *
  * @internal
  */
-export interface Grant {
+export interface TopicGrant {
   /** The topics that the hooks refuse. */
   refused: readonly string[];
   /** The stream has ended; may be called twice. */

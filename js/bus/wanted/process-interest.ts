@@ -1,7 +1,7 @@
 import { guarded } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
-import type { Grant, Interest } from './interest.js';
+import type { Interest, TopicGrant } from './interest.js';
 import { type WantedContext, type WantedOptions, wantedOptions } from './options.js';
 import { PeerInterests } from './peer-interests.js';
 import { type Topic, textOfTopic } from './topic.js';
@@ -45,7 +45,7 @@ export class ProcessInterest implements Interest {
     this.peers = signal && new PeerInterests(signal, () => this.changed());
   }
 
-  async want(topics: readonly string[]): Promise<Grant> {
+  async want(topics: readonly string[]): Promise<TopicGrant> {
     const verdicts = await Promise.all(topics.map((topic) => this.#want(topic)));
     let granted = topics.filter((_topic, index) => verdicts[index]);
     const refused = topics.filter((_topic, index) => !verdicts[index]);

@@ -1,5 +1,5 @@
 import { isObject } from '../../model/events/occurrence.js';
-import type { EventMode } from './options.js';
+import type { EventWatchMode } from './options.js';
 import { notSupported } from './refusal.js';
 import type { EventRequests } from './requests.js';
 
@@ -8,7 +8,10 @@ import type { EventRequests } from './requests.js';
  *
  * @throws ListenError `not-supported` if the event is not listed, or has none of our modes.
  */
-export async function listedModes(requests: EventRequests, name: string): Promise<EventMode[]> {
+export async function listedModes(
+  requests: EventRequests,
+  name: string,
+): Promise<EventWatchMode[]> {
   const delivery = await deliveryOf(requests, name);
   if (delivery === undefined) throw notSupported(`the server does not list the event ${name}`);
   const modes = MODES.filter((mode) => delivery.includes(mode));
@@ -31,6 +34,6 @@ async function deliveryOf(requests: EventRequests, name: string): Promise<unknow
   return undefined;
 }
 
-const MODES: readonly EventMode[] = ['push', 'poll'];
+const MODES: readonly EventWatchMode[] = ['push', 'poll'];
 /** Maximum number of pages to read of a list. */
 const MAX_PAGES = 1_000;

@@ -1,8 +1,8 @@
 import { ListenError } from '../../model/error.js';
 import { occurrenceOf } from '../../model/events/occurrence.js';
 import { Backoff } from './backoff.js';
+import { delay } from './delay.js';
 import type { EventWatchOptions } from './options.js';
-import { pause } from './pause.js';
 
 /** Passes events and gaps to the handlers of a watch, and keeps its cursor. */
 export class Delivery {
@@ -84,7 +84,7 @@ export class Delivery {
       } catch (cause) {
         this.report(new ListenError('handler-failed', `${name} failed`, { cause }));
       }
-      await pause(backoff.next(), this.#signal);
+      await delay(backoff.next(), this.#signal);
     }
   }
 }

@@ -1,10 +1,11 @@
 import { ListenError } from '../../model/error.js';
 import type { EventError } from '../../model/events/event-error.js';
+import type { EventMode } from '../../model/events/event-mode.js';
 import type { EventGap, EventOccurrence } from '../../model/events/occurrence.js';
 import type { ClientListenOptions } from '../options.js';
 
 /** How events are received: over a stream that stays open, or by asking for them. */
-export type EventMode = 'push' | 'poll';
+export type EventWatchMode = Exclude<EventMode, 'webhook'>;
 
 /** Keeps the cursor of a subscription, so that a restarted client resumes where it was. */
 export interface CursorStore {
@@ -33,7 +34,7 @@ export interface EventWatchOptions
    *
    * @default 'auto'
    */
-  mode?: 'auto' | EventMode;
+  mode?: 'auto' | EventWatchMode;
   /**
    * Keeps the cursor between runs of the program.
    *

@@ -1,7 +1,7 @@
 import { isCursor } from '../../model/events/occurrence.js';
 import { SubscriptionLost } from '../../model/subscription-error.js';
+import { delay } from './delay.js';
 import type { Followed } from './followed.js';
-import { pause } from './pause.js';
 
 /**
  * Polls for events until a request fails.
@@ -18,7 +18,7 @@ export async function pollEvents(followed: Followed): Promise<never> {
     for (const event of page.events) await delivery.event(event);
     await delivery.reached(page.cursor);
     // If a server has more but its cursor does not move, polls are not faster than usual.
-    if (!page.hasMore || page.cursor === cursor) await pause(page.waitMs, signal);
+    if (!page.hasMore || page.cursor === cursor) await delay(page.waitMs, signal);
   }
 }
 

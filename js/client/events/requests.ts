@@ -5,8 +5,8 @@ import { SubscriptionLost } from '../../model/subscription-error.js';
 import { CLIENT_INFO } from '../client-info.js';
 import { HttpSender } from '../transport/http-sender.js';
 import type { HttpTarget } from '../transport/target.js';
+import { within } from './delay.js';
 import type { EventWatchOptions } from './options.js';
-import { within } from './pause.js';
 import { refusalOf } from './refusal.js';
 import { SseDecoder } from './sse-decoder.js';
 

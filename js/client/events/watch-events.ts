@@ -3,13 +3,13 @@ import type { EventError } from '../../model/events/event-error.js';
 import { SubscriptionRefused } from '../../model/subscription-error.js';
 import { now } from '../clock.js';
 import type { HttpTarget } from '../transport/target.js';
-import type { WatchState } from '../watch/watch-events.js';
+import type { WatchState } from '../watch/watch-status.js';
 import { Backoff } from './backoff.js';
 import { listedModes } from './catalogue.js';
+import { delay } from './delay.js';
 import { Delivery } from './delivery.js';
 import type { EventParams, Followed } from './followed.js';
-import { type EventMode, type EventWatchOptions, expectSpans } from './options.js';
-import { pause } from './pause.js';
+import { type EventWatchMode, type EventWatchOptions, expectSpans } from './options.js';
 import { pollEvents } from './poll.js';
 import { EventsRefused, isFinal } from './refusal.js';
 import { EventRequests } from './requests.js';
@@ -20,7 +20,7 @@ export interface EventWatch extends AsyncDisposable {
   /** The current state. */
   readonly state: WatchState;
   /** How events are received; undefined until the mode is chosen. */
-  readonly mode: EventMode | undefined;
+  readonly mode: EventWatchMode | undefined;
   /** Why the watch waits or stopped. Undefined while the state is `live`. */
   readonly error: ListenError | undefined;
   /** Resolves when the watch has stopped and no handler runs. Never rejects. */
@@ -55,7 +55,7 @@ export function watchEvents(target: HttpTarget, options: EventWatchOptions): Eve
 
 class EventWatcher implements EventWatch {
   state: WatchState = 'connecting';
-  mode: EventMode | undefined;
+  mode: EventWatchMode | undefined;
   error: ListenError | undefined;
   readonly stopped: Promise<void>;
   readonly #options: EventWatchOptions;
@@ -65,7 +65,7 @@ class EventWatcher implements EventWatch {
   readonly #delivery: Delivery;
   readonly #backoff = new Backoff();
   /** The modes of the event that were not refused, the preferred one first. */
-  #modes: EventMode[] = [];
+  #modes: EventWatchMode[] = [];
   #liveSince: number | undefined;
   #wasLive = false;
 
@@ -177,7 +177,7 @@ class EventWatcher implements EventWatch {
     if (error !== undefined) this.#delivery.report(error);
     const retryAfterMs = error instanceof SubscriptionRefused ? (error.retryAfterMs ?? 0) : 0;
     // Rejects only when the watch is closed.
-    await pause(retryAfterMs + this.#backoff.next(), this.#stop.signal).catch(() => {});
+    await delay(retryAfterMs + this.#backoff.next(), this.#stop.signal).catch(() => {});
   }
 
   readonly #abort = (): void => {

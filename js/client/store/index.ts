@@ -11,7 +11,7 @@ export type { SubscriptionFilter } from '../../model/filter.js';
 export type { TaskState } from '../../model/task.js';
 export type { WatchHandler, WatchHandlers } from '../watch/handlers.js';
 export type { Watch } from '../watch/watch.js';
-export type { WatchState } from '../watch/watch-events.js';
+export type { WatchState } from '../watch/watch-status.js';
 export {
   type Latest,
   type OpenWatch,

@@ -3,7 +3,7 @@ import { covers, type SubscriptionFilter, union } from '../../model/filter.js';
 import { Handlers, type WatchHandler } from '../watch/handlers.js';
 
 /** A filter that shares a watch, and what to call for it. */
-export class Member {
+export class WatchMember {
   readonly filter: SubscriptionFilter;
   readonly #handlers: Handlers;
 
@@ -55,7 +55,7 @@ export class Member {
 }
 
 /** Returns the union of the filters of all members. */
-export function unionOf(members: Iterable<Member>): SubscriptionFilter {
+export function unionOf(members: Iterable<WatchMember>): SubscriptionFilter {
   let all: SubscriptionFilter = {};
   for (const { filter } of members) all = union(all, filter);
   return all;

@@ -4,8 +4,8 @@ import { covers, type SubscriptionFilter } from '../../model/filter.js';
 import { now, WakeTimer } from '../clock.js';
 import { CoalescedTask, type WatchHandler, type WatchHandlers } from '../watch/handlers.js';
 import type { Watch } from '../watch/watch.js';
-import type { WatchState } from '../watch/watch-events.js';
-import { Member, unionOf } from './members.js';
+import type { WatchState } from '../watch/watch-status.js';
+import { unionOf, WatchMember } from './members.js';
 import { type Store, WritableStore } from './store.js';
 
 /** Opens a watch with `watch` of `mcp-listen/client`, for a target and options of your choice. */
@@ -81,7 +81,7 @@ export function shareWatch(open: OpenWatch, options: ShareWatchOptions = {}): Sh
 class Sharing implements SharedWatch {
   readonly #open: OpenWatch;
   readonly #onError: (error: Error) => void;
-  readonly #members = new Set<Member>();
+  readonly #members = new Set<WatchMember>();
   readonly #status = new WritableStore<SharedStatus>(NO_STATUS);
   readonly #counters = new Map<string, Store<number>>();
   #current: Line | undefined;
@@ -104,7 +104,7 @@ class Sharing implements SharedWatch {
   }
 
   readonly watch = (filter: SubscriptionFilter, handler: WatchHandler): (() => void) => {
-    const member = new Member(filter, handler, (cause) =>
+    const member = new WatchMember(filter, handler, (cause) =>
       this.#onError(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),
     );
     this.#members.add(member);
@@ -161,7 +161,7 @@ class Sharing implements SharedWatch {
   }
 
   /** Calls the handlers of a new member for what is live already. */
-  #join(member: Member): void {
+  #join(member: WatchMember): void {
     if (this.#members.has(member) && this.#current?.isLive === true)
       member.join(this.#current.filter, this.#current.watch.honored ?? {});
   }

@@ -2,14 +2,15 @@ import type { AttachmentCounters, AttachOptions } from '../../bus/attachable-bus
 import type { Opening } from '../../bus/opening.js';
 import type { Listeners } from '../../bus/operator/operator.js';
 import type { StreamLogger } from '../../observe/log.js';
-import type { Member } from '../../streams/connection/member.js';
 import {
   addCounters,
+  type FanoutStream,
+  type Member,
   type OwnConnectionOptions,
   OwnConnections,
-} from '../../streams/connection/own-connections.js';
-import { SharedConnection } from '../../streams/connection/shared-connection.js';
-import type { FanoutStream } from '../../streams/fanout-stream.js';
+  SharedConnection,
+} from '../../streams/index.js';
+import { withTimeout } from '../../timing/with-timeout.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import { BusSocket } from './bus-socket.js';
 import type { BusConnector } from './connector.js';
@@ -88,15 +89,10 @@ export class ConnectionPool {
    * Returns the result of the current probe, which this starts if none runs; false if it takes too
    * long.
    */
-  async #probeResult(owner: Member): Promise<boolean> {
+  #probeResult(owner: Member): Promise<boolean> {
     this.#probe ??= this.#runProbe(owner);
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    const timeout = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), PROBE_WAIT_MS);
-    });
-    const canWrite = await Promise.race([this.#probe, timeout]);
-    clearTimeout(timer);
-    return canWrite;
+    const late = () => new Error('the probe takes too long');
+    return withTimeout(PROBE_WAIT_MS, this.#probe, late).catch(() => false);
   }
 
   /**

@@ -27,7 +27,7 @@ import type { ServerEvent } from '../../model/event.js';
 import type { StreamLogger } from '../../observe/log.js';
 import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
-import type { FanoutStream } from '../../streams/fanout-stream.js';
+import type { FanoutStream } from '../../streams/index.js';
 import { DEFAULT_BUS, isReserved } from '../wire/names.js';
 import { acceptedEvent } from '../wire/refused-event.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';

@@ -1,4 +1,4 @@
-import type { Grant, Interest } from '../../bus/wanted/interest.js';
+import type { Interest, TopicGrant } from '../../bus/wanted/interest.js';
 
 /**
  * What the streams of this isolate subscribe to. The bus object is asked for what none of them has
@@ -14,7 +14,7 @@ export class EdgeInterest implements Interest {
     this.#ask = ask;
   }
 
-  async want(topics: readonly string[]): Promise<Grant> {
+  async want(topics: readonly string[]): Promise<TopicGrant> {
     const unknown = topics.filter((topic) => !this.#granted.has(topic));
     const refused = unknown.length > 0 ? await this.#ask(unknown) : [];
     const isRefused = new Set(refused);

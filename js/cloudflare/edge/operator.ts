@@ -6,7 +6,7 @@ import { sumStats } from '../../observe/sum-stats.js';
 import {
   type IsolateReport,
   type ObjectAnswer,
-  type Question,
+  type OperatorQuestion,
   readQuestion,
   reportFrame,
 } from '../wire/operate.js';
@@ -88,7 +88,7 @@ export class DurableObjectOperator implements BusOperator {
   }
 
   /** Ends streams here, if the question asks this isolate to do so and for the first time. */
-  #carryOut({ drain }: Question): void {
+  #carryOut({ drain }: OperatorQuestion): void {
     if (drain === undefined || (drain.isolate ?? isolateId()) !== isolateId()) return;
     if (this.#orders.includes(drain.id)) return;
     this.#orders.push(drain.id);

@@ -1,4 +1,5 @@
-import type { Member } from '../../streams/connection/member.js';
+import type { Member } from '../../streams/index.js';
+import { withTimeout } from '../../timing/with-timeout.js';
 
 /**
  * Returns whether one request can write to a stream of another here, which no runtime promises.
@@ -6,17 +7,11 @@ import type { Member } from '../../streams/connection/member.js';
  * with the body of a response. Call it in another request context than the owner's.
  */
 export async function canWriteAcross(owner: Member): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PROBE_MS);
-  });
   try {
-    return await Promise.race([canWrite(owner), timeout]);
+    return await withTimeout(PROBE_MS, canWrite(owner), () => new Error('no byte has arrived'));
   } catch {
-    // The runtime refused the write.
+    // The runtime refused the write, or has not passed it on.
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -2,7 +2,7 @@ import type { Authorize } from '../../auth/authorize.js';
 import { bodyUntil } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
-import { probed, Question, questionOf } from '../../wasm/server/bindings.js';
+import { ProbeQuestion, probed, questionOf } from '../../wasm/server/bindings.js';
 import { isDenial, type UpstreamServer } from './upstream.js';
 
 /**
@@ -17,7 +17,7 @@ export function upstreamAuthorize(
   return async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
-    const answer = await server.send(request, questionOf(Question.Listen, text));
+    const answer = await server.send(request, questionOf(ProbeQuestion.Listen, text));
     if (isDenial(answer)) return answer;
     const { bytes, found } = await bodyUntil(
       answer,

@@ -3,7 +3,7 @@ import type { Principal } from '../../auth/principal.js';
 import { withoutCredentials } from '../../handler/server-request.js';
 import { wholeBody } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
-import { offeredAnswer, probed, Question, questionOf } from '../../wasm/server/bindings.js';
+import { offeredAnswer, ProbeQuestion, probed, questionOf } from '../../wasm/server/bindings.js';
 import { TtlCache } from './ttl-cache.js';
 import { isDenial, type UpstreamServer } from './upstream.js';
 
@@ -97,7 +97,7 @@ class Admission {
     const { origin, pathname } = new URL(request.url);
     const endpoint = origin + pathname;
     if (!this.#initializing.get(endpoint)) {
-      const discovered = await this.#server.send(request, questionOf(Question.Discover));
+      const discovered = await this.#server.send(request, questionOf(ProbeQuestion.Discover));
       if (isDenial(discovered)) return discovered;
       const body = await wholeBody(discovered, this.#server.limits);
       if (isResult(discovered, body) || (admitsUnknownMethod && probed(body).isUnknown))
@@ -108,7 +108,7 @@ class Admission {
 
   /** @throws ListenError `discover-failed` if the response is not a result. */
   async #initialized(request: Request, endpoint: string): Promise<Denial | undefined> {
-    const answer = await this.#server.send(request, questionOf(Question.Initialize));
+    const answer = await this.#server.send(request, questionOf(ProbeQuestion.Initialize));
     if (isDenial(answer)) return answer;
     const isServed = isResult(answer, await wholeBody(answer, this.#server.limits));
     const session = answer.headers.get('mcp-session-id');

@@ -1,7 +1,7 @@
 import type { ClientListenOptions } from '../../client/options.js';
 import type { HttpTarget } from '../../client/transport/target.js';
-import type { WatchEvent } from '../../client/watch/watch-events.js';
 import { WatchLoop } from '../../client/watch/watch-loop.js';
+import type { WatchEvent } from '../../client/watch/watch-status.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 
 /** A subscription to a server, which is reopened whenever it ends. */

@@ -1,6 +1,6 @@
 import type { ClientListenOptions, TokenProvider } from '../../client/options.js';
 import type { RequestFactory } from '../../client/transport/target.js';
-import type { WatchEvent, WatchStatus } from '../../client/watch/watch-events.js';
+import type { WatchEvent, WatchStatus } from '../../client/watch/watch-status.js';
 import { upstreamUrl } from '../../handler/proxy.js';
 import { ListenError } from '../../model/error.js';
 import { covers, type SubscriptionFilter, union } from '../../model/filter.js';

@@ -11,6 +11,7 @@ export class EdgeSockets {
   readonly #edges = new Map<WebSocket, number>();
   /** Edges that were sent a frame that their attachment does not record yet. */
   readonly #dirty = new Set<number>();
+  #isDeleted = false;
 
   /** @param now - the clock of the times that are passed to the core. */
   constructor(core: Bus, now: () => number, attachments: SocketAttachments) {
@@ -63,26 +64,36 @@ export class EdgeSockets {
     if (change !== undefined) this.#attachments.change(socket, change, kept);
   }
 
-  /** Removes a socket; returns whether it was known. */
-  remove(socket: WebSocket): boolean {
+  /** Removes a socket and closes it. Has no effect on one that was removed. */
+  close(socket: WebSocket, code: number): void {
     const edge = this.#edges.get(socket);
-    if (edge === undefined) return false;
+    if (edge === undefined) return;
     this.#edges.delete(socket);
     this.#sockets.delete(edge);
     this.#dirty.delete(edge);
     this.#core.disconnect(edge, this.#now());
-    return true;
+    if (!this.#isDeleted) this.#attachments.delete(socket);
+    socket.close(code);
   }
 
-  /** Sends a frame; returns false if the socket has failed before its close event arrived. */
-  send(edge: number, frame: string): boolean {
+  /**
+   * Sends a frame to an edge that is connected. If its socket has failed before its close event
+   * arrived, removes it; the edge reconnects.
+   */
+  send(edge: number, frame: string): void {
+    const socket = this.#sockets.get(edge);
+    if (socket === undefined) return;
     try {
-      this.#sockets.get(edge)?.send(frame);
+      socket.send(frame);
+      this.#dirty.add(edge);
     } catch {
-      return false;
+      this.close(socket, TRY_AGAIN_LATER);
     }
-    this.#dirty.add(edge);
-    return true;
+  }
+
+  /** Handles the deletion of the storage, with all attachments. */
+  handleDeletion(): void {
+    this.#isDeleted = true;
   }
 
   /**

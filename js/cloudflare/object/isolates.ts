@@ -2,7 +2,7 @@ import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
   ISOLATE_HEADER,
   type IsolateReport,
-  type Question,
+  type OperatorQuestion,
   questionFrame,
   readReport,
 } from '../wire/operate.js';
@@ -22,7 +22,7 @@ export class Isolates {
    * time, and with the number of sockets of each isolate. Visits all sockets.
    */
   async ask(
-    question: Question,
+    question: OperatorQuestion,
   ): Promise<{ sockets: Record<string, number>; reports: IsolateReport[] }> {
     this.#asked += 1;
     const ask = this.#asked;

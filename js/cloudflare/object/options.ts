@@ -1,5 +1,6 @@
 import type { RetentionOptions } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 import type { IdempotencyOptions } from './tables/idempotency-keys.js';
 
 /** Options of a {@link SubscriptionBus}. */
@@ -24,9 +25,9 @@ export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOpt
   namesBytes?: number;
   /**
    * Milliseconds for which a shard has few streams (none, or less than half of its maximum so far)
-   * before it reports this to the bus, which may then close it and move its streams. Smaller values
-   * make shards close and open more often as streams come and go. 0 reports at once; at most
-   * 3,600,000.
+   * before it reports this to the bus. The bus then closes it if it is empty, or closes all shards
+   * and moves their streams back if half of `edgesPerShard` suffices for all. Smaller values make
+   * shards close and open more often as streams come and go. 0 reports at once; at most 3,600,000.
    *
    * @default 10_000
    */
@@ -72,7 +73,6 @@ export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptio
   );
 }
 
-const HOUR_MS = 3_600_000;
 const MAX_SOCKETS = 32_768;
 /** The memory limit of an object, in bytes. */
 const MAX_BYTES = 134_217_728;

@@ -4,7 +4,7 @@ import { report } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import { Bus, type BusOutput } from '../../wasm/server/bindings.js';
-import { EDGE_CLOSE_CODES, NORMAL, TRY_AGAIN_LATER } from '../wire/close-codes.js';
+import { CODE_OF, NORMAL, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
 import { isOverloaded } from '../wire/retry.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
@@ -115,14 +115,14 @@ export class ShardBus {
     }
     const received = this.#shard.receive(edge, frame, performance.now());
     if (received.kind === 'followed') this.#edges.store(socket, edge, received);
-    else if (received.kind === 'detached') this.#closeSocket(socket, NORMAL);
+    else if (received.kind === 'detached') this.#edges.close(socket, NORMAL);
     else this.#dropped += 1;
     this.#flush();
   }
 
   /** Handles the close of an edge's socket. */
   closed(socket: WebSocket): void {
-    this.#closeSocket(socket, NORMAL);
+    this.#edges.close(socket, NORMAL);
     this.#flush();
   }
 
@@ -155,7 +155,7 @@ export class ShardBus {
     if (output.kind === 'done') this.#tickets.get(output.call)?.resolve();
     else if (output.kind === 'follow') void this.#call(output);
     else if (output.kind === 'send') {
-      for (const edge of output.edges) this.#send(edge, output.text);
+      for (const edge of output.edges) this.#edges.send(edge, output.text);
     } else if (output.kind === 'close' || output.kind === 'keep') {
       const socket = this.#edges.socket(output.edge);
       if (socket !== undefined) this.#handleEdgeOutput(socket, output);
@@ -166,7 +166,7 @@ export class ShardBus {
     socket: WebSocket,
     output: Extract<BusOutput, { kind: 'close' | 'keep' }>,
   ): void {
-    if (output.kind === 'close') this.#closeSocket(socket, EDGE_CLOSE_CODES[output.reason]);
+    if (output.kind === 'close') this.#edges.close(socket, CODE_OF[output.reason]);
     else {
       const { change, edge } = output;
       const session = this.#attachments.session(socket);
@@ -217,20 +217,8 @@ export class ShardBus {
   #deleteStorage(): void {
     if (this.#isDeleted) return;
     this.#isDeleted = true;
+    this.#edges.handleDeletion();
     this.#ctx.storage.deleteAll().catch(report);
-  }
-
-  /** Sends a frame. If the socket has failed, removes it; its edge reconnects. */
-  #send(edge: number, frame: string): void {
-    const socket = this.#edges.socket(edge);
-    if (socket !== undefined && !this.#edges.send(edge, frame))
-      this.#closeSocket(socket, TRY_AGAIN_LATER);
-  }
-
-  #closeSocket(socket: WebSocket, code: number): void {
-    if (!this.#edges.remove(socket)) return;
-    if (!this.#isDeleted) this.#attachments.delete(socket);
-    socket.close(code);
   }
 }
 

@@ -5,7 +5,8 @@ import type { WantedOptions } from '../../bus/wanted/options.js';
 import type { BusStats } from '../../model/bus-stats.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress, webhookAddress } from '../wire/names.js';
-import type { ObjectAnswer, Question } from '../wire/operate.js';
+import type { ObjectAnswer, OperatorQuestion } from '../wire/operate.js';
+import type { IdempotencyKey, PublishedAt } from '../wire/publish.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
 import { BusHooks } from './bus/hooks.js';
@@ -17,7 +18,6 @@ import { onCoreReset } from './on-core-reset.js';
 import type { SubscriptionBusOptions } from './options.js';
 import { ShardBus } from './shard.js';
 import { Start } from './start.js';
-import type { IdempotencyKey, PublishedAt } from './tables/idempotency-keys.js';
 import { WebhookObject } from './webhook-object.js';
 
 /**
@@ -144,7 +144,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    *
    * @internal
    */
-  async operate(question: Question): Promise<ObjectAnswer> {
+  async operate(question: OperatorQuestion): Promise<ObjectAnswer> {
     const { bus } = this.#role;
     const here = this.#isolates.ask(question);
     const shards = bus instanceof RootBus ? await bus.askShards(question) : [];

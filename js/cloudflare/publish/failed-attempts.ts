@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../timing/spans.js';
 import { PublishError } from './errors.js';
 
 /** The failures of one caller within one minute. */
@@ -53,6 +54,5 @@ export class FailedAttempts {
   }
 }
 
-const MINUTE_MS = 60_000;
 /** Maximum number of callers that are counted: one to two megabytes. */
 const MAX_CALLERS = 10_000;

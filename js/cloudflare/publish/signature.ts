@@ -1,4 +1,5 @@
 import { hasBearerToken } from '../../web/bearer.js';
+import { WINDOW_MS } from '../wire/publish.js';
 import { PublishError } from './errors.js';
 
 /** Header field with the time at which a publish was signed, in seconds since 1970. */
@@ -9,11 +10,6 @@ export const TIMESTAMP_HEADER = 'mcp-listen-timestamp';
  * the body, separated by line feeds.
  */
 export const SIGNATURE_HEADER = 'mcp-listen-signature';
-/**
- * Milliseconds by which the timestamp may differ from the clock here, including the time in
- * transit.
- */
-export const WINDOW_MS = 300_000;
 
 /**
  * The proof that a sender knows the secret. A bearer token can be verified before the body is read.

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../timing/spans.js';
 import { PublishError } from './errors.js';
 
 /**
@@ -54,5 +55,3 @@ interface Reading {
 const MAX_BODIES = 16;
 /** Maximum number of addresses that are counted. */
 const MAX_ADDRESSES = 10_000;
-/** Milliseconds for which a body without a deadline counts. */
-const MINUTE_MS = 60_000;

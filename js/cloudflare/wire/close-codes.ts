@@ -17,7 +17,7 @@ export const OUTDATED = 4_026;
 export const MOVED = 1_012;
 
 /** The close code for each reason why a shard or a bus closes an edge. */
-export const EDGE_CLOSE_CODES: Record<EdgeCloseReason, number> = {
+export const CODE_OF: Record<EdgeCloseReason, number> = {
   moved: MOVED,
   over: RELEASED,
   full: FULL,

@@ -15,12 +15,12 @@ import type {
 export const ISOLATE_HEADER = 'mcp-listen-isolate';
 
 /** What an operator asks of the objects of a bus, and they of the isolates with sockets there. */
-export interface Question extends SnapshotOptions {
+export interface OperatorQuestion extends SnapshotOptions {
   /** Streams to end. An isolate with several sockets carries out an order once, by its id. */
   drain?: DrainOrder & { id: string };
 }
 
-/** The answer of an object to a {@link Question}, with those of its isolates. */
+/** The answer of an object to a {@link OperatorQuestion}, with those of its isolates. */
 export interface ObjectAnswer {
   /** The object; of a bus also its shards. */
   objects: ObjectSnapshot[];
@@ -41,13 +41,13 @@ export interface IsolateReport extends IsolateSnapshot {
 }
 
 /** Writes a question with the number `ask` as a frame to an isolate. */
-export function questionFrame(ask: number, question: Question): string {
+export function questionFrame(ask: number, question: OperatorQuestion): string {
   return JSON.stringify({ operate: { ...question, ask } });
 }
 
 /** Reads a question; undefined if the frame is another one. */
-export function readQuestion(frame: string): (Question & { ask: number }) | undefined {
-  return read(frame, 'operate') as (Question & { ask: number }) | undefined;
+export function readQuestion(frame: string): (OperatorQuestion & { ask: number }) | undefined {
+  return read(frame, 'operate') as (OperatorQuestion & { ask: number }) | undefined;
 }
 
 /** Writes the report that answers the question `ask`. */

@@ -1,5 +1,5 @@
 import type { CallerContext } from '../../auth/authorize.js';
-import type { EventMode } from '../../bus/events.js';
+import type { EventMode } from '../../model/events/event-mode.js';
 import type { EventWebhookOptions } from '../deliver/options.js';
 import type { Described, EventSchema } from './schema.js';
 

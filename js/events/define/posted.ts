@@ -4,7 +4,7 @@ import { type PostedEvents, postedEvents } from '../../wasm/events/bindings.js';
 import type { EventTypeTable } from './event-type-table.js';
 
 /** Reads the body of a publish, and checks the payloads of its occurrences by their types. */
-export async function posted(body: Uint8Array, types: EventTypeTable): Promise<PostedEvents> {
+export async function parsePosted(body: Uint8Array, types: EventTypeTable): Promise<PostedEvents> {
   const read = postedEvents(body);
   if (read.kind === 'invalid') return read;
   for (const [index, event] of read.events.entries()) {

@@ -9,22 +9,33 @@ import { type Deferred, deferred } from '../../timing/deferred.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import {
   type DelivererStep,
+  type EventDefinitionOptions,
   EventDeliverer,
   type EventSubscribe,
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
-import type { EventTypeTable } from '../define/event-type-table.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
-import { posted } from './post.js';
+import { postSigned } from './post.js';
 import { completed, idOf, Refused } from './request.js';
 import type { WebhookSettings } from './settings.js';
+
+/** The event types that are delivered. */
+export interface DeliveredTypes {
+  /** The definitions for the core, by name. */
+  readonly definitions: Record<string, EventDefinitionOptions>;
+  /**
+   * Returns the verdicts about the occurrences of a page, as JSON text for the core, for a
+   * subscription with these arguments, as JSON text.
+   */
+  verdicts(name: string, args: string, page: string): Promise<string>;
+}
 
 /** Performs what the core decides about the delivery to webhooks. */
 export class WebhookDeliverer implements WebhookDelivery {
   readonly #host: WebhookHost;
-  readonly #types: EventTypeTable;
+  readonly #types: DeliveredTypes;
   readonly #settings: WebhookSettings;
   readonly #core: EventDeliverer;
   readonly #follower: Follower;
@@ -36,7 +47,7 @@ export class WebhookDeliverer implements WebhookDelivery {
   #alarmSet: Promise<void> = Promise.resolve();
   #isOver = false;
 
-  constructor(host: WebhookHost, types: EventTypeTable, settings: WebhookSettings) {
+  constructor(host: WebhookHost, types: DeliveredTypes, settings: WebhookSettings) {
     const definitions = JSON.stringify(types.definitions);
     this.#host = host;
     this.#types = types;
@@ -190,7 +201,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     // Messages in flight must stay stored.
     await this.#alarmSet;
     if (this.#isOver) return;
-    const outcome = JSON.stringify(await posted(message, this.#settings));
+    const outcome = JSON.stringify(await postSigned(message, this.#settings));
     this.#call(() => this.#core.sent(message.number, outcome, Date.now(), Math.random()));
   }
 

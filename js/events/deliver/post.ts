@@ -6,7 +6,7 @@ import type { WebhookResponse } from './sender.js';
 import type { WebhookSettings } from './settings.js';
 
 /** Signs and posts a message; resolves with the outcome. */
-export async function posted(
+export async function postSigned(
   message: WebhookPost,
   settings: WebhookSettings,
 ): Promise<WebhookOutcome> {

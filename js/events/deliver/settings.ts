@@ -2,6 +2,7 @@ import type { WebhookHost } from '../../bus/events.js';
 import { expectAmounts } from '../../model/amount.js';
 import { ListenError } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
+import { HOUR_MS } from '../../timing/spans.js';
 import type { CallbackRules, DelivererOptions } from '../../wasm/events/bindings.js';
 import type { EventWebhookOptions } from './options.js';
 import { SecretBox } from './secret-box.js';
@@ -82,5 +83,4 @@ export class WebhookSettings {
   }
 }
 
-const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

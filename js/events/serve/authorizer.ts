@@ -1,6 +1,6 @@
 import { type CallerContext, callUserFunction } from '../../auth/authorize.js';
-import type { EventMode } from '../../bus/events.js';
 import { ListenError } from '../../model/error.js';
+import type { EventMode } from '../../model/events/event-mode.js';
 import type { AuthorizeEvent } from '../define/definitions.js';
 import type { EventHost } from './host.js';
 

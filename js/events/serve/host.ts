@@ -12,7 +12,7 @@ import type { ServerStream } from '../../bus/server-stream.js';
 import type { Reading } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
 import type { InboundExchange } from '../../http/inbound.js';
-import type { InnerStreamOptions } from '../../streams/inner/inner-streams.js';
+import type { InnerStreamOptions } from '../../streams/index.js';
 import type { PostedEvents } from '../../wasm/events/bindings.js';
 import type { Refusal } from '../../wasm/server/bindings.js';
 

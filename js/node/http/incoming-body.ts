@@ -1,5 +1,15 @@
+import type { IncomingMessage } from 'node:http';
 import { ListenError } from '../../model/error.js';
-import type { NodeRequest } from './node-handler.js';
+
+/** A request of `node:http`, with the properties that Express and its middleware add. */
+export interface NodeRequest extends IncomingMessage {
+  /** The full URL, if a router has shortened `url`. */
+  originalUrl?: string;
+  /** The body as a parser has parsed it. */
+  body?: unknown;
+  /** The verified token, as middleware describes it. */
+  auth?: unknown;
+}
 
 /** The body types that a `Request` is created with. */
 export type BodyContent = string | Uint8Array | ReadableStream<Uint8Array>;

@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AuthInfo } from '../../auth/identity.js';
 import { guarded, report } from '../../observe/on-error.js';
-import { IncomingBody } from './incoming-body.js';
+import { IncomingBody, type NodeRequest } from './incoming-body.js';
 import { requestOf } from './node-request.js';
 import { writeResponse } from './node-response.js';
 import { UnsentResponses } from './unsent-responses.js';
@@ -24,16 +24,6 @@ export interface NodeHandlerOptions {
    * @default console.error
    */
   onError?: (error: Error) => void;
-}
-
-/** A request of `node:http`, with the properties that Express and its middleware add. */
-export interface NodeRequest extends IncomingMessage {
-  /** The full URL, if a router has shortened `url`. */
-  originalUrl?: string;
-  /** The body as a parser has parsed it. */
-  body?: unknown;
-  /** The verified token, as middleware describes it. */
-  auth?: unknown;
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { IncomingBody } from './incoming-body.js';
-import type { NodeRequest } from './node-handler.js';
+import type { IncomingBody, NodeRequest } from './incoming-body.js';
 
 /**
  * Converts the request to a web `Request`. Returns undefined if its host and target do not form a

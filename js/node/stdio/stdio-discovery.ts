@@ -1,7 +1,12 @@
 import type { Writable } from 'node:stream';
 import { ListenError } from '../../model/error.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
-import { answersQuestion, Discovered, Question, questionOf } from '../../wasm/server/bindings.js';
+import {
+  answersQuestion,
+  Discovered,
+  ProbeQuestion,
+  questionOf,
+} from '../../wasm/server/bindings.js';
 import { eachLine } from './lines.js';
 
 /**
@@ -64,7 +69,7 @@ export class StdioDiscovery {
     // not count as unhandled.
     pending.answer.promise.catch(() => {});
     this.#pending = pending;
-    this.#server.write(questionOf(Question.DiscoverLine, pending.token).body);
+    this.#server.write(questionOf(ProbeQuestion.DiscoverLine, pending.token).body);
     return pending;
   }
 

@@ -1,13 +1,12 @@
 import { type Authorize, type AuthorizeOptions, runAuthorize } from '../../auth/authorize.js';
 import type { AttachableBus, FanoutSink } from '../../bus/attachable-bus.js';
-import type { Grant } from '../../bus/wanted/interest.js';
+import type { TopicGrant } from '../../bus/wanted/interest.js';
 import { topicsOf, withoutTopics } from '../../bus/wanted/topic.js';
 import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { coreLimits, type ListenLimits } from '../../model/limits.js';
-import { finiteTimeout, type ListenTimeouts } from '../../model/timeouts.js';
-import { SETTLE_MS } from '../../streams/registry.js';
+import { finiteTimeout, type ListenTimeouts, SETTLE_MS } from '../../model/timeouts.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import {
   Channel,
@@ -16,7 +15,7 @@ import {
   Refusal,
 } from '../../wasm/server/bindings.js';
 import { eachLine } from './lines.js';
-import type { StdioAuthorizeContext } from './stdio-handler.js';
+import type { StdioAuthorizeContext } from './options.js';
 
 /** Options of {@link Subscriptions}. */
 export interface SubscriptionsOptions {
@@ -43,7 +42,7 @@ export class Subscriptions implements FanoutSink {
   /** Detaches the subscriptions from the bus. */
   #detach: (() => void) | undefined;
   /** What the hooks of the bus have granted to each subscription, by its number. */
-  readonly #grants = new Map<number, Grant>();
+  readonly #grants = new Map<number, TopicGrant>();
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {

@@ -1,7 +1,11 @@
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { RequestContext } from '../../timing/request-context.js';
 import type { FanoutStream } from '../fanout-stream.js';
-import type { ConnectionOwner } from './owner.js';
+
+/** Something that can be stopped. */
+interface Stoppable {
+  stop(): void;
+}
 
 /**
  * One stream of a shared connection. Its request owns the socket, or checks by a timer that another
@@ -11,7 +15,7 @@ export class Member {
   readonly stream: FanoutStream;
   readonly context: RequestContext;
   readonly #timer: DeadlineTimer;
-  #owner: ConnectionOwner | undefined;
+  #owner: Stoppable | undefined;
   #isGone = false;
 
   /**
@@ -38,7 +42,7 @@ export class Member {
   }
 
   /** Makes its request the owner of the socket. */
-  own(owner: ConnectionOwner): void {
+  own(owner: Stoppable): void {
     this.#owner = owner;
   }
 

@@ -2,9 +2,8 @@ import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus
 import type { StreamLogger } from '../../observe/log.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import type { FanoutStream } from '../fanout-stream.js';
-import type { SharedConnection } from './shared-connection.js';
 
-/** Options of a {@link SharedConnection}. */
+/** Options of a `SharedConnection`. */
 export interface ConnectionOptions {
   /** Opens a connection to the bus and sends `frame` first. */
   connect(frame: string, listener: AttachmentListener): BusConnection;
@@ -31,5 +30,5 @@ export interface ConnectionOptions {
   /** Called when an open stream moves to its own connection. */
   onParted: (stream: FanoutStream, parted: Stream) => void;
   /** Called when the connection has ended: it is not shared, and its stream has left. */
-  onEmpty: (connection: SharedConnection) => void;
+  onEmpty: () => void;
 }

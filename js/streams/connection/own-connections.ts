@@ -68,7 +68,7 @@ export class OwnConnections {
       isShared: false,
       // Its only stream never moves to another connection.
       onParted: () => {},
-      onEmpty: (connection) => {
+      onEmpty: () => {
         if (this.#connections.delete(connection)) addCounters(this.#closedCounters, connection);
       },
     });

@@ -21,6 +21,7 @@ import { Member } from './member.js';
 import type { ConnectionOptions } from './options.js';
 import { ConnectionOwner } from './owner.js';
 import { lossOf, plannedEnd } from './planned-end.js';
+import { UpstreamCounters } from './upstream-counters.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
 /**
@@ -35,7 +36,7 @@ export class SharedConnection {
   readonly #streams: FanoutDriver;
   readonly #generation = generation();
   readonly #members = new Map<FanoutStream, Member>();
-  readonly #counters = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #counters = new UpstreamCounters();
   readonly #outage: Outage;
   #owner: ConnectionOwner | undefined;
   #isAway = false;
@@ -62,7 +63,7 @@ export class SharedConnection {
   /** The counters of its streams. */
   get counters(): AttachmentCounters {
     const isAway = this.#members.size > 0 && this.isCurrent && this.#upstream.isAway;
-    return { ...this.#counters, away: isAway ? this.#members.size : 0 };
+    return { ...this.#counters.sums, away: isAway ? this.#members.size : 0 };
   }
 
   /** Returns the topics with the most streams, and those of callers if `hasCallers`. */
@@ -171,7 +172,7 @@ export class SharedConnection {
 
   /** Ends the connection: no stream joins it any more. */
   end(): void {
-    this.#options.onEmpty(this);
+    this.#options.onEmpty();
     // After a trap the core's memory is gone, and must not be freed.
     if (this.isCurrent) this.#streams.free();
     this.#hasEnded = true;
@@ -266,13 +267,7 @@ export class SharedConnection {
     const before = this.#upstream.counts;
     const result = action();
     const { counts, isAway } = this.#upstream;
-    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts.map(
-      (count, index) => count - (before[index] ?? 0),
-    );
-    this.#counters.outages += outages * streams;
-    this.#counters.healed += healed * streams;
-    this.#counters.gaps += gaps * streams;
-    this.#counters.resyncs += resyncs * streams;
+    this.#counters.add(before, counts, streams);
     this.#reportAway(isAway, streams);
     return result;
   }

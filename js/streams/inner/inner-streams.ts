@@ -4,7 +4,6 @@ import { declared } from '../../handler/discovery.js';
 import { ListenError } from '../../model/error.js';
 import { PerInstance } from '../../wasm/per-instance.js';
 import type { Exchange, Refusal, Service } from '../../wasm/server/bindings.js';
-import type { StreamManager } from '../manager.js';
 import type { InnerStream } from './inner-stream.js';
 
 /** What an inner stream subscribes to, and for which caller. */
@@ -16,18 +15,28 @@ export interface InnerStreamOptions extends Omit<InnerStream, 'known' | 'scope'>
   caller: CallerContext;
 }
 
+/** Opens streams whose output stays in this process. */
+export interface InnerStreamOpener {
+  /** Opens a stream for a caller once the bus has confirmed it. */
+  openInto(
+    core: Exchange,
+    stream: InnerStream,
+    caller: CallerContext,
+  ): Promise<ServerStream | Refusal>;
+}
+
 /**
  * Streams that the server itself reads. They behave like any other stream, but their output goes to
  * a function instead of a response.
  */
 export class InnerStreams {
   readonly #service: PerInstance<Service>;
-  readonly #manager: StreamManager;
+  readonly #opener: InnerStreamOpener;
   readonly #known = new PerInstance(() => declared(SERVER));
 
-  constructor(service: PerInstance<Service>, manager: StreamManager) {
+  constructor(service: PerInstance<Service>, opener: InnerStreamOpener) {
     this.#service = service;
-    this.#manager = manager;
+    this.#opener = opener;
   }
 
   /** Opens a stream once the bus has confirmed it. */
@@ -44,7 +53,7 @@ export class InnerStreams {
       ...(principal !== undefined && { principals: [principal] }),
     });
     try {
-      return await this.#manager.openInto(
+      return await this.#opener.openInto(
         core,
         { known: this.#known.value, scope, ...stream },
         caller,

@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-use super::{Attached, EdgeId};
+use super::edge::{Attached, EdgeId};
 
 /// All connections by their numbers, which ascend: a new one comes last.
 #[derive(Debug, Default)]

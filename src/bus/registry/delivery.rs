@@ -7,7 +7,7 @@ use crate::{
     wire::Batch,
 };
 
-use super::EdgeId;
+use super::edge::EdgeId;
 
 /// A frame and the edges that receive it: those with the same last sent position.
 #[derive(Clone, Debug, PartialEq, Eq)]

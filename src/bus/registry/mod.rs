@@ -2,6 +2,7 @@
 
 mod connections;
 mod delivery;
+mod edge;
 mod follow;
 mod room;
 
@@ -19,15 +20,13 @@ use crate::{
 };
 
 pub use delivery::Delivery;
+pub use edge::EdgeId;
 pub(super) use follow::Frame;
 pub use room::Room;
 
 use connections::Connections;
 use delivery::EdgesByPrevious;
-
-/// The number of an edge at its object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EdgeId(pub u32);
+use edge::Attached;
 
 /// The edges of one object: the topics, the last call and the last sent position of each, and the
 /// room for names.
@@ -40,18 +39,6 @@ pub struct Registry {
     room: Room,
     attached: usize,
     next: u32,
-}
-
-/// The state of an edge that has attached.
-#[derive(Debug)]
-pub(super) struct Attached {
-    topics: Topics,
-    /// The position of the last frame that it was sent; `None` if unknown.
-    last: Option<Position>,
-    /// The number of its last follow.
-    seq: u64,
-    /// Its fresh follow has no reply yet, so it receives no events.
-    is_waiting: bool,
 }
 
 /// The state of the edges.

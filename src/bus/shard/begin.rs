@@ -10,13 +10,13 @@ use crate::{
     wire::{Backlog, Claim, Follow, SessionInterest},
 };
 
-use super::{Asked, CloseReason, Shard, Waiting};
+use super::{Asked, EdgeCloseReason, Shard, Waiting};
 
 impl Shard {
     /// Handles a fresh follow of an edge, and replies once the root follows its topics.
     pub(super) fn begin_edge(&mut self, edge: EdgeId, follow: Follow, now: Millis) {
         if self.is_retired {
-            return self.close(edge, CloseReason::Moved);
+            return self.close(edge, EdgeCloseReason::Moved);
         }
         let since = follow.received();
         let Follow {
@@ -24,14 +24,14 @@ impl Shard {
         } = follow;
         let session = joined.into_iter().next();
         if session.as_ref().is_some_and(|it| self.has_newer(it)) {
-            return self.close(edge, CloseReason::Over);
+            return self.close(edge, EdgeCloseReason::Over);
         }
         let wanted: Topics = add.into_iter().collect();
         let is_back = since.as_ref().is_some_and(|since| self.knows(since));
         let is_admitted =
             self.edges.admits(edge, &wanted) || (is_back && self.edges.admits_back(edge, &wanted));
         if !is_admitted || !self.root_admits(wanted.iter(), now) {
-            return self.close(edge, CloseReason::Full);
+            return self.close(edge, EdgeCloseReason::Full);
         }
         if let Some(former) = self.edges.leave(edge) {
             self.release(former.followed());
@@ -121,7 +121,7 @@ impl Shard {
                     .cloned()
             });
             match interest {
-                Some(None) => self.close(edge, CloseReason::Over),
+                Some(None) => self.close(edge, EdgeCloseReason::Over),
                 interest => {
                     let interest: Vec<_> = interest.flatten().into_iter().collect();
                     for interest in &interest {

@@ -11,7 +11,7 @@ use crate::{
     wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
 };
 
-use super::{Asked, CloseReason, Flight, FollowCall, Shard};
+use super::{Asked, EdgeCloseReason, Flight, FollowCall, Shard};
 
 impl Shard {
     /// Returns the next call if one is due; store its number before you make it.
@@ -238,7 +238,7 @@ impl Shard {
         let edges = self.edges.ids();
         let lost: Vec<EdgeId> = edges.filter(|edge| !self.edges.is_waiting(*edge)).collect();
         for edge in lost {
-            self.close(edge, CloseReason::Lost);
+            self.close(edge, EdgeCloseReason::Lost);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     wire::{Follow, ProtocolError},
 };
 
-use super::{Asked, CloseReason, Shard, ShardOutput, ShardReceived, Waiting};
+use super::{Asked, EdgeCloseReason, Shard, ShardOutput, ShardReceived, Waiting};
 
 impl Shard {
     /// Changes the topics of an edge. Drops take effect at once, even if the additions are refused;
@@ -72,7 +72,7 @@ impl Shard {
         self.waiting = waiting;
         for waiting in refused {
             match waiting.what {
-                Asked::All { .. } => self.close(waiting.edge, CloseReason::Full),
+                Asked::All { .. } => self.close(waiting.edge, EdgeCloseReason::Full),
                 Asked::More(added) => self.undo_additions(waiting.edge, waiting.seq, added),
             }
         }

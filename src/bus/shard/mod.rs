@@ -27,7 +27,7 @@ use super::{
     registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
-pub use output::{CloseReason, FollowCall, ShardOutput, ShardReceived};
+pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
 ///
@@ -266,7 +266,7 @@ impl Shard {
         }
     }
 
-    fn close(&mut self, edge: EdgeId, reason: CloseReason) {
+    fn close(&mut self, edge: EdgeId, reason: EdgeCloseReason) {
         self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(former.followed());
@@ -275,7 +275,7 @@ impl Shard {
         self.outputs.push_back(ShardOutput::Close(edge, reason));
     }
 
-    fn close_all(&mut self, reason: CloseReason) {
+    fn close_all(&mut self, reason: EdgeCloseReason) {
         let edges: Vec<EdgeId> = self.edges.ids().collect();
         for edge in edges {
             self.close(edge, reason);
@@ -289,7 +289,7 @@ impl Shard {
     }
 
     fn retire(&mut self) {
-        self.close_all(CloseReason::Moved);
+        self.close_all(EdgeCloseReason::Moved);
         self.is_retired = true;
         self.flight = None;
         self.finish_interest_changes();
@@ -297,7 +297,7 @@ impl Shard {
 
     /// Starts over with another log: nothing that was known is valid.
     fn start_over(&mut self) {
-        self.close_all(CloseReason::Lost);
+        self.close_all(EdgeCloseReason::Lost);
         self.interest.forget();
         self.cursor = None;
         self.is_fresh = true;

@@ -34,7 +34,7 @@ pub enum ShardOutput {
     /// Store this change for an edge.
     PersistChange(EdgeId, Delta),
     /// Close a connection, which the shard has removed.
-    Close(EdgeId, CloseReason),
+    Close(EdgeId, EdgeCloseReason),
     /// The call with this ticket, of
     /// [`Shard::handle_session_call`](super::Shard::handle_session_call), is done.
     Done(u32),
@@ -42,7 +42,7 @@ pub enum ShardOutput {
 
 /// The reason why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CloseReason {
+pub enum EdgeCloseReason {
     /// The edge may have missed events and has to reconnect with its cursor.
     Lost,
     /// This shard is closed: the edge has to ask the root for another one.

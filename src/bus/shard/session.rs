@@ -6,7 +6,7 @@ use crate::{
     wire::{BusMessage, Claim, SessionInterest},
 };
 
-use super::{CloseReason, InterestChange, Shard, ShardOutput};
+use super::{EdgeCloseReason, InterestChange, Shard, ShardOutput};
 
 impl Shard {
     /// Returns the newest stream of a session at this shard, and the edge that holds it.
@@ -46,8 +46,12 @@ impl Shard {
     /// edge here has to reconnect.
     pub(super) fn give_way(&mut self, session: &Claim) {
         match self.holder(session) {
-            Some((stream, edge)) if stream < session.stream => self.close(edge, CloseReason::Over),
-            Some((stream, edge)) if stream == session.stream => self.close(edge, CloseReason::Lost),
+            Some((stream, edge)) if stream < session.stream => {
+                self.close(edge, EdgeCloseReason::Over);
+            }
+            Some((stream, edge)) if stream == session.stream => {
+                self.close(edge, EdgeCloseReason::Lost);
+            }
             _ => {}
         }
     }
@@ -88,7 +92,7 @@ impl Shard {
                             BusMessage::session_interest(&interest.uris, interest.is_paused);
                         self.send(edge, frame);
                     }
-                    None => self.close(edge, CloseReason::Over),
+                    None => self.close(edge, EdgeCloseReason::Over),
                 }
             }
             self.outputs.push_back(ShardOutput::Done(ticket));

@@ -47,7 +47,7 @@ pub fn media_of(headers: &Headers<'_>) -> Media {
 impl RpcError {
     /// Reads one message. Returns `None` if it is not an error with a code.
     pub fn read(message: &[u8]) -> Option<Self> {
-        let document = json::read(message, MAX_DEPTH).ok()?;
+        let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
         let root = &document.root;
         let error = root.get("error")?;
         let id = root.get("id").map(|id| id.raw.to_owned());
@@ -92,5 +92,3 @@ pub(crate) fn bounded(wait: Millis) -> Millis {
 }
 
 const MAX_WAIT: Millis = Millis(3_600_000);
-/// The data of an error may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

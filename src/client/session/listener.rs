@@ -9,12 +9,12 @@ use crate::{
             request_queue::{RequestHandle, RequestQueue},
         },
         options::Options,
+        pending_output::Output,
         pending_output::PendingOutput,
         session::{
             self, Session, SessionMessage, reopening::Reopening,
             resource_subscriptions::ResourceSubscriptions, stream::Stream,
         },
-        subscription::Output,
     },
     clock::Millis,
     http::Headers,

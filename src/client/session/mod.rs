@@ -87,7 +87,7 @@ pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
     if let Some(event) = event_of(message, limits) {
         return SessionMessage::Changed(event);
     }
-    let Ok(document) = json::read(message, MAX_DEPTH) else {
+    let Ok(document) = json::read(message, json::MAX_PEER_DEPTH) else {
         return SessionMessage::Malformed;
     };
     let root = &document.root;
@@ -109,7 +109,8 @@ pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
 /// Whether the answer to a request, a JSON body or an event stream, is a result.
 pub(crate) fn is_accepted(body: &[u8]) -> bool {
     messages(body).any(|message| {
-        json::read(&message, MAX_DEPTH).is_ok_and(|document| document.root.get("result").is_some())
+        json::read(&message, json::MAX_PEER_DEPTH)
+            .is_ok_and(|document| document.root.get("result").is_some())
     })
 }
 
@@ -225,7 +226,7 @@ impl Answer {
         if let Some(RpcError { code, text, .. }) = RpcError::read(message) {
             return Some(Self::Error(code, text));
         }
-        let document = json::read(message, MAX_DEPTH).ok()?;
+        let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
         let result = document.root.get("result")?;
         let version = result.get("protocolVersion").and_then(Node::as_str)?;
         let capabilities = Capabilities {
@@ -272,5 +273,3 @@ impl core::error::Error for SessionError {}
 
 const PING: &str = "ping";
 const SESSION: &str = "Mcp-Session-Id";
-/// The capabilities of a server may nest deeper than a request.
-const MAX_DEPTH: usize = 128;

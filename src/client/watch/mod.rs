@@ -17,9 +17,9 @@ use crate::client::{
     http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
     options::Options,
+    pending_output::Output,
     revision,
     server_hint::ServerHint,
-    subscription::Output,
     watch::reconnect_policy::ReconnectPolicy,
 };
 

@@ -16,14 +16,14 @@ use super::{ServerStream, end_reason::EndReason};
 pub(crate) struct Grant {
     span: Millis,
     until: Millis,
-    question: Question,
+    question: Renewal,
     /// Whether the pending answer is outdated: the question has to be asked again.
     is_outdated: bool,
 }
 
 /// Whether a new authorization is required.
 #[derive(Debug)]
-enum Question {
+enum Renewal {
     /// No: no cue is pending, or the grant is valid.
     None,
     /// Yes: a cue is pending.
@@ -49,7 +49,7 @@ impl ServerStream {
             Box::new(Grant {
                 span,
                 until: now + span,
-                question: Question::None,
+                question: Renewal::None,
                 is_outdated: false,
             })
         });
@@ -62,7 +62,7 @@ impl ServerStream {
             return false;
         };
         grant.until = Millis(0);
-        grant.is_outdated = matches!(grant.question, Question::Asked(_));
+        grant.is_outdated = matches!(grant.question, Renewal::Asked(_));
         true
     }
 
@@ -71,8 +71,8 @@ impl ServerStream {
     pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
         let honored = &self.honored;
         let grant = self.grant.as_mut()?;
-        matches!(grant.question, Question::Due).then(|| {
-            grant.question = Question::Asked(honored.clone());
+        matches!(grant.question, Renewal::Due).then(|| {
+            grant.question = Renewal::Asked(honored.clone());
             honored.clone()
         })
     }
@@ -83,7 +83,7 @@ impl ServerStream {
         let Some(grant) = &mut self.grant else {
             return;
         };
-        let Question::Asked(asked) = core::mem::replace(&mut grant.question, Question::None) else {
+        let Renewal::Asked(asked) = core::mem::replace(&mut grant.question, Renewal::None) else {
             return;
         };
         let is_outdated = core::mem::take(&mut grant.is_outdated);
@@ -123,7 +123,7 @@ impl ServerStream {
     /// Whether a cue is pending for an authorization, and not for room.
     pub fn is_asking(&self) -> bool {
         let grant = self.grant.as_ref();
-        grant.is_some_and(|grant| !matches!(grant.question, Question::None))
+        grant.is_some_and(|grant| !matches!(grant.question, Renewal::None))
     }
 
     /// Called when a cue could be sent. Returns whether it has to wait for an authorization.
@@ -132,9 +132,9 @@ impl ServerStream {
             return false;
         }
         if let Some(grant) = &mut self.grant
-            && matches!(grant.question, Question::None)
+            && matches!(grant.question, Renewal::None)
         {
-            grant.question = Question::Due;
+            grant.question = Renewal::Due;
         }
         // There is room, so the client is not stalled.
         self.lifetime.handle_polled();

@@ -1,6 +1,6 @@
 use mcp_listen::{
-    bus::{Cursor, Position},
     events::cursor::{MAX_CHARACTERS, from_text, to_text},
+    position::{Cursor, Position},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -3,12 +3,13 @@ use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-fn every() -> Vec<(EventError, i64, i64, Value)> {
-    let unsupported = EventError::Unsupported {
-        feature: Feature::DeliveryMode,
-        value: Some("push".into()),
-        reason: None,
-    };
+type Row = (EventError, i64, i64, Value);
+
+fn every() -> Vec<Row> {
+    [of_callers(), of_servers()].concat()
+}
+
+fn of_callers() -> Vec<Row> {
     vec![
         (
             EventError::InvalidParams("x".into()),
@@ -42,6 +43,16 @@ fn every() -> Vec<(EventError, i64, i64, Value)> {
             -32_012,
             json!({ "reason": "revoked" }),
         ),
+    ]
+}
+
+fn of_servers() -> Vec<Row> {
+    let unsupported = EventError::Unsupported {
+        feature: Feature::DeliveryMode,
+        value: Some("push".into()),
+        reason: None,
+    };
+    vec![
         (
             EventError::ResourceExhausted {
                 limit: "streams".into(),

@@ -1,10 +1,10 @@
 use mcp_listen::{
-    bus::{Cursor, Position},
     clock::Millis,
     events::{
         Appended, Draft, EventLog, EventName, Window, cursor,
         page::{Page, Question},
     },
+    position::{Cursor, Position},
     scope::Name,
 };
 use proptest::collection::vec;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Cursor, Position},
     clock::Millis,
     events::{
         cursor,
@@ -11,6 +10,7 @@ use mcp_listen::{
         matching::Verdict,
         page::Page,
     },
+    position::{Cursor, Position},
 };
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]

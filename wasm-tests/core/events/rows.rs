@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use mcp_listen::{
-    bus::Position,
     clock::Millis,
     events::{EventRows, NameRow, NewRow, Removed, StoredRow},
+    position::Position,
 };
 
 /// The rows of a log in memory.

@@ -1,7 +1,6 @@
 //! Streams of events on a bus with a log, and their clients.
 
 use mcp_listen::{
-    bus::{Cursor, Position},
     events::{
         Draft, EventLog, EventStreams, Opening, Window, cursor,
         error::CodeSet,
@@ -9,6 +8,7 @@ use mcp_listen::{
         page::{Page, Question},
     },
     fanout::{StreamId, WriteBatch},
+    position::{Cursor, Position},
     scope::Name,
     sse,
 };

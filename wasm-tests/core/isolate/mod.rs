@@ -1,9 +1,7 @@
 //! The streams of one isolate share a connection, on which each receives its topics.
 
 mod closing;
-mod faults;
 mod fresh;
-
 mod protocol;
 mod room;
 mod scope;

@@ -15,8 +15,6 @@ pub(super) struct Stream {
     pub(super) expected: BTreeMap<String, ServerEvent>,
     pub(super) written: Vec<String>,
     pub(super) has_ended: bool,
-    /// Whether its client has gone.
-    pub(super) has_left: bool,
     pub(super) ending: Option<EndReason>,
 }
 
@@ -28,7 +26,6 @@ impl Stream {
             expected: BTreeMap::new(),
             written: Vec::new(),
             has_ended: false,
-            has_left: false,
             ending: None,
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Position, Received},
+    bus::{Bus, EdgeId, Received},
     clock::Millis,
     event::ServerEvent,
     fanout::{StreamId, WriteBatch},
@@ -39,7 +39,6 @@ pub(super) struct World {
     pub(super) calls: Vec<UpstreamCall>,
     log: Vec<ServerEvent>,
     epochs: u32,
-    window: u64,
     socket: Option<EdgeId>,
     /// The number of writes to streams.
     given: usize,
@@ -61,16 +60,10 @@ impl World {
             calls: Vec::new(),
             log: Vec::new(),
             epochs: 0,
-            window: 1_000,
             socket: None,
             given: 0,
             other: None,
         }
-    }
-
-    pub(super) fn with_window(mut self, window: u64) -> Self {
-        self.window = window;
-        self
     }
 
     /// Limits the names at the bus.
@@ -93,7 +86,6 @@ impl World {
             return;
         };
         stream.has_ended = true;
-        stream.has_left = true;
         if let Some(id) = stream.id.take() {
             self.isolate.remove(id);
         }
@@ -120,8 +112,6 @@ impl World {
         }
         let publication = self.bus.publish(event);
         self.log.push(event.clone());
-        let floor = publication.position.0.saturating_sub(self.window);
-        self.bus.handle_trimmed(Position(floor));
         let frame = self.socket.and_then(|edge| publication.message_for(edge));
         self.down.extend(frame.map(str::to_owned));
     }

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{CloseReason, EdgeId},
+    bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
     session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply},
     wire::SessionCall,
@@ -126,7 +126,7 @@ fn the_server_is_updated_first() {
     assert_eq!(world.ask("s", Ask::End { is_forwarded: true }), Reply::Done);
     assert_eq!(
         world.outputs(),
-        [Output::Close(EdgeId(1), CloseReason::Over)]
+        [Output::Close(EdgeId(1), EdgeCloseReason::Over)]
     );
     assert_eq!(world.ask("s", Ask::UpstreamId), Reply::Unknown);
 

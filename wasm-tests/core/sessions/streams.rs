@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{CloseReason, EdgeId},
+    bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
     session::{Ask, NewSession, Output, Reply},
     wire::SessionCall,
@@ -60,7 +60,7 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
     assert!(world.joined_shard("s ann", 7).is_some());
     assert_eq!(
         world.outputs(),
-        [Output::Close(EdgeId(1), CloseReason::Over)],
+        [Output::Close(EdgeId(1), EdgeCloseReason::Over)],
         "another one is elsewhere"
     );
     world.left(1);
@@ -157,7 +157,7 @@ fn a_second_stream_is_refused_unless_it_resumes() {
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
     assert_eq!(world.ask("s", open(true)), opens(2));
     world.joins(&claim("s 2"), 2);
-    let over = Output::Close(EdgeId(1), CloseReason::Over);
+    let over = Output::Close(EdgeId(1), EdgeCloseReason::Over);
     assert_eq!(world.outputs(), [over]);
     world.left(1);
     assert_eq!(
@@ -220,7 +220,7 @@ fn a_reattached_stream_is_lost_at_its_former_place() {
     for edge in [1, 2, 1] {
         assert!(world.joins(&stream, edge).is_some());
     }
-    let lost = |edge| Output::Close(EdgeId(edge), CloseReason::Lost);
+    let lost = |edge| Output::Close(EdgeId(edge), EdgeCloseReason::Lost);
     assert_eq!(world.outputs(), [lost(1), lost(2)]);
     assert!(world.joins_shard(&stream, 7).is_some());
     assert_eq!(world.outputs(), [lost(1)]);

@@ -1,8 +1,9 @@
 use core::slice;
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, FollowReply, Position, Received, ShardId},
+    bus::{Bus, EdgeId, FollowReply, Received, ShardId},
     clock::Millis,
+    position::{Cursor, Position},
     session::{Ask, Limits, NewSession, Output, Question, Reply, Sessions},
     wire::{Claim, Follow, FollowAnswer, SessionCall, SessionInterest},
 };

@@ -1,8 +1,9 @@
 //! An edge of a shard adds and drops topics, as at a bus.
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Persist, Position, Shard, ShardId, ShardReceived},
+    bus::{Bus, EdgeId, Persist, Shard, ShardId, ShardReceived},
     filter::SubscriptionFilter,
+    position::{Cursor, Position},
     topic::{Delta, Topic},
     wire::{FollowAnswer, ProtocolError},
 };

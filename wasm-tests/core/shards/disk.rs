@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, Cursor, JournalEntry, Position, ShardId},
+    bus::{Bus, JournalEntry, ShardId},
     event::ServerEvent,
+    position::{Cursor, Position},
     topic::Topic,
 };
 

@@ -4,10 +4,7 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{
-        BatchCall, Bus, CloseReason, Cursor, EdgeId, FollowCall, Position, Shard, ShardId,
-        ShardOutput,
-    },
+    bus::{BatchCall, Bus, EdgeCloseReason, EdgeId, FollowCall, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     fanout::StreamId,
@@ -15,6 +12,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
+    position::{Cursor, Position},
     upstream::{Timeouts, UpstreamCall},
 };
 use proptest::{collection::vec, prelude::*};
@@ -244,11 +242,11 @@ impl World {
             }
             ShardOutput::Close(edge, reason) if self.edge == Some(edge) => {
                 self.hang_up();
-                if reason == CloseReason::Full {
+                if reason == EdgeCloseReason::Full {
                     self.isolate.handle_full();
                 }
                 self.isolate
-                    .handle_lost(self.now, 0.5, reason == CloseReason::Full);
+                    .handle_lost(self.now, 0.5, reason == EdgeCloseReason::Full);
             }
             _ => {}
         }

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Cursor, Position, ShardId},
+    bus::ShardId,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    position::{Cursor, Position},
     topic::Topic,
     wire::{Batch, BusMessage, FollowAnswer},
 };

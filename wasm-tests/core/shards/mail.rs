@@ -1,7 +1,7 @@
 //! The calls in flight between a root and its shards, and their effects.
 
 use mcp_listen::{
-    bus::{CloseReason, JournalEntry, ShardId, ShardOutput},
+    bus::{EdgeCloseReason, JournalEntry, ShardId, ShardOutput},
     topic::Topic,
     wire::Batch,
 };
@@ -124,8 +124,8 @@ impl World {
                 }
                 ShardOutput::Close(edge, reason) => {
                     let listener = object.sockets.remove(&edge).unwrap();
-                    self.listeners[listener].lose(reason == CloseReason::Over);
-                    if reason == CloseReason::Moved {
+                    self.listeners[listener].lose(reason == EdgeCloseReason::Over);
+                    if reason == EdgeCloseReason::Moved {
                         self.listeners[listener].home = None;
                     }
                 }

@@ -1,5 +1,6 @@
 use mcp_listen::{
-    bus::{Bus, Cursor, JournalEntry, Position, Route, ShardId},
+    bus::{Bus, JournalEntry, Route, ShardId},
+    position::{Cursor, Position},
     wire::{Follow, FollowAnswer},
 };
 #[cfg(target_arch = "wasm32")]
@@ -74,14 +75,17 @@ fn edges_stay_at_the_root_until_it_is_full() {
 }
 
 #[test]
-fn an_edge_goes_to_the_emptiest_shard_of_its_continent() {
+fn an_edge_goes_to_the_fullest_shard_of_its_continent_that_has_room() {
     let mut root = root();
     assert_eq!(placed(&mut root, &["EU", "OC", "EU", "OC"]), [1, 2, 1, 2]);
     report(&mut root, 1, 1, 10, false);
     assert_eq!(placed(&mut root, &["EU", "OC"]), [3, 2]);
-    report(&mut root, 1, 2, 4, false);
-    report(&mut root, 3, 1, 5, false);
+    report(&mut root, 1, 2, 8, false);
+    report(&mut root, 3, 1, 7, false);
     assert_eq!(placed(&mut root, &["EU", "EU", "EU"]), [1, 1, 3]);
+    report(&mut root, 1, 3, 8, false);
+    // Of two that are equally full, the older one.
+    assert_eq!(placed(&mut root, &["EU"]), [1]);
 }
 
 #[test]
@@ -90,7 +94,7 @@ fn a_full_shard_is_skipped_until_it_reports() {
     assert_eq!(placed(&mut root, &["EU"]), [1]);
     assert_eq!(shard(&mut root, "EU", Some(ShardId(1))), 2);
     assert_eq!(placed(&mut root, &["EU"]), [2]);
-    report(&mut root, 1, 1, 0, false);
+    report(&mut root, 1, 1, 4, false);
     assert_eq!(placed(&mut root, &["EU"]), [1]);
 }
 
@@ -106,7 +110,7 @@ fn an_empty_shard_is_closed_and_others_stay() {
 }
 
 #[test]
-fn the_emptiest_shard_is_closed_if_the_others_stay_half_empty() {
+fn a_shard_with_edges_stays_although_the_others_have_room_for_them() {
     let mut root = root();
     placed(&mut root, &["EU"]);
     for full in [1, 2] {
@@ -114,9 +118,9 @@ fn the_emptiest_shard_is_closed_if_the_others_stay_half_empty() {
     }
     report(&mut root, 1, 1, 5, false);
     report(&mut root, 2, 1, 4, false);
-    report(&mut root, 3, 1, 2, true);
+    report(&mut root, 3, 1, 1, true);
     assert!(leaving(&mut root).is_empty());
-    report(&mut root, 3, 2, 1, true);
+    report(&mut root, 3, 2, 0, true);
     assert_eq!(leaving(&mut root), [3]);
 }
 

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Cursor, Position, ShardId},
+    bus::ShardId,
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    position::{Cursor, Position},
     topic::Topic,
     wire::{Batch, Follow, FollowAnswer},
 };

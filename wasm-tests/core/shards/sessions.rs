@@ -1,6 +1,7 @@
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, FollowCall, Position, Shard, ShardId, ShardOutput},
+    bus::{Bus, EdgeId, FollowCall, Shard, ShardId, ShardOutput},
     clock::Millis,
+    position::{Cursor, Position},
     topic::Topic,
     uri::Uri,
     wire::{Follow, SessionCall, SessionInterest},

@@ -1,12 +1,10 @@
 use mcp_listen::{
-    bus::{
-        CloseReason, Cursor, EdgeId, FollowCall, Persist, Position, Shard, ShardOutput,
-        ShardReceived,
-    },
+    bus::{EdgeCloseReason, EdgeId, FollowCall, Persist, Shard, ShardOutput, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     limits::Limits,
+    position::{Cursor, Position},
     wire::{Follow, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
@@ -255,7 +253,10 @@ fn the_last_batch_closes_all_edges() {
     let mut shard = shard();
     let answer = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
     assert_eq!(answer, r#"{"v":1,"type":"taken","edges":0,"retired":true}"#);
-    assert_eq!(sent(&mut shard), [(0, format!("{:?}", CloseReason::Moved))]);
+    assert_eq!(
+        sent(&mut shard),
+        [(0, format!("{:?}", EdgeCloseReason::Moved))]
+    );
 }
 
 #[test]

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, Cursor, EdgeId, Persist, Position, Route, Shard, ShardId, ShardReceived},
+    bus::{Bus, EdgeId, Persist, Route, Shard, ShardId, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    position::{Cursor, Position},
     topic::Topic,
     wire::decode_topics,
 };

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Cursor, Position},
+    position::{Cursor, Position},
     wire::{
         Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, ProtocolError,
         SessionCall,

@@ -80,5 +80,6 @@ fn described(reply: &Reply) -> Value {
             "open": stream, "capabilities": capabilities, "since": since,
             "watched": describe::uris(subscriptions),
         }),
+        reply => panic!("no case of the corpus has {reply:?}"),
     }
 }

@@ -10,7 +10,8 @@ export class Publisher {
   readonly #origins: () => string[];
   #turn = 0;
   #state = 0;
-  #stating = Promise.resolve(true);
+  /** The last publish of each task that is not answered yet. */
+  readonly #stating = new Map<string, Promise<boolean>>();
   #publishing: Promise<void> | undefined;
   #isPublishing = false;
 
@@ -20,14 +21,22 @@ export class Publisher {
   }
 
   /**
-   * Publishes a change of each key in one call; resolves with whether the bus accepted them. A task
-   * state waits for the state before it, because the bus may receive concurrent ones in any
-   * order.
+   * Publishes a change of each key in one call; resolves with whether the bus accepted them. The
+   * state of a task waits for the previous state of the same task, because the bus may receive
+   * concurrent ones in any order. Everything else begins at once.
    */
   publish(...keys: string[]): Promise<boolean> {
-    if (!keys.some(isTask)) return this.#publish(keys);
-    this.#stating = this.#stating.then(() => this.#publish(keys));
-    return this.#stating;
+    const tasks = keys.filter(isTask);
+    const earlier = tasks.flatMap((task) => this.#stating.get(task) ?? []);
+    const publishing =
+      earlier.length === 0
+        ? this.#publish(keys)
+        : Promise.all(earlier).then(() => this.#publish(keys));
+    for (const task of tasks) this.#stating.set(task, publishing);
+    return publishing.finally(() => {
+      for (const task of tasks)
+        if (this.#stating.get(task) === publishing) this.#stating.delete(task);
+    });
   }
 
   async #publish(keys: string[]): Promise<boolean> {
@@ -97,6 +106,11 @@ export class Publisher {
       if (last.state !== undefined) return (states.get(key) ?? 0) < last.state;
       return (receivedAt.get(key) ?? 0) < last.began;
     });
+  }
+
+  /** The time at which the last accepted publish of this key began; undefined without one. */
+  beganAt(key: string): number | undefined {
+    return this.#taken.get(key)?.at(-1)?.began;
   }
 
   /** Records a change that another publisher has published. */

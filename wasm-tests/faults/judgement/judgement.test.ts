@@ -11,7 +11,8 @@ const SCENARIO: Scenario = {
 const LEFT = { attached: 0, sockets: 0, streams: 0, timers: 0, tunnels: 0, descriptors: 0 };
 const CALM = { median: 50, p99: 100, max: 150 };
 const WELL: Omit<Result, 'violations'> = {
-  ...{ name: 'a fault', promise: 'P1, P6', sockets: 'auto: 2', requested: 1_000, streams: 1_000 },
+  ...{ name: 'a fault', promise: 'P1, P6', sockets: 'auto: 2', attached: 2 },
+  ...{ requested: 1_000, opens: 0, streams: 1_000 },
   ...{ open: 1_000, ended: 0, refusals: {}, passed: 0, taken: 100, refused: 0, refusedLater: 0 },
   ...{
     missing: 0,
@@ -68,6 +69,35 @@ test('a scenario may allow a number of ends, and refused publishes during the fa
   expect(violationsOf(scenario, { ...WELL, ended: 501, refused: 300, refusedLater: 2 })).toEqual([
     'publishes refused after the fault: 2',
     'ended without cause: 501',
+  ]);
+});
+
+test('streams that do not share a connection are a violation, unless they are not meant to', () => {
+  const unshared = { ...WELL, attached: 5 };
+  expect(violationsOf(SCENARIO, { ...WELL, attached: 4 })).toEqual([]);
+  expect(violationsOf(SCENARIO, unshared)).toEqual(['connections to the bus: 5']);
+  expect(violationsOf({ ...SCENARIO, world: { sockets: 'each' } }, unshared)).toEqual([]);
+  expect(violationsOf({ ...SCENARIO, world: { refusesCrossing: true } }, unshared)).toEqual([]);
+});
+
+test('an allowance counts the streams that the fault itself opens', () => {
+  const ends = { most: (streams: number) => streams, why: 'a drain ends each stream once' };
+  const drained = { ...WELL, requested: 0, opens: 200 };
+  expect(violationsOf({ ...SCENARIO, ends }, { ...drained, ended: 200 })).toEqual([]);
+  expect(violationsOf({ ...SCENARIO, ends }, { ...drained, ended: 201 })).toEqual([
+    'ended without cause: 201',
+  ]);
+});
+
+test('a scenario may allow a number of refusals with 503, and none with another status', () => {
+  const refusals = { most: (streams: number) => streams / 50, why: 'requests are lost' };
+  const scenario = { ...SCENARIO, refusals };
+  expect(violationsOf(scenario, { ...WELL, refusals: { 503: 20 } })).toEqual([]);
+  expect(violationsOf(scenario, { ...WELL, refusals: { 503: 21 } })).toEqual([
+    'refused streams: 21 x 503',
+  ]);
+  expect(violationsOf(scenario, { ...WELL, refusals: { 500: 1 } })).toEqual([
+    'refused streams: 1 x 500',
   ]);
 });
 

@@ -6,6 +6,9 @@ import { heapOf } from '../heap.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
+/** The streams of an edge that drains. */
+const DRAINED = { short: 200, whole: 2_000 };
+
 /** Slow readers, idle streams and drains. */
 export const LOAD: Scenario[] = [
   {
@@ -65,7 +68,8 @@ export const LOAD: Scenario[] = [
     streams: 0,
     short: 0,
     world: { isDirect: true },
-    ends: { most: () => 2_000, why: 'a drain ends each stream of its edge once' },
+    opens: DRAINED,
+    ends: { most: (streams) => streams, why: 'a drain ends each stream of its edge once' },
     run: drain,
   },
   {
@@ -74,7 +78,8 @@ export const LOAD: Scenario[] = [
     streams: 0,
     short: 0,
     world: { isDirect: true },
-    ends: { most: () => 2_000, why: 'a drain ends each stream of its edge once' },
+    opens: DRAINED,
+    ends: { most: (streams) => streams, why: 'a drain ends each stream of its edge once' },
     run: async (stage) => {
       await stage.world.call('late', 200);
       await drain(stage);
@@ -123,7 +128,7 @@ async function publishStates(
 /** Drains one edge. Streams end in the order of their opening, spread over the window. */
 async function drain(stage: Stage): Promise<void> {
   const { publisher, world } = stage;
-  const streams = stage.isWhole ? 2_000 : 200;
+  const streams = stage.opens;
   const leaving: Listener[] = [];
   for (let place = 0; place < streams; place += 1) {
     leaving.push(stage.listen(world.origins[0]));

@@ -46,7 +46,7 @@ test.each(promises)('$name', ({ run }) => run());
 
 test.each<[string, Flaw]>([
   [
-    'delivers what was published',
+    'delivers a change to every subscribed stream',
     { carry: (events) => (events.includes('note://a') ? [] : [events]) },
   ],
   ['keeps the order', { carry: (events) => [events.split('\n').reverse().join('\n')] }],

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { checks } from '../../../scripts/lint/borders.mjs';
+import { circles } from '../../../scripts/lint/circles.mjs';
 import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
 import { rooms } from '../../../scripts/lint/rooms.mjs';
 
@@ -67,6 +68,11 @@ test.each([
     'the rooms of src/ import what their table allows',
     'src/vocabulary/uri.rs',
     'use crate::{\n    name, wire::{self, Follow},\n};',
+  ],
+  [
+    'other rooms of js/ import js/streams by its index.ts',
+    'js/listen-handler.ts',
+    "import { manager } from './streams/manager.js';",
   ],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
   ['no file contains a path of one machine', 'README.md', `cd ${elsewhere}`],
@@ -166,6 +172,19 @@ test.each(Object.entries(rooms))(
     expect(forward).toEqual([]);
   },
 );
+
+test('a circle of imports is found, types included', () => {
+  const files = Object.entries({
+    'js/web/one.ts': "import type { Two } from './two/two.js';",
+    'js/web/two/two.ts': "import { three } from './three.js';",
+    'js/web/two/three.ts': "/** @typedef {import('../one.js').One} One */",
+    'js/web/four.ts': "import { two } from './two/two.js';",
+  }).map(([path, line]) => ({ path, lines: [line] }));
+  const found = ['js/web/one', 'js/web/two'].map(
+    (name) => `${name} imports itself by way of its neighbours`,
+  );
+  expect(circles(files)).toEqual(found);
+});
 
 test('a page of the book without a link to the next one is found', async () => {
   const contents =

@@ -11,7 +11,7 @@ const CUE = listChanged('1', 'tools');
 const OPTIONS = {
   names: true,
   authorizationTtlMs: 1,
-  timeouts: { attachMs: 2_000, authorizeMs: 300 },
+  timeouts: { authorizeMs: 300 },
 };
 
 describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {

@@ -25,7 +25,7 @@ describe('a request with a slow body', () => {
     ['its header fields', LISTEN_HEADERS],
     ['only its body', UNNAMED],
   ])('ends by bodyMs if %s may identify a listen', { timeout: 5_000 }, async (_name, headers) => {
-    const options = { timeouts: { bodyMs: 200, attachMs: 2_000 } };
+    const options = { timeouts: { bodyMs: 200 } };
     const drip = await begin(options, headers);
     expect(await drip.status()).toBe(408);
     expect(await fixture().ask(0, options, 'stats')).toMatchObject({ open: 0, away: 0 });

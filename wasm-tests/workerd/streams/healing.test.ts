@@ -31,7 +31,7 @@ test('streams stay open when the bus is reset, and receive what is published rig
 
 test('a stream receives each change once that its bus took while it was away', async () => {
   const stream = await open(0);
-  await fixture().post(1, '/bus/shut?ms=4000');
+  await fixture().post(1, '/bus/shut?ms=6000');
   await fixture().post(1, '/bus/reset');
   await expect.poll(async () => (await fixture().stats(0)).away).toBe(1);
   for (let count = 0; count < 3; count += 1) {

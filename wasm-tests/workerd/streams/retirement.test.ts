@@ -54,7 +54,7 @@ test('a drain in another request of the isolate ends the streams without a resul
 test('a drain with a count ends the oldest streams, and the others receive further events', async () => {
   const options = {
     server: {
-      info: { name: 'drained', version: '1' },
+      info: { name: 'oldest', version: '1' },
       capabilities: { tools: { listChanged: true } },
     },
   };

@@ -42,7 +42,7 @@ impl Discovered {
         self.0.capabilities.to_json()
     }
 
-    /// Reads the body of an answer to `Question.Discover`, requested at `now`; undefined if it
+    /// Reads the body of an answer to `ProbeQuestion.Discover`, requested at `now`; undefined if it
     /// names no capabilities.
     #[wasm_bindgen(js_name = fromAnswer)]
     pub fn from_answer(body: &[u8], now: f64) -> Option<Self> {

@@ -27,7 +27,7 @@ export interface Probed {
 /// A question to the upstream server.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
-pub enum Question {
+pub enum ProbeQuestion {
     /// Its capabilities.
     Discover,
     /// Its capabilities, in a line between those of its client; the detail is a token that no
@@ -54,16 +54,16 @@ struct Probed {
 
 /// Returns the request for a question.
 #[wasm_bindgen(js_name = questionOf, unchecked_return_type = "QuestionRequest")]
-pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue, JsValue> {
+pub fn question_of(question: ProbeQuestion, detail: Option<String>) -> Result<JsValue, JsValue> {
     let detail = detail.unwrap_or_default();
     let (method, body) = match question {
-        Question::Discover => {
+        ProbeQuestion::Discover => {
             let body = message::discover_request(message::DISCOVER_ID);
             (Some(message::DISCOVER), body)
         }
-        Question::DiscoverLine => (None, stdio::Question::new(&detail).line()),
-        Question::Initialize => (None, probe::initialize_request()),
-        Question::Listen => {
+        ProbeQuestion::DiscoverLine => (None, stdio::DiscoverRequest::new(&detail).line()),
+        ProbeQuestion::Initialize => (None, probe::initialize_request()),
+        ProbeQuestion::Listen => {
             let body = probe::listen_request(&filter_of(&detail)?);
             (Some(message::LISTEN), body)
         }

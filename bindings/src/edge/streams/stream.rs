@@ -1,10 +1,10 @@
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::Cursor,
     capabilities::Capabilities,
     isolate::{self, SessionStart},
     listen::ServerStream,
+    position::Cursor,
 };
 
 use crate::edge::options::filter_of;

@@ -1,7 +1,7 @@
 import type { EventReceipt } from '../../../bus/events.js';
 import { report } from '../../../observe/on-error.js';
 import { type Deferred, deferred } from '../../../timing/deferred.js';
-import type { IdempotencyKey, PublishedAt } from '../tables/idempotency-keys.js';
+import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
 
 /** Events that are published together. */
 export interface Publish {

@@ -5,16 +5,10 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
-import {
-  EDGE_CLOSE_CODES,
-  FULL,
-  MOVED,
-  NORMAL,
-  RELEASED,
-  TRY_AGAIN_LATER,
-} from '../../wire/close-codes.js';
+import { CODE_OF, FULL, MOVED, NORMAL, RELEASED } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
-import type { ObjectAnswer, Question } from '../../wire/operate.js';
+import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
+import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
 import type { BusNamespace } from '../../wire/stubs.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
 import { AlarmScheduler } from '../alarm.js';
@@ -30,11 +24,7 @@ import { ownNamespace } from '../own-namespace.js';
 import { SocketAttachments } from '../socket-attachments.js';
 import { EventLog } from '../tables/event-log.js';
 import { EventTable } from '../tables/event-rows.js';
-import {
-  type IdempotencyKey,
-  IdempotencyKeys,
-  type PublishedAt,
-} from '../tables/idempotency-keys.js';
+import { IdempotencyKeys } from '../tables/idempotency-keys.js';
 import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
 import { Occurrences, type Prepared } from './occurrences.js';
@@ -173,7 +163,7 @@ export class RootBus implements WatchedBus {
   }
 
   /** Passes a question of an operator on to the shards. */
-  askShards(question: Question): Promise<ObjectAnswer[]> {
+  askShards(question: OperatorQuestion): Promise<ObjectAnswer[]> {
     return this.#shards?.ask(question) ?? Promise.resolve([]);
   }
 
@@ -224,13 +214,13 @@ export class RootBus implements WatchedBus {
         this.#answer(socket, edge, received);
         break;
       case 'full':
-        this.#closeSocket(socket, FULL);
+        this.#edges.close(socket, FULL);
         break;
       case 'released':
-        this.#closeSocket(socket, RELEASED);
+        this.#edges.close(socket, RELEASED);
         break;
       case 'detached':
-        this.#closeSocket(socket, NORMAL);
+        this.#edges.close(socket, NORMAL);
         break;
       default:
         this.#dropped += 1;
@@ -239,7 +229,7 @@ export class RootBus implements WatchedBus {
 
   /** Handles the close of an edge's socket. */
   closed(socket: WebSocket): void {
-    this.#closeSocket(socket, NORMAL);
+    this.#edges.close(socket, NORMAL);
   }
 
   /** Logs all publishes in one transaction before it sends any of them. */
@@ -249,7 +239,7 @@ export class RootBus implements WatchedBus {
     );
     this.#runOutputs();
     for (const { edges, text } of logged.flatMap(({ deliveries }) => deliveries)) {
-      for (const edge of edges) this.#send(edge, text);
+      for (const edge of edges) this.#edges.send(edge, text);
     }
     this.#edges.flushAttachments();
     this.webhooks?.wakeSoon();
@@ -306,7 +296,7 @@ export class RootBus implements WatchedBus {
    * missed.
    */
   #redirectAll(): void {
-    for (const socket of this.#ctx.getWebSockets()) this.#closeSocket(socket, MOVED);
+    for (const socket of this.#ctx.getWebSockets()) this.#edges.close(socket, MOVED);
   }
 
   /** Logs a publish unless it was made before. */
@@ -343,15 +333,8 @@ export class RootBus implements WatchedBus {
   #answer(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
     this.#edges.store(socket, edge, kept);
     this.#runOutputs();
-    for (const frame of frames) this.#send(edge, frame);
+    for (const frame of frames) this.#edges.send(edge, frame);
     this.#edges.flushAttachments();
-  }
-
-  /** Sends a frame. If the socket has failed, removes it; its edge reconnects. */
-  #send(edge: number, frame: string): void {
-    const socket = this.#edges.socket(edge);
-    if (socket !== undefined && !this.#edges.send(edge, frame))
-      this.#closeSocket(socket, TRY_AGAIN_LATER);
   }
 
   /** Carries out the pending outputs of the core. */
@@ -382,19 +365,13 @@ export class RootBus implements WatchedBus {
   }
 
   #sendAll({ edges, text }: Delivery): void {
-    for (const edge of edges) this.#send(edge, text);
+    for (const edge of edges) this.#edges.send(edge, text);
     this.#edges.flushAttachments();
   }
 
   #close({ edge, reason }: Extract<BusOutput, { kind: 'close' }>): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined) this.#closeSocket(socket, EDGE_CLOSE_CODES[reason]);
-  }
-
-  #closeSocket(socket: WebSocket, code: number): void {
-    if (!this.#edges.remove(socket)) return;
-    this.#attachments.delete(socket);
-    socket.close(code);
+    if (socket !== undefined) this.#edges.close(socket, CODE_OF[reason]);
   }
 }
 

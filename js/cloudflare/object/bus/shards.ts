@@ -3,7 +3,7 @@ import { report } from '../../../observe/on-error.js';
 import { DeadlineTimer } from '../../../timing/deadline-timer.js';
 import { withTimeout } from '../../../timing/with-timeout.js';
 import type { Bus, BusOutput } from '../../../wasm/server/bindings.js';
-import type { ObjectAnswer, Question } from '../../wire/operate.js';
+import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
 import { isOverloaded } from '../../wire/retry.js';
 import { type BusNamespace, type ShardStub, shardStub } from '../../wire/stubs.js';
 import type { AlarmScheduler } from '../alarm.js';
@@ -48,13 +48,13 @@ export class RootShards {
   }
 
   /** Asks each shard a question of an operator. A shard that does not answer has no `attached`. */
-  ask(question: Question): Promise<ObjectAnswer[]> {
+  ask(question: OperatorQuestion): Promise<ObjectAnswer[]> {
     return Promise.all(this.#table.shards.map((shard) => this.#askShard(shard, question)));
   }
 
   async #askShard(
     { continent, shard }: Pick<ShardStats, 'continent' | 'shard'>,
-    question: Question,
+    question: OperatorQuestion,
   ): Promise<ObjectAnswer> {
     const place = { shard, continent };
     try {

@@ -1,22 +1,5 @@
 import { ListenError } from '../../../model/error.js';
-import { WINDOW_MS } from '../../publish/signature.js';
-
-/** Identifies a publish that may be repeated, and its events. */
-export interface IdempotencyKey {
-  /** The idempotency key. */
-  key?: string;
-  /** The signature of the request. */
-  signature?: string;
-  /** The digest of the body, which identifies the events. */
-  digest: string;
-}
-
-/**
- * The result of a publish: the position of its last event, or why it was not made. `key-reused`:
- * its key belongs to a publish of other events. `signatures-full`: it is signed, and the bus has no
- * room to remember its signature.
- */
-export type PublishedAt = number | 'key-reused' | 'signatures-full';
+import { type IdempotencyKey, type PublishedAt, WINDOW_MS } from '../../wire/publish.js';
 
 /** How many publishes a bus remembers, and for how long. */
 export interface IdempotencyOptions {

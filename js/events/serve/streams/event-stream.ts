@@ -1,7 +1,6 @@
 import type { ServerStream } from '../../../bus/server-stream.js';
 import type { StreamEnding } from '../../../model/stats.js';
-import { ResponseBody } from '../../../streams/bodies/response-body.js';
-import type { StreamGroup } from './stream-group.js';
+import { ResponseBody } from '../../../streams/index.js';
 
 /** Options of an {@link EventStream}. */
 export interface EventStreamOptions {
@@ -9,6 +8,20 @@ export interface EventStreamOptions {
   leave: () => void;
   /** Milliseconds within which a client must read pending output; 0: any time. */
   writeMs: number;
+}
+
+/** The group of a stream, as the stream calls it. */
+export interface EventStreamGroup {
+  /** Handles a cue: the log may have something new. */
+  cue(name: string): void;
+  /** Writes a heartbeat. */
+  beat(stream: EventStream): void;
+  /** Reads pages for a stream that is behind, while its body has room. */
+  catchUp(stream: EventStream): void;
+  /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */
+  remove(stream: EventStream, isDenied: boolean): Uint8Array | undefined;
+  /** Handles a change of the groups of a stream's caller. */
+  regroup(stream: EventStream, groups: string[]): void;
 }
 
 /**
@@ -27,7 +40,7 @@ export class EventStream {
   /** The stream that the bus feeds. */
   listen: ServerStream | undefined;
   /** Its group; undefined before it has begun and after it has ended. */
-  group: StreamGroup | undefined;
+  group: EventStreamGroup | undefined;
   readonly body: ResponseBody;
   readonly #options: EventStreamOptions;
   /** Whether the listen stream was acknowledged. */

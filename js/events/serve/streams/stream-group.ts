@@ -1,6 +1,6 @@
 import type { EventSource } from '../../../bus/events.js';
 import { calling, ListenError } from '../../../model/error.js';
-import { eachWrite } from '../../../streams/bodies/fanout-bodies.js';
+import { eachWrite } from '../../../streams/index.js';
 import {
   type EventClass,
   type EventExchange,
@@ -8,7 +8,7 @@ import {
 } from '../../../wasm/events/bindings.js';
 import { eventsGuard } from '../../../wasm/events/guard.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
-import type { EventStream } from './event-stream.js';
+import type { EventStream, EventStreamGroup } from './event-stream.js';
 
 /** What a group of streams needs. */
 export interface StreamGroupOptions {
@@ -21,7 +21,7 @@ export interface StreamGroupOptions {
  * The streams of events that one connection to the bus feeds. The log is read once for all of them
  * that are at the same position.
  */
-export class StreamGroup {
+export class StreamGroup implements EventStreamGroup {
   readonly #options: StreamGroupOptions;
   readonly #core = new EventStreams();
   readonly #streams: (EventStream | undefined)[] = [];

@@ -1,7 +1,6 @@
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use mcp_listen::{
-    bus::{Cursor, Position},
     clock::Millis,
     events::{
         Draft, EventLog, EventName, Window, cursor,
@@ -11,6 +10,7 @@ use mcp_listen::{
             RequestedTtl, Response, Store, Subscribe, Subscription,
         },
     },
+    position::{Cursor, Position},
 };
 
 use crate::events::rows::MemoryRows;

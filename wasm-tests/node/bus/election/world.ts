@@ -1,5 +1,5 @@
 import type { WantedOptions } from 'mcp-listen';
-import type { Grant } from '../../../../dist/bus/wanted/interest.js';
+import type { TopicGrant } from '../../../../dist/bus/wanted/interest.js';
 import { ProcessInterest } from '../../../../dist/bus/wanted/process-interest.js';
 
 /** A topic of one resource, as text. */
@@ -64,7 +64,7 @@ export class World {
 /** A stream that was acknowledged. */
 interface Stream {
   topic: TopicText;
-  grant: Grant;
+  grant: TopicGrant;
   openedAt: number;
 }
 

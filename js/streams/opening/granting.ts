@@ -1,12 +1,12 @@
-import type { Opening } from '../bus/opening.js';
-import type { Grant, Interest } from '../bus/wanted/interest.js';
-import { topicsOf, withoutTopics } from '../bus/wanted/topic.js';
-import type { SubscriptionFilter } from '../model/filter.js';
+import type { Opening } from '../../bus/opening.js';
+import type { Interest, TopicGrant } from '../../bus/wanted/interest.js';
+import { topicsOf, withoutTopics } from '../../bus/wanted/topic.js';
+import type { SubscriptionFilter } from '../../model/filter.js';
 
 /** Lets the hooks of a bus grant or refuse the topics of one stream before it is acknowledged. */
 export class Granting {
   readonly #interest: Interest | undefined;
-  #grant: Grant | undefined;
+  #grant: TopicGrant | undefined;
 
   /** @param interest - grants topics; undefined: every topic is granted. */
   constructor(interest: Interest | undefined) {

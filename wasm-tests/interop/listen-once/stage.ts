@@ -2,7 +2,14 @@ import { setTimeout } from 'node:timers/promises';
 import { World } from '../../faults/world.ts';
 import { listen, type WireStream } from '../../host/listen.ts';
 import type { Connect, DeafClient } from './client.ts';
-import type { Fault } from './faults.ts';
+
+/** How the bus of a stage is set up. */
+export interface StageOptions {
+  /** How streams reach the bus, where that is not the default. */
+  sockets?: 'each';
+  /** How many sockets the bus object holds before it opens shards. */
+  edgesPerShard?: number;
+}
 
 /** The clients at one edge, another edge that publishes, and the bus in a separate process. */
 export class Stage {
@@ -16,8 +23,8 @@ export class Stage {
   }
 
   /** Starts the processes; resolves when every client listens. */
-  static async set(clients: Record<string, Connect>, fault: Fault): Promise<Stage> {
-    const { edgesPerShard, sockets = 'auto' } = fault;
+  static async set(clients: Record<string, Connect>, options: StageOptions): Promise<Stage> {
+    const { edgesPerShard, sockets = 'auto' } = options;
     const sharding = edgesPerShard === undefined ? {} : { edgesPerShard };
     const world = await World.start({ fixture: FIXTURE, isDirect: true, sockets, ...sharding });
     const stage = new Stage(world);
@@ -81,6 +88,6 @@ export class Stage {
   }
 }
 
-const FIXTURE = 'wasm-tests/interop/deaf/fixture/server';
+const FIXTURE = 'wasm-tests/interop/listen-once/fixture/server';
 /** Milliseconds until a publish that the bus did not take is made again. */
 const AGAIN_MS = 50;

@@ -1,14 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
-import type { Stage } from './stage.ts';
+import type { Stage, StageOptions } from './stage.ts';
 
 /** What happens to the bus while the clients listen at an edge that stays. */
-export interface Fault {
+export interface Fault extends StageOptions {
   across: string;
-  /** How streams reach the bus, where that is not the default. */
-  sockets?: 'each';
-  /** How many sockets the bus object holds before it opens shards. */
-  edgesPerShard?: number;
   /** Prepares the bus, before anything changes. */
   before?: (stage: Stage) => Promise<unknown>;
   happens: (stage: Stage) => Promise<unknown>;

@@ -1,4 +1,4 @@
-import type { CallerContext } from '../auth/authorize.js';
+import type { CallerContext } from '../../auth/authorize.js';
 
 /**
  * Returns the groups and the principal of a stream as JSON text: which restricted events it

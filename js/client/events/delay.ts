@@ -2,7 +2,7 @@ import { deferred } from '../../timing/deferred.js';
 import { now, WakeTimer } from '../clock.js';
 
 /** Waits for `ms` milliseconds. Rejects with the abort reason of `signal`. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function delay(ms: number, signal: AbortSignal): Promise<void> {
   const over = deferred();
   const timer = new WakeTimer(over.resolve);
   timer.set(now() + ms);

@@ -1,11 +1,11 @@
-import { WebhookDeliverer } from '../deliver/deliverer.js';
-import { WebhookSettings } from '../deliver/settings.js';
-import type { DefinedEvents } from '../serve/host.js';
-import { ServedEvents } from '../serve/served-events.js';
-import type { EventDefinition, EventOptions, EventTypes } from './definitions.js';
-import { EventTypeTable } from './event-type-table.js';
-import { posted } from './posted.js';
-import type { EventSchema } from './schema.js';
+import type { EventDefinition, EventOptions, EventTypes } from './define/definitions.js';
+import { EventTypeTable } from './define/event-type-table.js';
+import { parsePosted } from './define/posted.js';
+import type { EventSchema } from './define/schema.js';
+import { WebhookDeliverer } from './deliver/deliverer.js';
+import { WebhookSettings } from './deliver/settings.js';
+import type { DefinedEvents } from './serve/host.js';
+import { ServedEvents } from './serve/served-events.js';
 
 /**
  * Defines the event types of a server, for the option `events` of `createListenHandler`. The bus
@@ -43,7 +43,7 @@ export function defineEvents<
   return {
     authorizes: options.authorize !== undefined,
     serve: (host) => new ServedEvents(table, options as EventOptions, host),
-    posted: (body) => posted(body, table),
+    posted: (body) => parsePosted(body, table),
     deliver: settings && ((host) => new WebhookDeliverer(host, table, settings)),
   };
 }

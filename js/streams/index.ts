@@ -1,0 +1,13 @@
+/** What other rooms import of the streams. */
+export { eachWrite } from './bodies/fanout-bodies.js';
+export { ResponseBody } from './bodies/response-body.js';
+export type { Member } from './connection/member.js';
+export {
+  addCounters,
+  type OwnConnectionOptions,
+  OwnConnections,
+} from './connection/own-connections.js';
+export { SharedConnection } from './connection/shared-connection.js';
+export type { FanoutStream } from './fanout-stream.js';
+export { type InnerStreamOptions, InnerStreams } from './inner/inner-streams.js';
+export { StreamManager } from './manager.js';
