@@ -35,7 +35,7 @@ function wantedMinutes() {
  */
 function vitest(minutes) {
   const env = { ...environment, IDLE_MINUTES: String(minutes) };
-  const args = ['run', '--project', 'interop', 'wasm-tests/interop/deaf/idle.test.ts'];
+  const args = ['run', '--project', 'interop', 'wasm-tests/interop/listen-once/idle.test.ts'];
   const child = spawn('vitest', args, { cwd: root, env, stdio: 'inherit' });
   onStop(() => void child.kill());
   return new Promise((resolve, reject) => {

@@ -6,8 +6,8 @@ import { served } from '../host/http-server.ts';
 import { PythonClient } from './clients/python.ts';
 import { SessionClient } from './clients/session.ts';
 import { typescriptClient } from './clients/typescript.ts';
-import { agents } from './deaf/agents.ts';
-import { rmcp } from './deaf/rmcp.ts';
+import { agents } from './listen-once/agents.ts';
+import { rmcp } from './listen-once/rmcp.ts';
 
 /** The requests to the server: HTTP method, and method of the message. */
 type Asked = string[];

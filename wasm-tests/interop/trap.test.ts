@@ -9,7 +9,7 @@ import { portOf } from '../host/port.ts';
 import { PythonClient } from './clients/python.ts';
 import { SessionClient } from './clients/session.ts';
 import { typescriptClient } from './clients/typescript.ts';
-import { CLIENTS } from './deaf/all.ts';
+import { CLIENTS } from './listen-once/all.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 

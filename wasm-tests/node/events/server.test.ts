@@ -260,9 +260,9 @@ test('a stream is cut without a result when the server closes', async () => {
 
 test('heartbeats advance the cursor past events that are not for the stream', async () => {
   const bus = new InMemoryBus({ events: eventLog() });
-  const events = defineEvents({ told: {}, other: {} });
+  const events = defineEvents({ 'order.paid': {}, other: {} });
   const server = createListenHandler(discovering, { bus, events, keepAliveMs: 20 });
-  const ask = (method: string) => server.fetch(requestOf(method, { name: 'told' }, 1));
+  const ask = (method: string) => server.fetch(requestOf(method, { name: 'order.paid' }, 1));
   const reader = new EventReader(await ask('events/stream'));
   for (let count = 0; count < 3; count += 1) await server.notify.event('other', {});
   const { cursor } = await resultOf(await ask('events/poll'));

@@ -57,7 +57,9 @@ describe('a version that is prepared and committed on main', () => {
       '1.2.0',
     ]);
     expect(crate).toContain('version = "1.2.0"');
-    const crates = [...(await read('Cargo.lock')).matchAll(/^name = "mcp-listen.*\nversion = "(.+)"/gm)];
+    const crates = [
+      ...(await read('Cargo.lock')).matchAll(/^name = "mcp-listen.*\nversion = "(.+)"/gm),
+    ];
     expect(crates.map(([, version]) => version)).toEqual(crates.map(() => '1.2.0'));
     expect(await read('CHANGELOG.md')).toBe(
       '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-11-30\n\n- Something new.\n',

@@ -88,6 +88,6 @@ export class Stage {
   }
 }
 
-const FIXTURE = 'wasm-tests/interop/deaf/fixture/server';
+const FIXTURE = 'wasm-tests/interop/listen-once/fixture/server';
 /** Milliseconds until a publish that the bus did not take is made again. */
 const AGAIN_MS = 50;

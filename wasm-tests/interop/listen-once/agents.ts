@@ -5,7 +5,7 @@ import type { DeafClient } from './client.ts';
 
 /** The Agents SDK's client in an agent (a Durable Object in a process) with a connected user. */
 export async function agents(url: string): Promise<DeafClient> {
-  bundling ??= bundleWorker('wasm-tests/interop/deaf/fixture/agent');
+  bundling ??= bundleWorker('wasm-tests/interop/listen-once/fixture/agent');
   const workerd = await startWorkerd({
     bundle: await bundling,
     durableObjects: [{ binding: 'AGENT', className: 'ListeningAgent' }],
