@@ -31,7 +31,10 @@ export default defineConfig({
       project('workerd', ON_WORKERD),
       project('workerd-each', { ...ON_WORKERD, env: { SOCKETS: 'each' } }, EACH),
       project('faults', files(1, 3_600_000)),
-      project('console', files(2, 60_000)),
+      project('console', {
+        ...files(3, 60_000),
+        globalSetup: 'wasm-tests/console/setup.ts',
+      }),
       project('interop', files(3, 60_000)),
       project('conformance', files(2, 120_000)),
       project('package', {

@@ -1,5 +1,9 @@
 import { byId, setText } from './dom.js';
-import { Endpoint, type Server, type Tap } from './mcp/endpoint.js';
+import { type Access, bearerAccess } from './mcp/access/access.js';
+import { SignIn } from './mcp/access/sign-in.js';
+import { addressOf, Endpoint } from './mcp/endpoint.js';
+import type { Tap } from './mcp/frame.js';
+import type { Server } from './mcp/server.js';
 
 /** Receives the events of connecting. */
 export interface ConnectionEvents {
@@ -15,34 +19,27 @@ export interface ConnectionEvents {
 export class Connection {
   readonly #url = byId('endpoint', HTMLInputElement);
   readonly #token = byId('token', HTMLInputElement);
-  readonly #button = byId('connect', HTMLButtonElement);
+  readonly #buttons = ['connect', 'sign-in'].map((id) => byId(id, HTMLButtonElement));
   readonly #state = byId('connection-state', HTMLElement);
   readonly #events: ConnectionEvents;
+  #endpoint: Endpoint | undefined;
 
   constructor(events: ConnectionEvents) {
     this.#events = events;
     this.#url.value = new URL('/mcp', location.href).href;
     byId('connection', HTMLFormElement).addEventListener('submit', (event) => {
       event.preventDefault();
-      void this.open();
+      void this.#open((url) => this.#accessTo(url));
     });
+    byId('sign-in', HTMLButtonElement).addEventListener('click', () => void this.#open(signIn));
   }
 
-  /** Connects to the endpoint in the form. */
-  async open(): Promise<void> {
-    this.#events.onLeave();
-    this.#button.disabled = true;
-    this.#setState('connecting', 'connecting');
-    try {
-      const endpoint = new Endpoint(this.#url.value, this.#token.value, this.#events.tap);
-      await this.#events.onServer(endpoint, await endpoint.open());
-      this.#setState('live', 'connected');
-    } catch (error) {
-      this.#events.onLeave();
-      this.showError(error);
-    } finally {
-      this.#button.disabled = false;
-    }
+  /** Connects to the endpoint in the form, or to the one to which the user has just signed in. */
+  async start(): Promise<void> {
+    const returned = SignIn.returned();
+    if (returned === undefined) return this.#open((url) => this.#accessTo(url));
+    this.#url.value = returned.signIn.url.href;
+    await this.#open(() => returned.signIn, returned.params);
   }
 
   /** Shows an error. */
@@ -50,8 +47,48 @@ export class Connection {
     this.#setState('stopped', error instanceof Error ? error.message : String(error));
   }
 
+  async #open(access: (url: URL) => Access, callback?: URLSearchParams): Promise<void> {
+    this.#leave();
+    this.#setBusy(true);
+    this.#setState('connecting', 'connecting');
+    try {
+      const url = addressOf(this.#url.value);
+      this.#endpoint = new Endpoint(url, access(url), this.#events.tap);
+      await this.#events.onServer(this.#endpoint, await this.#endpoint.open(callback));
+      this.#setState('live', 'connected');
+    } catch (error) {
+      this.#leave();
+      this.showError(error);
+    } finally {
+      this.#setBusy(false);
+    }
+  }
+
+  #leave(): void {
+    void this.#endpoint?.close();
+    this.#endpoint = undefined;
+    this.#events.onLeave();
+  }
+
+  /** Returns the access with the entered token, or what the user has signed in for. */
+  #accessTo(url: URL): Access {
+    const { value } = this.#token;
+    return value === '' && SignIn.isKnown(url) ? new SignIn(url, false) : bearerAccess(value);
+  }
+
+  #setBusy(isBusy: boolean): void {
+    for (const button of this.#buttons) button.disabled = isBusy;
+  }
+
   #setState(state: string, text: string): void {
     this.#state.dataset['state'] = state;
     setText(this.#state, text);
   }
+}
+
+/** Returns access for which the user signs in now. */
+function signIn(url: URL): Access {
+  const access = new SignIn(url, true);
+  access.forget();
+  return access;
 }

@@ -12,10 +12,11 @@ import { now } from './clock.js';
 import { Connection } from './connection.js';
 import { byId } from './dom.js';
 import { Conversation } from './mcp/conversation.js';
-import type { Endpoint, List } from './mcp/endpoint.js';
+import type { Endpoint } from './mcp/endpoint.js';
 import type { Frame } from './mcp/frame.js';
+import type { List } from './mcp/lists.js';
 import type { Topic } from './mcp/topic.js';
-import { mountOperate } from './operate/operate.js';
+import type { OperateView } from './operate/operate.js';
 import { type Item, LISTS } from './server/catalogue.js';
 import { ServerView } from './server/server-view.js';
 import { Subscriptions } from './subscriptions/subscriptions.js';
@@ -28,9 +29,10 @@ tabs(byId('act-tabs', HTMLElement));
 
 let endpoint: Endpoint | undefined;
 const announcer = new Announcer();
-const timeline = new Timeline(({ text }) => {
+const timeline = new Timeline(({ text }, isSentNow) => {
   select('request');
   requests.edit(text);
+  if (isSentNow) requests.send();
 });
 const plot = new ArrivalPlot();
 const subscriptions = new Subscriptions({
@@ -73,9 +75,9 @@ byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
 });
 
 takeToken();
-const operate = mountOperate(byId('operate', HTMLElement), () => publishing.token);
-tabs(byId('rooms', HTMLElement), (room) => operate.show(room === 'operate'));
-void connection.open();
+let operate: Promise<OperateView> | undefined;
+tabs(byId('rooms', HTMLElement), (room) => void showOperate(room === 'operate'));
+void connection.start();
 
 async function openSubscription(): Promise<void> {
   try {
@@ -84,6 +86,22 @@ async function openSubscription(): Promise<void> {
     // A URI of the filter is not valid, or the client cannot be loaded.
     connection.showError(error);
   }
+}
+
+/** Shows or leaves the Operate tab, whose code and charts are loaded when it is first shown. */
+async function showOperate(isVisible: boolean): Promise<void> {
+  if (isVisible) operate ??= loadOperate();
+  try {
+    (await operate)?.show(isVisible);
+  } catch (error) {
+    operate = undefined;
+    connection.showError(error);
+  }
+}
+
+async function loadOperate(): Promise<OperateView> {
+  const { mountOperate } = await import('./operate/operate.js');
+  return mountOperate(byId('operate', HTMLElement), () => publishing.token);
 }
 
 /** Offers the entries of a list in the form that acts on them. */

@@ -1,7 +1,7 @@
 import type { ChangeEvent } from 'mcp-listen';
 import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
-import { bearer } from '../mcp/endpoint.js';
+import { bearer } from '../mcp/access/access.js';
 import { record, text } from '../mcp/json.js';
 import { topicOfEvent } from '../mcp/topic.js';
 

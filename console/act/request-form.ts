@@ -36,7 +36,7 @@ export class RequestForm {
     );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
-      void this.#send();
+      this.send();
     });
     this.#cancel.addEventListener('click', () => this.#abort?.abort());
     byId('act-request', HTMLElement).append(form);
@@ -57,6 +57,11 @@ export class RequestForm {
     this.#method.value = text(method) ?? '';
     this.#params.value = JSON.stringify(others, null, 2);
     this.#params.focus();
+  }
+
+  /** Sends the request in the form. */
+  send(): void {
+    if (!this.#button.disabled) void this.#send();
   }
 
   async #send(): Promise<void> {

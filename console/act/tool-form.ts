@@ -38,7 +38,7 @@ async function call(
   const began = now();
   const publication = arrivals.begin(began);
   try {
-    const result = await endpoint.callTool(key, args);
+    const result = await endpoint.request('tools/call', { name: key, arguments: args });
     publication.settle(topicsIn(result));
     const taskId = text(result['taskId'] ?? record(result['task'])?.['taskId']);
     const said = taskId === undefined ? textIn(result) : `The server works on task ${taskId}.`;

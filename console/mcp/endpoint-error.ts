@@ -1,3 +1,5 @@
+import { record, recordIn, text } from './json.js';
+
 /** Why a request had no result. */
 export type EndpointErrorCode =
   | 'no-address'
@@ -25,6 +27,51 @@ export class EndpointError extends Error {
   }
 }
 
+/** Returns the error of a JSON-RPC error. */
+export function refusal(error: unknown, status: number): EndpointError {
+  const { code, message } = record(error) ?? {};
+  const words = `${text(message) ?? 'Error without a message'} (${code})`;
+  return new EndpointError('refused', words, { status });
+}
+
+/** Returns the error of an answer with this status that is no answer of JSON-RPC. */
+export function unanswered(status: number): EndpointError {
+  const denied = DENIED[status];
+  if (denied !== undefined) return new EndpointError('unauthorized', denied, { status });
+  const words = `The endpoint answered ${status} without a result.`;
+  return new EndpointError('unreadable', words, { status });
+}
+
+/**
+ * Returns the error for what the transport of the official client threw. It is recognized by its
+ * name: the page loads that client later.
+ *
+ * @param status - that of the answer to the request; undefined if there was none.
+ */
+export function endpointErrorOf(cause: unknown, status?: number): EndpointError {
+  if (cause instanceof EndpointError) return cause;
+  const { data, message = String(cause), name } = cause as Partial<Thrown>;
+  if (name === 'UnauthorizedError') return unanswered(401);
+  if (name === 'SdkHttpError' && data !== undefined) return httpError(data);
+  if (status !== undefined && status < 300) return unanswered(status);
+  return new EndpointError('unauthorized', `Signing in failed: ${message}`, { cause });
+}
+
+function httpError({ status, text: body }: NonNullable<Thrown['data']>): EndpointError {
+  const error = DENIED[status] === undefined ? recordIn(body ?? '')?.['error'] : undefined;
+  return error === undefined ? unanswered(status) : refusal(error, status);
+}
+
+/** What the transport throws. */
+interface Thrown extends Error {
+  data?: { status: number; text?: string };
+}
+
 interface Details extends ErrorOptions {
   status?: number;
 }
+
+const DENIED: Partial<Record<number, string>> = {
+  401: 'The token is missing or wrong (401). Enter one, or sign in.',
+  403: 'The endpoint does not accept this page or this token (403).',
+};

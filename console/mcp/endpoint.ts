@@ -1,89 +1,70 @@
-import { EndpointError } from './endpoint-error.js';
-import type { Destination } from './frame.js';
-import { record, records, text } from './json.js';
-import { MODERN, type Revision, SESSIONS } from './revision.js';
-import { routingOf } from './routing.js';
-import { answerIn } from './wire.js';
-
-/** How a server describes itself. */
-export interface Server {
-  name: string;
-  version: string;
-  revision: Revision;
-  capabilities: Record<string, unknown>;
-}
-
-/** The lists of a server. */
-export type List = 'tools' | 'prompts' | 'resources' | 'templates' | 'events';
-
-/** Called with every message that is sent or received. */
-export type Tap = (direction: 'in' | 'out', text: string, to?: Destination) => void;
+import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Access } from './access/access.js';
+import { EndpointError, endpointErrorOf, refusal, unanswered } from './endpoint-error.js';
+import type { Destination, Tap } from './frame.js';
+import { tappedFetch } from './http/tapped-fetch.js';
+import { unreachable } from './http/unreachable.js';
+import { record, recordIn, text } from './json.js';
+import { loadSdk } from './load-sdk.js';
+import { MODERN, SESSIONS } from './revision.js';
+import { type Server, serverIn } from './server.js';
 
 /**
- * A client of an MCP endpoint: sends one POST for each request, in a session if the server does
- * not know 2026-07-28.
+ * An MCP endpoint, over the transport of the official client. The transport sends requests, reads
+ * answers, keeps the session and obtains tokens. The `Client` of that package would hide from the
+ * user what it does not know: it rejects results of extensions and methods that are not in its
+ * schemas.
  */
 export class Endpoint {
   readonly url: URL;
-  readonly token: string;
-  readonly #tap: Tap;
-  #revision: Revision = MODERN;
-  #session: string | undefined;
+  readonly access: Access;
+  readonly #fetch: typeof fetch;
+  readonly #waiting = new Map<string, Waiting>();
+  #transport: StreamableHTTPClientTransport | undefined;
+  #revision: string = MODERN;
   #requests = 0;
 
-  /** @throws EndpointError if `url` is not an HTTP URL. */
-  constructor(url: string, token: string, tap: Tap) {
-    this.url = addressOf(url);
-    this.token = token;
-    this.#tap = tap;
-  }
-
-  /** Discovers the server, first according to 2026-07-28. */
-  async open(): Promise<Server> {
-    try {
-      const result = await this.request('server/discover');
-      return serverIn(
-        result,
-        record(result['_meta'])?.['io.modelcontextprotocol/serverInfo'],
-        MODERN,
-      );
-    } catch (error) {
-      if (!(error instanceof EndpointError && error.mayBeOlder)) throw error;
-    }
-    return this.#begin();
+  /** @param tap - called with every message of this endpoint. */
+  constructor(url: URL, access: Access, tap: Tap) {
+    this.url = url;
+    this.access = access;
+    const tapped = tappedFetch(tap, this.destination);
+    this.#fetch = (input, init) => this.#send(tapped, input, init);
   }
 
   /** Where the requests go. */
   get destination(): Destination {
-    return { url: this.url.href, hasToken: this.token !== '' };
+    return { url: this.url.href, hasToken: this.access.provider !== undefined };
   }
 
-  /** Returns all items of a list, reading it page by page. */
-  async list(list: List): Promise<Record<string, unknown>[]> {
-    const items = [];
-    let cursor: string | undefined;
-    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const { member, method } = LISTED[list];
-      const page = await this.request(method, cursor === undefined ? {} : { cursor });
-      items.push(...records(page[member]));
-      cursor = text(page['nextCursor']);
-      if (cursor === undefined) break;
+  /**
+   * Connects: asks for the server's description, first according to 2026-07-28.
+   *
+   * @param callback - the parameters from an authorization server, at the end of a sign-in.
+   * @throws EndpointError if the server does not describe itself.
+   */
+  async open(callback?: URLSearchParams): Promise<Server> {
+    const { StreamableHTTPClientTransport } = await loadSdk();
+    const { provider: authProvider } = this.access;
+    const transport = new StreamableHTTPClientTransport(this.url, {
+      fetch: this.#fetch,
+      ...(authProvider && { authProvider }),
+    });
+    this.#transport = transport;
+    transport.onmessage = (message) => this.#handle({ ...message });
+    await transport.start();
+    if (callback !== undefined) await this.#finish(transport, callback);
+    return this.#discover();
+  }
+
+  /** Ends the session, if there is one, and all requests. */
+  async close(): Promise<void> {
+    try {
+      await this.#transport?.terminateSession();
+    } catch {
+      // The server may be gone.
     }
-    return items;
-  }
-
-  /** Calls a tool. */
-  callTool(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>> {
-    return this.request('tools/call', { name, arguments: args });
-  }
-
-  /** Begins a session of an earlier revision. */
-  async #begin(): Promise<Server> {
-    this.#revision = SESSIONS;
-    const params = { protocolVersion: SESSIONS, capabilities: {}, clientInfo: CLIENT };
-    const answer = await this.request('initialize', params);
-    await this.#post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }), {});
-    return serverIn(answer, answer['serverInfo'], SESSIONS);
+    await this.#transport?.close();
   }
 
   /**
@@ -98,90 +79,140 @@ export class Endpoint {
   ): Promise<Record<string, unknown>> {
     this.#requests += 1;
     const id = `console:${this.#requests}`;
-    const isModern = this.#revision === MODERN;
-    const body = JSON.stringify({
-      jsonrpc: '2.0',
-      id,
-      method,
-      params: isModern ? { _meta: META, ...params } : params,
-    });
-    const response = await this.#post(body, isModern ? routingOf(method, params) : {}, signal);
-    return answerIn(response, id, (message) => this.#tap('in', message));
+    const { promise, reject, resolve } = Promise.withResolvers<Record<string, unknown>>();
+    const waiting: Waiting = { resolve, reject, isStream: false };
+    this.#waiting.set(id, waiting);
+    const cancel = () => this.#cancel(id, signal?.reason);
+    signal?.addEventListener('abort', cancel);
+    try {
+      const sent = this.#sendRequest({ jsonrpc: '2.0', id, method, params }, waiting, signal);
+      const [result] = await Promise.all([promise, sent]);
+      return result;
+    } catch (error) {
+      throw signal?.aborted ? error : endpointErrorOf(error, waiting.status);
+    } finally {
+      this.#waiting.delete(id);
+      signal?.removeEventListener('abort', cancel);
+    }
   }
 
-  async #post(
-    body: string,
-    routing: Record<string, string>,
+  /** Sends a request; an answer that has ended without a result rejects it. */
+  async #sendRequest(
+    { params, ...message }: Request,
+    waiting: Waiting,
     signal?: AbortSignal,
-  ): Promise<Response> {
-    const headers = {
-      ...HEADERS,
-      'MCP-Protocol-Version': this.#revision,
-      ...routing,
-      ...bearer(this.token),
-    };
-    const session = this.#session === undefined ? {} : { 'Mcp-Session-Id': this.#session };
-    this.#tap('out', body, this.destination);
-    const init = { method: 'POST', headers: { ...headers, ...session }, body };
-    const response = await fetch(this.url, { ...init, ...(signal && { signal }) }).catch((cause) =>
-      signal?.aborted ? Promise.reject(cause) : unreachable(this.url, cause),
-    );
-    this.#session ??= response.headers.get('Mcp-Session-Id') ?? undefined;
+  ): Promise<void> {
+    const meta = this.#revision === MODERN ? { _meta: META } : {};
+    const onRequestStreamEnd = () => waiting.reject(unanswered(waiting.status ?? 0));
+    const options = { onRequestStreamEnd, ...(signal && { requestSignal: signal }) };
+    await this.#transport?.send({ ...message, params: { ...meta, ...params } }, options);
+    if (!waiting.isStream) onRequestStreamEnd();
+  }
+
+  #cancel(requestId: string, reason: unknown): void {
+    this.#waiting.get(requestId)?.reject(reason);
+    if (this.#revision === MODERN) return;
+    const method = 'notifications/cancelled';
+    void this.#transport?.send({ jsonrpc: '2.0', method, params: { requestId } }).catch(() => {});
+  }
+
+  /** Handles a message from the server. */
+  #handle({ error, id, method, result }: Record<string, unknown>): void {
+    if (method !== undefined) {
+      if (id !== undefined) this.#answer(id, method === 'ping');
+      return;
+    }
+    const waiting = this.#waiting.get(String(id));
+    if (error === undefined) waiting?.resolve(record(result) ?? {});
+    else waiting?.reject(refusal(error, waiting.status ?? 0));
+  }
+
+  /** Answers a request of the server, as clients without capabilities do. */
+  #answer(id: unknown, isPing: boolean): void {
+    const answer = isPing ? { result: {} } : { error: { code: -32601, message: NO_METHOD } };
+    const message = { jsonrpc: '2.0', id, ...answer } as JSONRPCMessage;
+    void this.#transport?.send(message).catch(() => {});
+  }
+
+  async #finish(transport: StreamableHTTPClientTransport, callback: URLSearchParams) {
+    try {
+      await transport.finishAuth(callback);
+    } catch (error) {
+      throw endpointErrorOf(error);
+    }
+  }
+
+  async #discover(): Promise<Server> {
+    try {
+      const result = await this.request('server/discover');
+      const info = record(result['_meta'])?.['io.modelcontextprotocol/serverInfo'];
+      return serverIn(result, info, MODERN);
+    } catch (error) {
+      if (!(error instanceof EndpointError && error.mayBeOlder)) throw error;
+    }
+    return this.#begin();
+  }
+
+  /** Begins a session of an earlier revision. */
+  async #begin(): Promise<Server> {
+    this.#revision = SESSIONS;
+    const params = { protocolVersion: SESSIONS, capabilities: {}, clientInfo: CLIENT };
+    const answer = await this.request('initialize', params);
+    this.#revision = text(answer['protocolVersion']) ?? SESSIONS;
+    this.#transport?.setProtocolVersion(this.#revision);
+    await this.#transport?.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return serverIn(answer, answer['serverInfo'], this.#revision);
+  }
+
+  /** Sends what the transport sends, and notes how a request was answered. */
+  async #send(tapped: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+    const url = new URL(String(input));
+    const response = await tapped(input, init).catch((cause) => {
+      // Where the client looks for an authorization server, it expects the error of `fetch`.
+      const isOther = url.href !== this.url.href;
+      return isOther || init?.signal?.aborted ? Promise.reject(cause) : unreachable(url, cause);
+    });
+    const id = recordIn(String(init?.body ?? ''))?.['id'];
+    const waiting = this.#waiting.get(String(id));
+    if (waiting !== undefined) {
+      waiting.status = response.status;
+      waiting.isStream = /^text\/event-stream/.test(response.headers.get('Content-Type') ?? '');
+    }
     return response;
   }
 }
 
-/** Returns the header field for a token; none for an empty token. */
-export function bearer(token: string): Record<string, string> {
-  return token === '' ? {} : { Authorization: `Bearer ${token}` };
+/** A request that waits for its answer. */
+interface Waiting {
+  resolve: (result: Record<string, unknown>) => void;
+  reject: (reason: unknown) => void;
+  /** The HTTP status of the answer. */
+  status?: number;
+  /** Whether the answer is an event stream, which has not ended when it is passed on. */
+  isStream: boolean;
+}
+
+interface Request {
+  jsonrpc: '2.0';
+  id: string;
+  method: string;
+  params: Record<string, unknown>;
 }
 
 /** The name and version that the console sends. */
 export const CLIENT = { name: 'mcp-listen-console', version: '0.1.0' };
 
 /**
- * Throws why `fetch` has failed. A browser does not tell a script whether a server of another
- * origin is down or does not allow the page. A request whose response the script cannot read
- * succeeds in the second case only.
+ * Returns the URL of an endpoint.
+ *
+ * @throws EndpointError if it is not an HTTP URL.
  */
-async function unreachable(url: URL, cause: unknown): Promise<never> {
-  const probe = new AbortController();
-  const answers = fetch(url, { mode: 'no-cors', signal: probe.signal }).then(
-    () => true,
-    () => false,
-  );
-  const isBlocked = url.origin !== location.origin && (await answers);
-  probe.abort();
-  throw new EndpointError('unreachable', isBlocked ? blockedText(location.origin) : DOWN, {
-    cause,
-  });
-}
-
-function blockedText(origin: string): string {
-  return `The server is there, but does not allow this page (CORS). It has to allow the origin ${origin}, the methods POST, GET and DELETE, and the header fields that MCP uses.`;
-}
-
-function addressOf(url: string): URL {
+export function addressOf(url: string): URL {
   const address = URL.canParse(url, location.href) ? new URL(url, location.href) : undefined;
   if (address !== undefined && /^https?:$/.test(address.protocol)) return address;
   throw new EndpointError('no-address', 'This is not an HTTP URL.');
 }
 
-function serverIn(answer: Record<string, unknown>, info: unknown, revision: Revision): Server {
-  const { name, title, version } = record(info) ?? {};
-  return {
-    name: text(title) ?? text(name) ?? 'Unnamed server',
-    version: text(version) ?? '',
-    revision,
-    capabilities: record(answer['capabilities']) ?? {},
-  };
-}
-
-const DOWN = 'The endpoint cannot be reached: nothing answers at this URL.';
-const HEADERS = {
-  'Content-Type': 'application/json',
-  Accept: 'application/json, text/event-stream',
-};
 const META = {
   'io.modelcontextprotocol/protocolVersion': MODERN,
   'io.modelcontextprotocol/clientInfo': CLIENT,
@@ -189,13 +220,4 @@ const META = {
     extensions: { 'io.modelcontextprotocol/events': {}, 'io.modelcontextprotocol/tasks': {} },
   },
 };
-/** The request for each list, and the member of its result. */
-const LISTED: Record<List, { method: string; member: string }> = {
-  tools: { method: 'tools/list', member: 'tools' },
-  prompts: { method: 'prompts/list', member: 'prompts' },
-  resources: { method: 'resources/list', member: 'resources' },
-  templates: { method: 'resources/templates/list', member: 'resourceTemplates' },
-  events: { method: 'events/list', member: 'events' },
-};
-/** Maximum number of pages of a list: a server could name a next page forever. */
-const MAX_PAGES = 50;
+const NO_METHOD = 'Method not found';

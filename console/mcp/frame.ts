@@ -44,6 +44,9 @@ export interface Destination {
   hasToken: boolean;
 }
 
+/** Called with every message that is sent or received. */
+export type Tap = (direction: 'in' | 'out', text: string, to?: Destination) => void;
+
 /** A message, and where and when it was observed. */
 export type ObservedMessage = Pick<Frame, 'at' | 'source' | 'direction' | 'text' | 'to'>;
 

@@ -1,7 +1,8 @@
-import type { Order, PublishedEvent } from 'mcp-listen';
+import type { ChangeEvent, Order, PublishedEvent } from 'mcp-listen';
 import { element } from '../dom.js';
 import { count } from '../format.js';
-import { bearer } from '../mcp/endpoint.js';
+import { bearer } from '../mcp/access/access.js';
+import { recordIn } from '../mcp/json.js';
 import { Confirm } from './confirm.js';
 import type { IsolateActions } from './topology.js';
 
@@ -23,6 +24,10 @@ export class Actions implements IsolateActions {
     ...KINDS.map(([value, label]) => element('option', { value }, label)),
   );
   readonly #name = element('input', { type: 'text', value: 'note://todo', spellcheck: 'false' });
+  readonly #group = element('input', { type: 'text', spellcheck: 'false', placeholder: 'all' });
+  readonly #data = element('input', {
+    ...{ type: 'text', value: '{}', spellcheck: 'false', disabled: true },
+  });
 
   constructor(token: () => string) {
     this.#token = token;
@@ -31,7 +36,12 @@ export class Actions implements IsolateActions {
     body.append(
       this.#form(
         'Publish',
-        [field('Event', this.#kind), field('URI, task or name', this.#name)],
+        [
+          field('Event', this.#kind),
+          field('URI, task or name', this.#name),
+          field('Only for the group', this.#group),
+          field('Data as JSON', this.#data),
+        ],
         () => this.#publish(),
       ),
       this.#form('Disconnect', [field('Principal', this.#principal)], () => this.#disconnect()),
@@ -43,6 +53,7 @@ export class Actions implements IsolateActions {
     );
     this.#kind.addEventListener('change', () => {
       this.#name.disabled = this.#kind.value.endsWith('_list_changed');
+      this.#data.disabled = this.#kind.value !== 'event';
     });
     this.panel.append(element('header', { class: 'head' }, title), body);
   }
@@ -81,7 +92,12 @@ export class Actions implements IsolateActions {
   }
 
   #publish(): void {
-    const event = eventOf(this.#kind.value, this.#name.value);
+    const data = recordIn(this.#data.value);
+    if (data === undefined) {
+      this.#show('The data must be a JSON object, such as {}.', 'bad');
+      return;
+    }
+    const event = eventOf(this.#kind.value, this.#name.value, data, this.#group.value);
     const text = `Publishes ${JSON.stringify(event)} to every stream that follows it.`;
     void this.#order('Publish an event?', text, 'Publish', { do: 'publish', events: [event] });
   }
@@ -131,20 +147,29 @@ function success({ isolates, position }: Answer): string {
   return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
 }
 
-function eventOf(kind: string, name: string): PublishedEvent {
+function eventOf(
+  kind: string,
+  name: string,
+  data: Record<string, unknown>,
+  group: string,
+): PublishedEvent {
+  if (kind === 'event') return { kind, name, data, ...(group !== '' && { group }) };
+  const event = changeOf(kind, name);
+  return group === '' ? event : { kind: 'for_group', group, event };
+}
+
+function changeOf(kind: string, name: string): ChangeEvent {
   switch (kind) {
     case 'resource_updated':
       return { kind, uri: name };
     case 'task_status':
       return { kind, task: taskOf(name) };
-    case 'event':
-      return { kind, name, data: {} };
     default:
-      return { kind } as PublishedEvent;
+      return { kind } as ChangeEvent;
   }
 }
 
-function taskOf(taskId: string): Extract<PublishedEvent, { kind: 'task_status' }>['task'] {
+function taskOf(taskId: string): Extract<ChangeEvent, { kind: 'task_status' }>['task'] {
   const now = new Date().toISOString();
   return { taskId, status: 'working', createdAt: now, lastUpdatedAt: now, ttlMs: null };
 }

@@ -17,7 +17,7 @@ export interface ChartOptions {
   format: (value: number) => string;
   /** Whether the axis is logarithmic. */
   isLogarithmic?: boolean;
-  /** What is shown where there is no value. */
+  /** What is shown while all values are 0 or missing, and what the user may do about it. */
   empty: string;
 }
 
@@ -26,6 +26,7 @@ export class Chart {
   readonly panel: HTMLElement;
   readonly #options: ChartOptions;
   readonly #canvas = element('div', { class: 'canvas', role: 'img' });
+  readonly #empty: HTMLElement;
   readonly #legend = element('ul', { class: 'legend' });
   #plot: uPlot | undefined;
   #labels = '';
@@ -37,6 +38,8 @@ export class Chart {
     const heading = element('h2', {}, options.title);
     const head = element('header', { class: 'head' }, heading, this.#legend);
     this.panel = element('section', { class: 'panel chart', 'aria-label': options.title });
+    this.#empty = element('p', { class: 'empty' }, options.empty);
+    this.#canvas.append(this.#empty);
     this.panel.append(head, this.#canvas);
     this.#canvas.setAttribute('aria-label', `${options.title}: ${options.empty}`);
     new ResizeObserver(() => this.#resize()).observe(this.#canvas);
@@ -66,7 +69,10 @@ export class Chart {
       if (name !== undefined) setText(name, label);
       if (text !== undefined) setText(text, value);
     });
-    const words = last.map((pair) => pair.join(' ')).join(', ') || this.#options.empty;
+    this.#empty.hidden = this.#lines.some(({ values }) => values.some(Boolean));
+    const words = this.#empty.hidden
+      ? last.map((pair) => pair.join(' ')).join(', ')
+      : this.#options.empty;
     this.#canvas.setAttribute('aria-label', `${this.#options.title}: ${words}`);
   }
 

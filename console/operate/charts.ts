@@ -7,11 +7,13 @@ import type { Counts, History, Second } from './history.js';
 export class Charts {
   readonly view = element('div', { class: 'charts' });
   readonly #rates = new Chart({ ...LINES, title: 'Per second' });
-  readonly #cues = new Chart({ ...STACK, title: 'Cues', empty: 'no cues yet' });
+  readonly #cues = new Chart({ ...STACK, title: 'Cues', empty: NO_CUES });
   readonly #deliveries = new Chart({ ...DELAYS, title: 'Publish to write' });
-  readonly #acknowledgments = new Chart({ ...DELAYS, title: 'Time to acknowledge' });
-  readonly #ended = new Chart({ ...STACK, title: 'Streams ended', empty: 'none' });
-  readonly #refused = new Chart({ ...STACK, title: 'Requests refused', empty: 'none' });
+  readonly #acknowledgments = new Chart({
+    ...{ ...DELAYS, title: 'Time to acknowledge', empty: NO_STREAMS },
+  });
+  readonly #ended = new Chart({ ...STACK, title: 'Streams ended', empty: NO_ENDS });
+  readonly #refused = new Chart({ ...STACK, title: 'Requests refused', empty: NO_REFUSALS });
   readonly #reasons = { ended: new Reasons(), refused: new Reasons() };
 
   constructor() {
@@ -78,11 +80,16 @@ class Reasons {
 
 const MAX_COLORS = 6;
 const number = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 1 });
-const LINES = { kind: 'lines', format: number, empty: 'no events yet' } as const;
+const NO_EVENTS = 'No event was published while this page watched. Publish one under Actions.';
+const NO_CUES = 'No stream received a cue. Open a subscription in Inspect, then publish an event.';
+const NO_STREAMS = 'No stream was opened while this page watched. Open a subscription in Inspect.';
+const NO_ENDS = 'No stream has ended while this page watched.';
+const NO_REFUSALS = 'No request was refused while this page watched.';
+const LINES = { kind: 'lines', format: number, empty: NO_EVENTS } as const;
 const STACK = { kind: 'stack', format: number } as const;
 const DELAYS = {
   kind: 'lines',
   format: shortTime,
   isLogarithmic: true,
-  empty: 'nothing measured yet',
+  empty: NO_CUES,
 } as const;

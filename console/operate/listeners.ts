@@ -11,6 +11,7 @@ export class ListenersView {
   });
   readonly #summary = element('span', { class: 'soft' });
   readonly #topics = element('tbody');
+  readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
 
   /** @param onCallers - called when the user wants to see callers, or no longer does. */
   constructor(onCallers: (hasCallers: boolean) => void) {
@@ -20,7 +21,8 @@ export class ListenersView {
     const tick = element('label', { class: 'tick' }, box, element('span', {}, 'Callers'));
     const topics = table('Topics by their number of streams', ['Topic', 'Streams']);
     topics.append(this.#topics);
-    const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' }, topics);
+    const region = { class: 'scrolls', tabindex: 0, role: 'region' };
+    const body = element('div', region, topics, this.#empty);
     body.setAttribute('aria-label', 'Topics by their number of streams');
     const tools = element('div', { class: 'tools' }, tick);
     this.panel.append(element('header', { class: 'head' }, title, this.#summary, tools), body);
@@ -29,10 +31,13 @@ export class ListenersView {
   /** Shows a snapshot. */
   show({ callers = [], topics }: Snapshot): void {
     const rows = [...callers, ...topics];
-    setText(this.#summary, rows.length === 0 ? 'nothing' : `the ${count(rows.length)} largest`);
+    setText(this.#summary, rows.length === 0 ? '' : `the ${count(rows.length)} largest`);
+    this.#empty.hidden = rows.length > 0;
     fill(
       this.#topics,
       rows.map(({ streams, topic }) => [topic, count(streams)]),
     );
   }
 }
+
+const EMPTY_TEXT = 'No stream is open, or topics need the token. Open a subscription in Inspect.';

@@ -8,13 +8,19 @@ export class LogTail {
   readonly panel = element('section', { class: 'panel log', 'aria-labelledby': 'log-title' });
   readonly #summary = element('span', { class: 'soft' });
   readonly #rows = element('tbody');
+  readonly #empty = element('p', { class: 'empty' }, 'No event yet. Publish one under Actions.');
   readonly #events: LoggedEvent[] = [];
 
   constructor() {
     const title = element('h2', { id: 'log-title' }, 'End of the log');
     const log = table('The last events, newest first', ['Position', 'Time', 'Event']);
     log.append(this.#rows);
-    const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' }, log);
+    const body = element(
+      'div',
+      { class: 'scrolls', tabindex: 0, role: 'region' },
+      log,
+      this.#empty,
+    );
     body.setAttribute('aria-label', 'The last events, newest first');
     this.panel.append(element('header', { class: 'head' }, title, this.#summary), body);
   }
@@ -23,6 +29,7 @@ export class LogTail {
   show({ bus, log }: Snapshot): void {
     setText(this.#summary, bus === undefined ? 'this bus has no log' : `at ${count(bus.position)}`);
     if (log.length === 0) return;
+    this.#empty.hidden = true;
     this.#events.unshift(...log.toReversed());
     this.#events.length = Math.min(this.#events.length, MAX_EVENTS);
     fill(

@@ -17,6 +17,7 @@ export class Topology {
   readonly #summary = element('span', { class: 'soft' });
   readonly #objects = element('tbody');
   readonly #isolates = element('tbody');
+  readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
   readonly #actions: IsolateActions;
   readonly #rows = new Map<string, HTMLTableRowElement>();
   readonly #streams = new Map<string, number>();
@@ -31,7 +32,7 @@ export class Topology {
     isolates.append(this.#isolates);
     const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' });
     body.setAttribute('aria-label', 'Bus, shards and isolates');
-    body.append(objects, isolates);
+    body.append(objects, isolates, this.#empty);
     this.panel.append(element('header', { class: 'head' }, title, this.#summary), body);
   }
 
@@ -46,6 +47,7 @@ export class Topology {
       count(Object.keys(sockets).length),
     ]);
     fill(this.#objects, rows);
+    this.#empty.hidden = isolates.length > 0;
     this.#showIsolates(isolates, objects);
   }
 
@@ -122,3 +124,4 @@ function newRow(columns: number): HTMLTableRowElement {
 }
 
 const MAX_ISOLATES = 200;
+const EMPTY_TEXT = 'No isolate holds streams. Open a subscription in Inspect.';

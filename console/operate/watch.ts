@@ -1,5 +1,5 @@
 import type { Snapshot } from 'mcp-listen';
-import { bearer } from '../mcp/endpoint.js';
+import { bearer } from '../mcp/access/access.js';
 
 /** Receives the events of a {@link Watch}. */
 export interface WatchEvents {

@@ -1,6 +1,8 @@
-import type { Endpoint, List, Server } from '../mcp/endpoint.js';
+import type { Endpoint } from '../mcp/endpoint.js';
 import { EndpointError } from '../mcp/endpoint-error.js';
 import { record, text } from '../mcp/json.js';
+import { type List, readList } from '../mcp/lists.js';
+import type { Server } from '../mcp/server.js';
 
 /** One entry of a list. */
 export interface Item {
@@ -27,7 +29,7 @@ export const LISTS = [
 /** Reads a list; a list that the server does not offer is empty. */
 export async function itemsOf(endpoint: Endpoint, server: Server, list: List): Promise<Item[]> {
   if (!offers(server, list)) return [];
-  const items = await endpoint.list(list).catch((error: unknown) => {
+  const items = await readList(endpoint, list).catch((error: unknown) => {
     // Many servers with resources have no templates, and do not know the request.
     if (list === 'templates' && error instanceof EndpointError && error.code === 'refused')
       return [];

@@ -1,5 +1,5 @@
 import { element, setText } from '../dom.js';
-import type { List } from '../mcp/endpoint.js';
+import type { List } from '../mcp/lists.js';
 import type { Item } from './catalogue.js';
 
 /** A list of the server, with checkboxes for changes of the list and of its entries. */

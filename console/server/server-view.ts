@@ -1,6 +1,8 @@
 import type { SubscriptionFilter } from 'mcp-listen';
 import { byId, element, setText } from '../dom.js';
-import type { Endpoint, List, Server } from '../mcp/endpoint.js';
+import type { Endpoint } from '../mcp/endpoint.js';
+import type { List } from '../mcp/lists.js';
+import type { Server } from '../mcp/server.js';
 import {
   announcesList,
   announcesResources,

@@ -1,9 +1,12 @@
 import type { SubscriptionFilter } from 'mcp-listen';
 import type { EventWatch, watchEvents } from 'mcp-listen/client';
 import { now } from '../clock.js';
+import { authorization } from '../mcp/access/access.js';
 import { Conversation } from '../mcp/conversation.js';
-import { CLIENT, type Endpoint, type Tap } from '../mcp/endpoint.js';
-import { tappedFetch } from '../mcp/tapped-fetch.js';
+import { CLIENT, type Endpoint } from '../mcp/endpoint.js';
+import type { Tap } from '../mcp/frame.js';
+import { tappedFetch } from '../mcp/http/tapped-fetch.js';
+import { Ends } from './ends.js';
 import type { FilterItem } from './filter.js';
 import type { Subject, SubscriptionEvents } from './subject.js';
 
@@ -15,12 +18,15 @@ export class EventSubscription implements Subject {
   readonly tasks = new Map<never, never>();
   id: string | undefined;
   frames = 0;
+  ackMs: number | undefined;
   cue: Subject['cue'];
   honored: SubscriptionFilter | undefined;
   readonly #conversation = new Conversation();
   readonly #events: SubscriptionEvents;
+  readonly #ends = new Ends();
   readonly #watch: EventWatch;
   #acknowledgments = 0;
+  #sentAt = this.began;
   #gaps = 0;
 
   constructor(
@@ -39,15 +45,15 @@ export class EventSubscription implements Subject {
     this.#watch = open(endpoint.url, {
       ...event,
       clientInfo: CLIENT,
-      ...(endpoint.token === '' ? {} : { token: endpoint.token }),
-      fetch: tappedFetch(this.#tap, endpoint.destination),
+      ...authorization(endpoint.access),
+      fetch: tappedFetch(this.#tap, endpoint.destination, endpoint.access.fetch),
       onEvent: () => this.#handleEvent(event.name),
       onGap: () => {
         this.#gaps += 1;
         changed();
       },
-      onTerminated: changed,
-      onError: changed,
+      onTerminated: () => this.#handleEnd('terminated'),
+      onError: ({ code }) => this.#handleEnd(code),
     });
     void this.#watch.stopped.then(changed);
   }
@@ -68,8 +74,18 @@ export class EventSubscription implements Subject {
     return `Events may be missing: the server reported ${gaps}.`;
   }
 
-  close(): Promise<void> {
-    return this.#watch.close();
+  get ends(): string {
+    return this.#ends.text;
+  }
+
+  async close(): Promise<void> {
+    if (this.state !== 'stopped') this.#handleEnd('closed here');
+    await this.#watch.close();
+  }
+
+  #handleEnd(reason: string): void {
+    this.#ends.add(reason);
+    this.#events.onChange();
   }
 
   #handleEvent(name: string): void {
@@ -80,8 +96,12 @@ export class EventSubscription implements Subject {
   readonly #tap: Tap = (direction, text, to) => {
     const observed = { at: now(), source: this.name, direction, text, to };
     const frame = this.#conversation.frame(observed);
-    if (frame.kind === 'request') this.id = frame.subscription ?? this.id;
+    if (frame.kind === 'request') {
+      this.id = frame.subscription ?? this.id;
+      this.#sentAt = frame.at;
+    }
     if (frame.kind === 'ack') {
+      this.ackMs = frame.at - this.#sentAt;
       this.#acknowledgments += 1;
       this.honored = {};
     }

@@ -25,6 +25,10 @@ export interface Subject {
    */
   readonly honored: SubscriptionFilter | undefined;
   readonly state: 'connecting' | 'live' | 'waiting' | 'stopped';
+  /** Milliseconds from its latest request to the acknowledgment; undefined before the first one. */
+  readonly ackMs: number | undefined;
+  /** Its ends by reason, as text. */
+  readonly ends: string;
   /** How often it was reopened. */
   readonly reconnects: number;
   /** Why it waits or has stopped, as text. */

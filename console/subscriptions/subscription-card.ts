@@ -1,6 +1,6 @@
 import { now } from '../clock.js';
 import { element, setText } from '../dom.js';
-import { count, span } from '../format.js';
+import { count, shortTime, span } from '../format.js';
 import { badge } from './badge.js';
 import { RequestedItem } from './requested-item.js';
 import type { Subject } from './subject.js';
@@ -49,16 +49,8 @@ export class SubscriptionCard {
 
   /** Shows the current state of the subscription. */
   paint(): void {
-    const {
-      id,
-      frames,
-      cue,
-      honored,
-      reconnects,
-      state,
-      tasks,
-      errorText: error,
-    } = this.#subscription;
+    const { ackMs, cue, frames, honored, id, reconnects, state, tasks } = this.#subscription;
+    const { ends, errorText: error } = this.#subscription;
     setText(this.#state, state);
     this.#state.dataset['state'] = state;
     this.card.dataset['state'] = state;
@@ -71,6 +63,8 @@ export class SubscriptionCard {
     setText(this.#close, state === 'stopped' ? 'Remove' : 'Close');
     this.#figure('Frames', count(frames));
     this.#figure('Reconnects', count(reconnects));
+    this.#figure('Acknowledged', acknowledged(ackMs, honored !== undefined));
+    this.#figure('Ends', ends);
     this.#figure('Last cue', cue === undefined ? 'none yet' : cue.topic);
     this.tick();
     if (cue !== undefined && cue.at !== this.#flashedAt) this.#flash(cue.at);
@@ -114,4 +108,18 @@ export class SubscriptionCard {
   }
 }
 
-const FIGURES = ['Age', 'Frames', 'Reconnects', 'Last cue', 'Received'] as const;
+/** Sessions have no acknowledgment. */
+function acknowledged(ackMs: number | undefined, wasLive: boolean): string {
+  if (ackMs !== undefined) return `in ${shortTime(ackMs)}`;
+  return wasLive ? 'none' : 'not yet';
+}
+
+const FIGURES = [
+  'Age',
+  'Frames',
+  'Reconnects',
+  'Last cue',
+  'Received',
+  'Ends',
+  'Acknowledged',
+] as const;

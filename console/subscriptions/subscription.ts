@@ -1,10 +1,12 @@
 import type { SubscriptionFilter, TaskState } from 'mcp-listen';
 import type { Watch, watch } from 'mcp-listen/client';
 import { now } from '../clock.js';
+import { authorization } from '../mcp/access/access.js';
 import { Conversation } from '../mcp/conversation.js';
 import { CLIENT, type Endpoint } from '../mcp/endpoint.js';
 import type { Destination } from '../mcp/frame.js';
 import type { Topic } from '../mcp/topic.js';
+import { Ends } from './ends.js';
 import { type FilterItem, filterItems } from './filter.js';
 import type { Subject, SubscriptionEvents } from './subject.js';
 
@@ -18,12 +20,17 @@ export class Subscription implements Subject {
   readonly began = now();
   id: string | undefined;
   frames = 0;
+  ackMs: number | undefined;
   cue: Subject['cue'];
   readonly tasks = new Map<string, TaskState>();
   readonly #conversation = new Conversation();
   readonly #destination: Destination;
   readonly #watch: Watch;
+  readonly #ends = new Ends();
   #honored: SubscriptionFilter | undefined;
+  #isClosed = false;
+  #sentAt = this.began;
+  #state: Watch['state'] = 'connecting';
   readonly #events: SubscriptionEvents;
 
   constructor(
@@ -48,11 +55,11 @@ export class Subscription implements Subject {
       },
       {
         clientInfo: CLIENT,
-        ...(endpoint.token === '' ? {} : { token: endpoint.token }),
+        ...authorization(endpoint.access),
         onMessage: ({ direction, text }) => this.#handleMessage(direction, text),
       },
     );
-    this.#watch.subscribe(events.onChange);
+    this.#watch.subscribe(() => this.#handleChange());
   }
 
   get state(): Watch['state'] {
@@ -74,8 +81,22 @@ export class Subscription implements Subject {
     return `${error.message} (${error.code})`;
   }
 
+  get ends(): string {
+    return this.#ends.text;
+  }
+
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#watch.close();
+  }
+
+  /** Counts an end each time that the watch begins to wait or stops. */
+  #handleChange(): void {
+    const { error, state } = this.#watch;
+    const hasEnded = state !== this.#state && (state === 'waiting' || state === 'stopped');
+    if (hasEnded) this.#ends.add(this.#isClosed ? 'closed here' : (error?.code ?? 'graceful'));
+    this.#state = state;
+    this.#events.onChange();
   }
 
   #updateTask(task: TaskState): void {
@@ -88,6 +109,8 @@ export class Subscription implements Subject {
     const observed = { at: now(), source: this.name, direction, text, to };
     const frame = this.#conversation.frame(observed);
     if (frame.kind === 'request' || frame.kind === 'ack') this.id = frame.subscription ?? this.id;
+    if (frame.kind === 'request') this.#sentAt = frame.at;
+    if (frame.kind === 'ack') this.ackMs = frame.at - this.#sentAt;
     if (direction === 'in') this.frames += 1;
     if (frame.topic !== undefined) this.cue = { topic: frame.topic, at: frame.at };
     this.#events.onFrame(frame);

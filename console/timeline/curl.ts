@@ -1,7 +1,7 @@
 import type { Frame } from '../mcp/frame.js';
+import { routingOf } from '../mcp/http/routing.js';
 import { record, recordIn, text } from '../mcp/json.js';
 import { MODERN, SESSIONS } from '../mcp/revision.js';
-import { routingOf } from '../mcp/routing.js';
 
 /** Returns a curl command that sends a message again; undefined if its server is not known. */
 export function curlOf(frame: Frame): string | undefined {

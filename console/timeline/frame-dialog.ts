@@ -4,6 +4,11 @@ import { highlighted } from '../json-text.js';
 import type { Frame } from '../mcp/frame.js';
 import { curlOf } from './curl.js';
 
+/**
+ * Called with a request that the user wants to send again: now as it was, or after editing it.
+ */
+export type OnEdit = (frame: Frame, isSentNow: boolean) => void;
+
 /** Shows one frame as indented JSON and as the original text. */
 export class FrameDialog {
   readonly #title = element('h2', { id: 'frame-title' });
@@ -22,12 +27,12 @@ export class FrameDialog {
   });
   readonly #copy = element('button', { type: 'button' }, 'Copy');
   readonly #curl = element('button', { type: 'button' }, 'Copy as curl');
+  readonly #again = element('button', { type: 'button' }, 'Send again');
   readonly #edit = element('button', { type: 'button' }, 'Edit and send again');
   readonly #dialog = element('dialog', { 'aria-labelledby': 'frame-title', class: 'dialog' });
   #frame: Frame | undefined;
 
-  /** @param onEdit - called with a request that the user wants to edit and send again. */
-  constructor(onEdit: (frame: Frame) => void) {
+  constructor(onEdit: OnEdit) {
     const close = element('button', { type: 'button', class: 'primary' }, 'Close');
     close.addEventListener('click', () => this.#dialog.close());
     this.#copy.addEventListener('click', () => void this.#write(this.#copy, this.#frame?.text));
@@ -35,17 +40,19 @@ export class FrameDialog {
       'click',
       () => void this.#write(this.#curl, this.#frame && curlOf(this.#frame)),
     );
-    this.#edit.addEventListener('click', () => {
-      this.#dialog.close();
-      if (this.#frame !== undefined) onEdit(this.#frame);
-    });
+    for (const button of [this.#again, this.#edit])
+      button.addEventListener('click', () => {
+        this.#dialog.close();
+        if (this.#frame !== undefined) onEdit(this.#frame, button === this.#again);
+      });
     // A click on the backdrop has the dialog itself as its target.
     this.#dialog.addEventListener(
       'click',
       ({ target }) => target === this.#dialog && this.#dialog.close(),
     );
     const raw = element('details', {}, element('summary', {}, 'Raw text'), this.#raw);
-    const foot = element('div', { class: 'foot row' }, this.#edit, this.#curl, this.#copy, close);
+    const buttons = [this.#again, this.#edit, this.#curl, this.#copy, close];
+    const foot = element('div', { class: 'foot row' }, ...buttons);
     this.#dialog.append(
       element(
         'div',
@@ -74,7 +81,7 @@ export class FrameDialog {
     setText(this.#copy, 'Copy');
     setText(this.#curl, 'Copy as curl');
     this.#curl.hidden = curlOf(frame) === undefined;
-    this.#edit.hidden = direction === 'in' || frame.kind !== 'request';
+    this.#again.hidden = this.#edit.hidden = direction === 'in' || frame.kind !== 'request';
     this.#dialog.showModal();
   }
 

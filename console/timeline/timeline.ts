@@ -3,7 +3,7 @@ import { count, counted } from '../format.js';
 import type { Frame } from '../mcp/frame.js';
 import { repaint } from '../repaint.js';
 import { save } from './export.js';
-import { FrameDialog } from './frame-dialog.js';
+import { FrameDialog, type OnEdit } from './frame-dialog.js';
 import { FrameFilter } from './frame-filter.js';
 import { FrameList } from './frame-list.js';
 import { History } from './history.js';
@@ -28,8 +28,7 @@ export class Timeline {
   #missed = 0;
   #shown = 0;
 
-  /** @param onEdit - called with a request that the user wants to edit and send again. */
-  constructor(onEdit: (frame: Frame) => void) {
+  constructor(onEdit: OnEdit) {
     const dialog = new FrameDialog(onEdit);
     this.#list = new FrameList((frame) => dialog.open(frame));
     this.#pause.addEventListener('click', () => this.#toggle());

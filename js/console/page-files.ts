@@ -1,44 +1,52 @@
-import { core, html, script, style } from '#page';
+import { files } from '#page';
 
 /** Returns the page below `path`, or one of its files; undefined for any other path. */
 export function pageFile(request: Request, path: string): Response | undefined {
-  const { origin, pathname, search } = new URL(request.url);
+  const { origin, pathname } = new URL(request.url);
   if (`${pathname}/` === path) return moved(path);
   if (!pathname.startsWith(path)) return undefined;
   const name = pathname.slice(path.length);
-  const file = name === '' ? pageFor(origin) : fileOf(name);
-  if (file === undefined) return undefined;
+  const body = bodyOf(name === '' ? 'index.html' : name, origin, path);
+  if (body === undefined) return undefined;
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
-  const cached = VERSIONED.has(name + search) ? 'public, max-age=31536000, immutable' : 'no-cache';
-  return new Response(file.body, {
-    headers: { ...HEADERS, 'content-type': file.type, 'cache-control': cached },
+  // A name with a digest always has the same content.
+  const isDigest = /-[\w-]{8}\.\w+$/.test(name);
+  return new Response(body, {
+    headers: {
+      ...HEADERS,
+      'content-type': TYPES[name.replace(/.*\./, '')] ?? 'text/html; charset=utf-8',
+      'cache-control': isDigest ? 'public, max-age=31536000, immutable' : 'no-cache',
+    },
   });
 }
 
-interface PageFile {
-  body: string | Uint8Array<ArrayBuffer>;
-  type: string;
+function bodyOf(
+  name: string,
+  origin: string,
+  path: string,
+): string | Uint8Array<ArrayBuffer> | undefined {
+  if (name === 'client.json') return clientMetadata(origin + path);
+  const file = Object.hasOwn(files, name) ? files[name] : undefined;
+  if (file === undefined) return undefined;
+  if ('base64' in file) return bytesOf(file.base64);
+  const isPage = name === 'index.html';
+  return isPage ? file.text.replaceAll('{{origin}}', safeOrigin(origin)) : file.text;
 }
 
-function fileOf(name: string): PageFile | undefined {
-  switch (name) {
-    case 'console.js':
-      return { body: script, type: 'text/javascript; charset=utf-8' };
-    case 'console.css':
-      return { body: style, type: 'text/css; charset=utf-8' };
-    case 'console.wasm':
-      return { body: coreBytes(), type: 'application/wasm' };
-    default:
-      return undefined;
-  }
-}
-
-function pageFor(origin: string): PageFile {
-  return {
-    body: html.replaceAll('{{origin}}', safeOrigin(origin)),
-    type: 'text/html; charset=utf-8',
-  };
+/**
+ * Returns what authorization servers read about the page, if they identify clients by the URL of
+ * such a document (OAuth Client ID Metadata Document).
+ */
+function clientMetadata(page: string): string {
+  return JSON.stringify({
+    client_id: `${page}client.json`,
+    client_name: 'mcp-listen console',
+    redirect_uris: [page],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  });
 }
 
 // A host name may contain quotes and ampersands. This one is inserted into HTML and shell commands.
@@ -46,21 +54,21 @@ function safeOrigin(origin: string): string {
   return origin.replace(/[^\w.:/[\]-]/g, '');
 }
 
-function coreBytes(): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(core), (character) => character.charCodeAt(0));
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
 function moved(path: string): Response {
   return new Response(null, { status: 308, headers: { location: path } });
 }
 
-/**
- * The names with a digest under which the page and its script load the files. The content of such a
- * URL never changes.
- */
-const VERSIONED = new Set(
-  [html, script].flatMap((text) => text.match(/console\.\w+\?v=\w+/g) ?? []),
-);
+const TYPES: Partial<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+  md: 'text/plain; charset=utf-8',
+  wasm: 'application/wasm',
+};
 
 // The console connects to any endpoint that its user enters, over HTTPS or on this machine. It is
 // not known in advance, so the policy cannot be narrower.

@@ -28,7 +28,7 @@ export async function build() {
     step('Building the glue: tsc, esbuild', buildGlue),
   );
   await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['page'] }, () =>
-    step('Bundling the console: esbuild', () => buildConsole()),
+    step('Bundling the console: Vite', () => buildConsole()),
   );
   await unlessFresh('worker', { inputs: [...tools, ...worker], outputs: ['.build/worker'] }, () =>
     step('Bundling the Worker: wrangler', bundleWorker),

@@ -1,78 +1,72 @@
-import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../process/project.mjs';
 
+/** @typedef {import('vite').Rolldown.RolldownOutput} Output */
+
 /**
- * Builds the page of the console from console/ and the browser client: HTML, a script, a style
- * sheet and the core. Writes them to page/ as a module, which `mcp-listen/console` serves.
+ * Builds the page of the console from console/, the browser client and the packages that these
+ * import. Writes its files to page/ as a module, which `mcp-listen/console` serves, and the
+ * licenses of the packages beside it.
  * @param {string} base the folder that contains console/ and pkg/
  */
 export async function buildConsole(base = root) {
   const folder = join(base, 'page');
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const wasm = await readFile(join(base, core));
-  const script = await bundled(base, 'console/main.ts', `./console.wasm?v=${digest(wasm)}`);
-  const style = await bundled(base, 'console/style/main.css');
-  const page = await readFile(join(base, 'console', 'index.html'), 'utf8');
-  const html = page.replace('{{script}}', digest(script)).replace('{{style}}', digest(style));
-  const files = { html, script, style, core: wasm.toString('base64') };
-  const lines = Object.entries(files).map(
-    ([name, text]) => `export const ${name} = ${JSON.stringify(text)};\n`,
-  );
-  await writeFile(join(folder, 'index.js'), lines.join(''));
+  const { output } = await bundled(base);
+  const files = Object.fromEntries(output.map((file) => [file.fileName, contentOf(file)]));
+  await writeFile(join(folder, 'index.js'), `export const files = ${JSON.stringify(files)};\n`);
+  const licenses = output.find(({ fileName }) => fileName === LICENSES);
+  if (licenses?.type !== 'asset') throw new Error('the build of the console lists no licenses');
+  await writeFile(join(folder, LICENSES), licenses.source);
 }
 
 /**
+ * Bundles the page. Code that is loaded later, such as the official client, is in separate files.
+ * The name of each file but the page contains a digest of its content.
  * @param {string} base
- * @param {string} entry
- * @param {string} [wasm] the URL of the client's core
+ * @returns {Promise<Output>}
  */
-async function bundled(base, entry, wasm = '') {
+async function bundled(base) {
   // A fresh clone has no packages yet when this file is loaded.
-  const { build } = await import('esbuild');
-  const { outputFiles } = await build({
-    absWorkingDir: base,
-    entryPoints: [entry],
-    bundle: true,
-    write: false,
-    minify: true,
-    format: 'esm',
-    target: 'es2023',
-    conditions: ['browser'],
-    logLevel: 'warning',
-    plugins: [addressOf(wasm)],
+  const { build } = await import('vite');
+  const result = await build({
+    root: join(base, 'console'),
+    base: './',
+    configFile: false,
+    envDir: false,
+    publicDir: false,
+    logLevel: 'warn',
+    build: {
+      write: false,
+      target: 'es2023',
+      cssTarget: 'esnext',
+      license: { fileName: LICENSES },
+      ...{ assetsDir: '', assetsInlineLimit: 0 },
+      rolldownOptions: {
+        // The official client declares its schemas by calls of zod that have no other effect.
+        treeshake: { manualPureFunctions: ['z'] },
+        output: {
+          entryFileNames: 'console-[hash].js',
+          chunkFileNames: '[name]-[hash].js',
+          assetFileNames: '[name]-[hash][extname]',
+        },
+      },
+    },
   });
-  return outputFiles[0]?.text ?? '';
+  return /** @type {Output} */ (result);
 }
 
 /**
- * Replaces the URL of the client's core: the client refers to it relative to its own file, which
- * does not exist in a bundle.
- * @param {string} wasm
- * @returns {import('esbuild').Plugin}
+ * Returns a file as text, or as base64 if it is not text.
+ * @param {Output['output'][number]} file
+ * @returns {{ text: string } | { base64: string }}
  */
-function addressOf(wasm) {
-  return {
-    name: 'address-of-the-core',
-    setup(bundle) {
-      bundle.onLoad({ filter: /client-browser\.[jt]s$/ }, async ({ path }) => {
-        const source = await readFile(path, 'utf8');
-        const contents = source.replace(
-          /new URL\([^)]*\.wasm', import\.meta\.url\)/,
-          JSON.stringify(wasm),
-        );
-        if (contents === source) throw new Error(`${path} contains no URL of the core`);
-        return { contents, loader: 'ts' };
-      });
-    },
-  };
+function contentOf(file) {
+  if (file.type === 'chunk') return { text: file.code };
+  if (typeof file.source === 'string') return { text: file.source };
+  return { base64: Buffer.from(file.source).toString('base64') };
 }
 
-/** @param {string | Buffer} content */
-function digest(content) {
-  return createHash('sha256').update(content).digest('hex').slice(0, 12);
-}
-
-const core = 'pkg/client/mcp_listen_client_bg.wasm';
+const LICENSES = 'licenses.md';

@@ -1,16 +1,15 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { launchChromium } from './chromium.ts';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
 import { ConsolePage } from './console-page.ts';
 
 /** Opens the console at a URL, in a new context that ends with the test. */
 export type OpenConsole = (url: string, options?: BrowserContextOptions) => Promise<ConsolePage>;
 
-/** A headless Chromium for a file of tests. */
+/** The headless Chromium of the lane, for a file of tests. */
 export function useChromium(): () => Browser {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await chromium.connect(inject('chromium'));
   });
   afterAll(() => browser?.close());
   return () => browser;

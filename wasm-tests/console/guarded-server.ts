@@ -9,17 +9,23 @@ export interface Elsewhere extends NodeServer {
 }
 
 /**
- * Serves an MCP server on Node, to pages of any origin. `token`: the only one that it accepts;
- * `more`: further capabilities that it announces.
+ * Serves an MCP server on Node, to pages of any origin. `accepts`: the only token that it accepts,
+ * or whether it accepts one; `more`: further capabilities that it announces; `also`: answers other
+ * requests.
  */
 export async function serveElsewhere(
-  token?: string,
+  accepts?: string | ((token: string) => boolean),
   options: ListenHandlerOptions = {},
   more = {},
+  also: (request: Request) => Promise<Response | undefined> = async () => undefined,
 ): Promise<Elsewhere> {
   const handler = createMcpHandler(() => lamp(more));
-  const isAllowed = (request: Request) =>
-    token === undefined || request.headers.get('authorization') === `Bearer ${token}`;
+  const isAllowed = (request: Request) => {
+    const token = request.headers.get('authorization')?.replace('Bearer ', '') ?? '';
+    return typeof accepts === 'function'
+      ? accepts(token)
+      : accepts === undefined || accepts === token;
+  };
   const guarded = {
     fetch: async (request: Request) =>
       isAllowed(request) ? handler.fetch(request) : new Response(null, { status: 401 }),
@@ -29,7 +35,8 @@ export async function serveElsewhere(
     principal: (request) => (isAllowed(request) ? undefined : { denied: 401 }),
     ...options,
   });
-  return { ...(await serveOnNode(server.fetch)), server };
+  const fetch = async (request: Request) => (await also(request)) ?? server.fetch(request);
+  return { ...(await serveOnNode(fetch)), server };
 }
 
 function lamp(more: object): McpServer {

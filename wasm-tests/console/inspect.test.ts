@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveOnNode } from '../host/node-http.ts';
 import { useBrowser } from './browser.ts';
@@ -87,6 +86,11 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   await form.getByText('Result as JSON').click();
   const result = form.getByRole('region', { name: 'The result as JSON' });
   expect(JSON.parse((await result.textContent()) ?? '')).toHaveProperty('contents');
+  const sent = await console.frames.count();
+  await console.frames.first().click();
+  await dialog.getByRole('button', { name: 'Send again', exact: true }).click();
+  await expect.poll(() => console.frames.count()).toBe(sent + 1);
+  await form.getByText(/^Result after/).waitFor();
   expect(console.errors.splice(0).filter((error) => !/\b40\d\b/.test(error))).toEqual([]);
 });
 
@@ -95,7 +99,8 @@ test('the frames that match the filter are saved as JSON', async () => {
   await console.page.getByLabel('Text in the frame').fill('"method":"tools/list"');
   const saving = console.page.waitForEvent('download');
   await console.button('Export').click();
-  const frames = JSON.parse(await readFile(await (await saving).path(), 'utf8'));
+  const saved = await (await saving).createReadStream();
+  const frames = JSON.parse((await saved.toArray()).join(''));
   expect(frames).toMatchObject([{ source: 'page', direction: 'out' }]);
   expect(JSON.parse(frames[0].message)).toMatchObject({ method: 'tools/list' });
 });

@@ -22,6 +22,7 @@ test('a subscription whose Worker is killed waits, and is live again after a res
   await card.getByText('live', { exact: true }).waitFor({ timeout: 40_000 });
   expect(Number(await console.figure('A', 'Reconnects').textContent())).toBeGreaterThanOrEqual(1);
   expect(await card.locator('.error').isVisible()).toBe(false);
+  expect(await console.figure('A', 'Ends').textContent()).toMatch(/^disconnected \d+/);
   expect(await card.locator('.id').textContent()).not.toBe(former);
   await console.publish('note://todo');
   await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('note://todo');

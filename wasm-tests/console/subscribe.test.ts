@@ -87,6 +87,8 @@ test('a button closes a subscription, and another one removes its card', async (
   const before = await console.streams();
   await card.getByRole('button', { name: 'Close' }).click();
   await card.getByText('stopped', { exact: true }).waitFor();
+  expect(await console.figure('A', 'Ends').textContent()).toBe('closed here 1');
+  expect(await console.figure('A', 'Acknowledged').textContent()).toMatch(/^in [\d.]+ m?s$/);
   const frames = await console.figure('A', 'Frames').textContent();
   // workerd notices that a reader has left when it next writes.
   await console.publish('note://todo', 3, '50 per second');

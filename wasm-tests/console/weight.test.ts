@@ -10,19 +10,23 @@ import { useNotebook } from './notebook.ts';
 const open = useBrowser();
 const notebook = useNotebook();
 
-test('the page has at most 150 KB with gzip', async () => {
+test('Inspect loads at most 150 KB with gzip, and Operate is loaded when it is shown', async () => {
   const sizes = new Map<string, number>();
   const console = await open('about:blank');
   console.page.on('response', async (response) => {
     const path = new URL(response.url()).pathname;
-    if (path.endsWith('/') || path.includes('console'))
+    if (/(^|\.(js|css|wasm))$/.test(path.slice(1)))
       sizes.set(path, gzipSync(await response.body()).length);
   });
   await console.page.goto(notebook());
   await console.connected();
   await console.subscribe('A');
-  expect([...sizes.keys()].sort()).toEqual(['/', '/console.css', '/console.js', '/console.wasm']);
+  const loaded = [...sizes.keys()];
+  expect(loaded.filter((path) => path.endsWith('.wasm'))).toHaveLength(1);
+  expect(loaded.filter((path) => path.includes('operate'))).toEqual([]);
   expect([...sizes.values()].reduce((sum, size) => sum + size)).toBeLessThan(150_000);
+  await console.operate();
+  expect([...sizes.keys()].filter((path) => path.includes('operate'))).toHaveLength(1);
 });
 
 test.for([390, 1280])(
@@ -47,7 +51,7 @@ test.for([390, 1280])(
 test('the timeline stays fluent with 50,000 frames', async () => {
   const { page } = await open('about:blank');
   const script = await bundledTimeline();
-  await page.route('**/console.js*', (route) =>
+  await page.route('**/console-*.js', (route) =>
     route.fulfill({ contentType: 'text/javascript', body: script }),
   );
   await page.goto(notebook());
@@ -78,13 +82,18 @@ function median(page: Page, step: 'insert' | 'scroll'): Promise<number> {
   }, step);
 }
 
-/** Runs in the page before its scripts. */
+/** Runs in the page before its scripts: collects what moves. */
 function observeShifts(): void {
   window.shifts = [];
   new PerformanceObserver((list) => {
-    for (const entry of list.getEntries())
-      window.shifts.push((entry as { value?: number }).value ?? 0);
+    for (const entry of list.getEntries() as unknown as LayoutShift[])
+      for (const { currentRect, node, previousRect } of entry.sources)
+        window.shifts.push(JSON.stringify([node?.textContent, previousRect, currentRect]));
   }).observe({ type: 'layout-shift', buffered: true });
+}
+
+interface LayoutShift {
+  sources: { node: Node | null; previousRect: DOMRect; currentRect: DOMRect }[];
 }
 
 function firstPaint(): number {
@@ -124,7 +133,7 @@ async function bundledTimeline(): Promise<string> {
 declare global {
   interface Window {
     fill: (count: number) => void;
-    shifts: number[];
+    shifts: string[];
     spent: number[];
   }
 }

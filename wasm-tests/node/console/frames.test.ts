@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { expanded, variablesOf } from '../../../console/act/resource/uri-template.ts';
 import { Conversation } from '../../../console/mcp/conversation.ts';
 import { frameOf } from '../../../console/mcp/frame.ts';
-import { answerIn } from '../../../console/mcp/wire.ts';
 import { curlOf } from '../../../console/timeline/curl.ts';
 import { History } from '../../../console/timeline/history.ts';
 import {
@@ -64,36 +63,6 @@ describe('a frame', () => {
   });
 });
 
-describe('an answer', () => {
-  test.each([
-    ['application/json', '{"id":"a","result":{"ok":1}}'],
-    [
-      'text/event-stream',
-      ': hello\n\ndata: {"method":"x"}\n\nevent: message\ndata: {"id":"a",\ndata: "result":{"ok":1}}\n\n',
-    ],
-    ['text/event-stream', 'data: {"id":"a","result":{"ok":1}}\r\n\r\n'],
-  ])('of the type %s yields its result', async (type, body) => {
-    expect(await answered(body, { headers: { 'Content-Type': type } })).toEqual({ ok: 1 });
-  });
-
-  test.each([
-    ['{"id":"b","result":{}}', 200, 'unreadable', true],
-    ['{"id":"a","error":{"code":-32601,"message":"no"}}', 404, 'refused', true],
-    ['', 401, 'unauthorized', false],
-    ['<html>', 502, 'unreadable', false],
-    ['', 405, 'unreadable', true],
-  ])(
-    '%j with the status %i is the error %s, with mayBeOlder: %s',
-    async (body, status, code, mayBeOlder) => {
-      await expect(answered(body, { status })).rejects.toMatchObject({
-        code,
-        status,
-        mayBeOlder,
-      });
-    },
-  );
-});
-
 test('the history keeps the latest 50,000 frames, and says which it dropped', () => {
   const history = new History();
   const dropped: string[] = [];
@@ -146,8 +115,4 @@ test.each([
 
 function seen(text: string) {
   return frameOf({ at: 0, source: 'A', direction: 'in', text });
-}
-
-function answered(body: string, init: ResponseInit) {
-  return answerIn(new Response(body, init), 'a', () => {});
 }

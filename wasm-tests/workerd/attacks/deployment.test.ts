@@ -46,26 +46,21 @@ describe('a deployment without variables', () => {
     ).toEqual([]);
   });
 
-  test.each([
-    '/',
-    '/console.js',
-    '/console.css',
-    '/console.wasm',
-    '/stats',
-    '/metrics',
-    '/publish',
-  ])('has no path %s', async (path) => {
-    for (const method of ['GET', 'POST']) {
-      const body = method === 'POST' ? { body: EVENT } : {};
-      expect((await fetch(origin + path, { method, headers: BEARER, ...body })).status).toBe(404);
-    }
-  });
+  test.each(['/', '/index.html', '/licenses.md', '/client.json', '/stats', '/metrics', '/publish'])(
+    'has no path %s',
+    async (path) => {
+      for (const method of ['GET', 'POST']) {
+        const body = method === 'POST' ? { body: EVENT } : {};
+        expect((await fetch(origin + path, { method, headers: BEARER, ...body })).status).toBe(404);
+      }
+    },
+  );
 });
 
 test('a gateway serves the console only with CONSOLE', async () => {
   const variables = { UPSTREAM: 'http://127.0.0.1:1/mcp', UPSTREAM_WATCH: 'off' };
   const [closed = ''] = (await startDeployed(variables)).edges;
-  for (const path of ['/', '/console.js', '/stats', '/publish'])
+  for (const path of ['/', '/licenses.md', '/stats', '/publish'])
     expect((await fetch(closed + path)).status).toBe(404);
   const [open = ''] = (await startDeployed({ ...variables, CONSOLE: 'on' })).edges;
   expect((await fetch(open)).status).toBe(200);
@@ -94,7 +89,7 @@ describe('with ALLOWED_HOSTS', () => {
 
   const paths = [
     '/',
-    '/console.js',
+    '/licenses.md',
     '/stats',
     '/metrics',
     '/publish',
@@ -150,15 +145,25 @@ describe('the page of the console', () => {
   });
   afterAll(() => workerd?.stop());
 
-  test.each([
-    '/',
-    '/?anything',
-    '/?v=0123456789ab',
-    '/console.js',
-    '/console.js?v=0123456789ab',
-    '/console.css?v=',
-  ])('is revalidated at %s', async (path) => {
-    expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-cache');
+  test.each(['/', '/?anything', '/index.html', '/licenses.md', '/client.json'])(
+    'is revalidated at %s',
+    async (path) => {
+      expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-cache');
+    },
+  );
+
+  test('describes itself to authorization servers', async () => {
+    expect(await (await fetch(`${origin}/client.json`)).json()).toMatchObject({
+      client_id: `${origin}/client.json`,
+      redirect_uris: [`${origin}/`],
+      token_endpoint_auth_method: 'none',
+    });
+  });
+
+  test('names the licenses of what it contains', async () => {
+    const notices = await (await fetch(`${origin}/licenses.md`)).text();
+    for (const name of ['@modelcontextprotocol/client', 'diff', 'uplot', 'zod'])
+      expect(notices).toMatch(new RegExp(`^## ${name} - \\d.*\\n\\n\\S`, 'm'));
   });
 
   test('may connect to HTTPS, and to this machine', async () => {

@@ -1,14 +1,17 @@
-import type { Tap } from './endpoint.js';
-import type { Destination } from './frame.js';
-import { messagesIn } from './wire.js';
+import type { Destination, Tap } from '../frame.js';
+import { messagesIn } from './messages.js';
 
-/** Returns a `fetch` that calls `tap` with every message that is sent and received. */
-export function tappedFetch(tap: Tap, to: Destination): typeof fetch {
+/**
+ * Returns a `fetch` that calls `tap` with every message that is sent to a server and received from
+ * it. Other requests, such as those that obtain tokens, are not observed.
+ */
+export function tappedFetch(tap: Tap, to: Destination, send: typeof fetch = fetch): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
+    if (request.url !== to.url) return send(request);
     const body = await request.clone().text();
     if (body !== '') tap('out', body, to);
-    const response = await fetch(request);
+    const response = await send(request);
     if (response.type !== 'opaqueredirect') void observe(response.clone(), tap);
     return response;
   };

@@ -1,4 +1,4 @@
-import { text } from './json.js';
+import { text } from '../json.js';
 
 /**
  * Returns the header fields that repeat the method of a request of 2026-07-28, and what it names

@@ -1,0 +1,26 @@
+import type { AuthProvider, OAuthClientProvider } from '@modelcontextprotocol/client';
+
+/** How requests to an endpoint are authorized. */
+export interface Access {
+  /** Authorizes the requests of the official client; undefined: they have no token. */
+  readonly provider?: AuthProvider | OAuthClientProvider;
+  /** The token of subscriptions. */
+  readonly token?: string | (() => Promise<string>);
+  /** Sends the requests of subscriptions, with their tokens; undefined: `fetch`. */
+  readonly fetch?: typeof fetch;
+}
+
+/** Returns the access with a bearer token that the user has entered; an empty one is none. */
+export function bearerAccess(token: string): Access {
+  return token === '' ? {} : { provider: { token: async () => token }, token };
+}
+
+/** Returns the options of a subscription that has this access. */
+export function authorization({ fetch, token }: Access): Pick<Access, 'fetch' | 'token'> {
+  return { ...(fetch && { fetch }), ...(token && { token }) };
+}
+
+/** Returns the header field for a token; none for an empty token. */
+export function bearer(token: string): Record<string, string> {
+  return token === '' ? {} : { Authorization: `Bearer ${token}` };
+}

@@ -1,0 +1,24 @@
+import { EndpointError } from '../endpoint-error.js';
+
+/**
+ * Throws why `fetch` has failed. A browser does not tell a script whether a server of another
+ * origin is down or does not allow the page. A request whose response the script cannot read
+ * succeeds in the second case only.
+ */
+export async function unreachable(url: URL, cause: unknown): Promise<never> {
+  const probe = new AbortController();
+  const answers = fetch(url, { mode: 'no-cors', signal: probe.signal }).then(
+    () => true,
+    () => false,
+  );
+  const isBlocked = url.origin !== location.origin && (await answers);
+  probe.abort();
+  const message = isBlocked ? blockedText(location.origin) : DOWN;
+  throw new EndpointError('unreachable', message, { cause });
+}
+
+function blockedText(origin: string): string {
+  return `The server is there, but does not allow this page (CORS). It has to allow the origin ${origin}, the methods POST, GET and DELETE, and the header fields that MCP uses.`;
+}
+
+const DOWN = 'The endpoint cannot be reached: nothing answers at this URL.';
