@@ -174,7 +174,7 @@ async function numbersOf(
 }
 
 const SCOPE = 'mcp-listen';
-const NO_BUS: BusNumbers = { attached: 0, position: 0, sessions: 0 };
+const NO_BUS: BusNumbers = { attached: 0, position: 0, sessions: 0, webhooks: 0 };
 const FIELDS: TextMapGetter<Headers> = {
   get: (headers, name) => headers.get(name) ?? undefined,
   keys: (headers) => [...headers.keys()],

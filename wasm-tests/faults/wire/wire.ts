@@ -122,6 +122,8 @@ export class Tunnel {
     const toBus = new FrameSplitter();
     edge.on('data', (chunk: Buffer) => this.#apply('toBus', toBus.push(chunk)));
     this.#readBus();
+    // The sockets of a server stay half open: an edge that leaves during its upgrade only ends.
+    edge.on('end', () => bus.end());
     edge.on('close', () => bus.destroy());
     bus.on('error', () => edge.destroy());
     bus.on('close', () => edge.destroy());
@@ -134,7 +136,7 @@ export class Tunnel {
 
   /** Passes a frame to the bus. */
   toBus(frame: Buffer): void {
-    if (!this.#bus.destroyed) this.#bus.write(frame);
+    if (this.#bus.writable) this.#bus.write(frame);
   }
 
   /** Ends the tunnel, with a close frame if there is a code. */

@@ -7,7 +7,8 @@ import { root } from '../../../scripts/process/project.mjs';
 import { serving } from '../serving.ts';
 
 const stats = serving().stats();
-const exported = seriesOf(metricsText(stats, { attached: 0, position: 0, sessions: 0 }));
+const BUS = { attached: 0, position: 0, sessions: 0, webhooks: 0 };
+const exported = seriesOf(metricsText(stats, BUS));
 
 describe('the dashboard', async () => {
   const dashboard = JSON.parse(await text('tools/grafana/mcp-listen.json')) as Dashboard;
@@ -41,9 +42,7 @@ describe('the runbook', async () => {
   const runbook = await text('docs/runbook.md');
 
   test('explains every metric', () => {
-    const families = metricsText(stats, { attached: 0, position: 0, sessions: 0 }).matchAll(
-      /^# TYPE (\S+)/gm,
-    );
+    const families = metricsText(stats, BUS).matchAll(/^# TYPE (\S+)/gm);
     const withReasons = ['mcp_listen_streams_ended_total', 'mcp_listen_requests_refused_total'];
     const explained = rowsOf(runbook).filter((name) => name.startsWith('mcp_listen_'));
     expect([...explained, ...withReasons].sort()).toEqual(

@@ -242,7 +242,7 @@ export class RootBus implements WatchedBus {
       for (const edge of edges) this.#edges.send(edge, text);
     }
     this.#edges.flushAttachments();
-    this.webhooks?.wake();
+    this.webhooks?.wakeSoon();
     return logged.map(({ position }) => position);
   }
 

@@ -16,6 +16,8 @@ export class RootWebhooks {
   readonly #namespace: BusNamespace | undefined;
   readonly #table: WebhookFollowers;
   readonly #objects = new Map<number, Follower>();
+  /** Whether a timer is set that calls objects. */
+  #isWaking = false;
 
   /** @param bus - the name of the bus. */
   constructor(
@@ -55,34 +57,39 @@ export class RootWebhooks {
    */
   enqueue(names: readonly string[], revoked: readonly string[]): void {
     for (const principal of revoked) this.#revoke(webhookObjectOf(principal), principal);
-    for (const [object, follower] of this.#objects) {
+    const following: Follower[] = [];
+    for (const follower of this.#objects.values()) {
       const followed = names.filter((name) => follower.names.has(name));
       for (const name of followed) follower.pending.add(name);
-      if (followed.length > 0) this.#store(object, follower);
+      if (followed.length > 0) following.push(follower);
     }
+    if (following.length > 0) this.#store(following);
+  }
+
+  /** Calls the objects that have to learn something, once the publisher has its answer. */
+  wakeSoon(): void {
+    if (this.#isWaking || ![...this.#objects.values()].some(hasPendingWake)) return;
+    this.#isWaking = true;
+    setTimeout(() => {
+      this.#isWaking = false;
+      this.wake();
+    }, 0);
   }
 
   /** Calls the objects that have to learn something. */
   wake(): void {
-    for (const [object, follower] of this.#objects) {
-      const hasPendingWake = follower.pending.size > 0 || follower.revoked.size > 0;
-      if (hasPendingWake && !follower.isBusy) void this.#call(object, follower);
-    }
+    for (const [object, follower] of this.#objects)
+      if (hasPendingWake(follower) && !follower.isBusy) void this.#call(object, follower);
   }
 
   /** Handles the alarm. Returns whether an object has not confirmed everything yet. */
   settle(): boolean {
     this.wake();
-    let hasPendingWake = false;
-    for (const [object, follower] of this.#objects) {
-      if (follower.isBusy || follower.pending.size + follower.revoked.size > 0)
-        hasPendingWake = true;
-      else if (follower.isStored) {
-        this.#table.setPendingWake(object, false);
-        follower.isStored = false;
-      }
-    }
-    return hasPendingWake;
+    const followers = [...this.#objects.values()];
+    const isOpen = (follower: Follower): boolean => follower.isBusy || hasPendingWake(follower);
+    const confirmed = followers.filter((follower) => follower.isStored && !isOpen(follower));
+    this.#setStored(confirmed, false);
+    return followers.some(isOpen);
   }
 
   /** The epoch of the log, and its last position. */
@@ -101,13 +108,20 @@ export class RootWebhooks {
     if (follower === undefined) return;
     follower.revoked.add(principal);
     this.#table.revoke(object, principal);
-    this.#store(object, follower);
+    this.#store([follower]);
   }
 
-  #store(object: number, follower: Follower): void {
-    if (!follower.isStored) this.#table.setPendingWake(object, true);
-    follower.isStored = true;
+  #store(followers: readonly Follower[]): void {
+    const unstored = followers.filter(({ isStored }) => !isStored);
+    this.#setStored(unstored, true);
     this.#alarm.wakeWithWrite(Date.now() + SETTLE_MS);
+  }
+
+  #setStored(followers: readonly Follower[], isStored: boolean): void {
+    if (followers.length === 0) return;
+    const objects = followers.map(({ object }) => object);
+    this.#table.setPendingWake(objects, isStored);
+    for (const follower of followers) follower.isStored = isStored;
   }
 
   /** Wakes an object. The next publish or the alarm repeats a call that fails. */
@@ -144,6 +158,8 @@ export class RootWebhooks {
 
 /** An object in memory. */
 interface Follower {
+  /** Its number. */
+  object: number;
   /** The number of its last call. */
   call: number;
   names: ReadonlySet<string>;
@@ -158,6 +174,10 @@ interface Follower {
   isStored: boolean;
 }
 
+function hasPendingWake({ pending, revoked }: Follower): boolean {
+  return pending.size > 0 || revoked.size > 0;
+}
+
 function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean {
   const hasSameNames =
     names.length === known.names.size && names.every((name) => known.names.has(name));
@@ -166,8 +186,9 @@ function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean 
 
 /** The stored row does not say which event types are pending, so all of them are. */
 function followerOf(row: WebhookFollower): Follower {
-  const { call, hasPendingWake, names, revoked, subscriptions } = row;
+  const { call, hasPendingWake, names, object, revoked, subscriptions } = row;
   return {
+    object,
     call,
     names: new Set(names),
     subscriptions,

@@ -47,12 +47,12 @@ export class WebhookFollowers {
     );
   }
 
-  /** Stores whether an object has to be woken. */
-  setPendingWake(object: number, isPending: boolean): void {
+  /** Stores whether objects have to be woken. */
+  setPendingWake(objects: readonly number[], isPending: boolean): void {
     this.#sql.exec(
-      'UPDATE webhook_object SET pending = ? WHERE object = ?',
+      'UPDATE webhook_object SET pending = ? WHERE object IN (SELECT value FROM json_each(?))',
       Number(isPending),
-      object,
+      JSON.stringify(objects),
     );
   }
 
@@ -75,7 +75,7 @@ export class WebhookFollowers {
     this.#sql.exec(SCHEMA);
     for (const { revoked, ...row } of rows) {
       this.follow(row);
-      this.setPendingWake(row.object, true);
+      this.setPendingWake([row.object], true);
       for (const principal of revoked) this.revoke(row.object, principal);
     }
   }

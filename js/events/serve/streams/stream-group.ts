@@ -27,6 +27,8 @@ export class StreamGroup implements EventStreamGroup {
   readonly #streams: (EventStream | undefined)[] = [];
   /** When the reading of each name for all streams began. */
   readonly #reads = new Map<string, Read>();
+  /** The names that are cued in this turn. */
+  readonly #cued = new Set<string>();
   /** When each name was last read for heartbeats. */
   readonly #refreshedAt = new Map<string, number>();
   readonly #generation = eventsGuard.generation;
@@ -61,8 +63,21 @@ export class StreamGroup implements EventStreamGroup {
     this.#read(stream.name);
   }
 
-  /** Handles a cue: the log may have something new. */
+  /** Handles a cue: the log may have something new. Each stream of a name gets it in one turn. */
   cue(name: string): void {
+    if (this.#cued.has(name)) return;
+    this.#cued.add(name);
+    queueMicrotask(() => {
+      this.#cued.delete(name);
+      try {
+        this.#handleCue(name);
+      } catch (error) {
+        this.#options.onError(error as Error);
+      }
+    });
+  }
+
+  #handleCue(name: string): void {
     if (!this.isCurrent) return;
     const read = this.#reads.get(name);
     if (read?.isCued === true && !isLate(read)) return;
