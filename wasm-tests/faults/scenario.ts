@@ -1,21 +1,13 @@
 import type { Spread } from './judgement/heal.ts';
-import type { Stage } from './stage.ts';
+import type { ScenarioStreams, Stage } from './stage.ts';
 import type { Holding, WorldOptions } from './world.ts';
 
 /** One fault, with its streams and what it may cause. */
-export interface Scenario {
+export interface Scenario extends ScenarioStreams {
   name: string;
   /** The promises that it tests. */
   promise: string;
-  /** Streams in the whole set that are open when the fault begins. */
-  streams: number;
-  /** The same in the short set; a scenario without this number is not in it. */
-  short?: number;
   world?: WorldOptions;
-  /** Streams that `run` opens itself, in either set. Default: none. */
-  opens?: { short: number; whole: number };
-  /** Whether streams also follow tasks, whose states cannot be replayed beyond the log. */
-  hasTasks?: boolean;
   /** Streams that the fault may end. Default: none. */
   ends?: Allowance;
   /** Requests for streams that may be refused with 503. Default: none. */

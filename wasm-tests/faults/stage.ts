@@ -2,8 +2,19 @@ import { setTimeout } from 'node:timers/promises';
 import { Listener, type Watched } from './clients/listener.ts';
 import { Publisher } from './clients/publisher.ts';
 import { measureHealing, type Spread, spread } from './judgement/heal.ts';
-import type { Scenario } from './scenario.ts';
 import type { Holding, World } from './world.ts';
+
+/** The streams of a scenario. */
+export interface ScenarioStreams {
+  /** Streams in the whole set that are open when the fault begins. */
+  streams: number;
+  /** The same in the short set; a scenario without this number is not in it. */
+  short?: number;
+  /** Streams that `run` opens itself, in either set. Default: none. */
+  opens?: { short: number; whole: number };
+  /** Whether streams also follow tasks, whose states cannot be replayed beyond the log. */
+  hasTasks?: boolean;
+}
 
 /** The processes, clients and publisher of a scenario. */
 export class Stage {
@@ -37,7 +48,7 @@ export class Stage {
   readonly #hasTasks: boolean;
   readonly #fresh: Holding;
 
-  private constructor(world: World, scenario: Scenario, isWhole: boolean, fresh: Holding) {
+  private constructor(world: World, scenario: ScenarioStreams, isWhole: boolean, fresh: Holding) {
     this.world = world;
     this.publisher = new Publisher(() => world.origins);
     this.isWhole = isWhole;
@@ -51,7 +62,7 @@ export class Stage {
    * edge and drops them: the second one tries whether streams can share a connection, and the third
    * one shows it.
    */
-  static async start(world: World, scenario: Scenario, isWhole: boolean): Promise<Stage> {
+  static async start(world: World, scenario: ScenarioStreams, isWhole: boolean): Promise<Stage> {
     const stage = new Stage(world, scenario, isWhole, await world.holding());
     stage.requested = (isWhole ? scenario.streams : scenario.short) ?? 0;
     const isTrial = stage.requested === 0 && world.sockets === 'auto';
