@@ -8,10 +8,7 @@ use mcp_listen::{
 
 use crate::{error::coded, object::object, write_batch::packed};
 
-use super::{
-    exchange::{EventExchange, error_of, page_of, verdicts_of},
-    log::position,
-};
+use super::exchange::{EventExchange, error_of, page_of, verdicts_of};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"

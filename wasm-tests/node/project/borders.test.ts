@@ -51,7 +51,7 @@ test.each([
   [
     'the rooms of js/ import what their table allows',
     'js/bus/own.ts',
-    "import { open } from '../streams/manager.js';",
+    "import { open } from '../streams/index.js';",
   ],
   [
     'the rooms of js/ import what their table allows',
