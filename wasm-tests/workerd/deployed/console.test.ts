@@ -96,14 +96,15 @@ describe('GET /metrics', () => {
 });
 
 describe('the console', () => {
-  test('has a script, a style and a core, each versioned by its content', async () => {
+  test('has a script, a style and a core, each named by its content', async () => {
     const html = await (await fetch(origin)).text();
-    const script = await fetchCached(html.match(/\/console\.js\?v=\w+/)?.[0]);
+    const script = await fetchCached(html.match(/console-[\w-]{8}\.js/)?.[0]);
     expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
     expect(
-      (await fetchCached(html.match(/\/console\.css\?v=\w+/)?.[0])).headers.get('content-type'),
+      (await fetchCached(html.match(/index-[\w-]{8}\.css/)?.[0])).headers.get('content-type'),
     ).toContain('text/css');
-    const core = await fetchCached((await script.text()).match(/\/console\.wasm\?v=\w+/)?.[0]);
+    const client = await fetchCached((await script.text()).match(/client-[\w-]{8}\.js/)?.[0]);
+    const core = await fetchCached((await client.text()).match(/\w+-[\w-]{8}\.wasm/)?.[0]);
     expect(core.headers.get('content-type')).toBe('application/wasm');
     expect(WebAssembly.validate(await core.arrayBuffer())).toBe(true);
   });

@@ -100,8 +100,8 @@ describe('the catalogue', () => {
       tools: { listChanged: true },
       prompts: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
-      events: {},
-      extensions: { 'io.modelcontextprotocol/events': {} },
+      events: { listChanged: true },
+      extensions: { 'io.modelcontextprotocol/events': { listChanged: true } },
     });
     expect(result?._meta['io.modelcontextprotocol/serverInfo']).toMatchObject({
       name: 'mcp-listen-notebook',
