@@ -3,6 +3,7 @@ import type { RequestFactory } from '../../client/transport/target.js';
 import type { WatchEvent, WatchStatus } from '../../client/watch/watch-status.js';
 import { upstreamUrl } from '../../handler/proxy.js';
 import { ListenError } from '../../model/error.js';
+import { EVENT_TYPES_URI } from '../../model/event.js';
 import { covers, type SubscriptionFilter, union } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { guarded, report } from '../../observe/on-error.js';
@@ -136,9 +137,11 @@ class UpstreamWatch implements BusWatcher {
     await this.#bus.wakeBy(Date.now() + CHECK_MS);
   }
 
+  /** Without what only streams of events follow, which the gateway serves itself. */
   get #wanted(): SubscriptionFilter {
-    const { taskIds: _, ...others } = this.#bus.wanted;
-    return union(this.#watchesTasks ? this.#bus.wanted : others, {});
+    const { taskIds = [], resourceSubscriptions = [], ...lists } = this.#bus.wanted;
+    const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
+    return union({ ...lists, resourceSubscriptions: uris }, this.#watchesTasks ? { taskIds } : {});
   }
 
   #stop(): void {

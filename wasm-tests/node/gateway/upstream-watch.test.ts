@@ -1,0 +1,35 @@
+import { createListenHandler } from 'mcp-listen';
+import { expect, test } from 'vitest';
+import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream-watch.js';
+import type { WatchedBus } from '../../../dist/cloudflare/object/bus/watcher.js';
+
+test('an upstream server is not asked for the event types that the gateway itself serves', async () => {
+  const server = createListenHandler(() => new Response(null, { status: 404 }), {
+    server: {
+      info: { name: 'upstream', version: '1' },
+      capabilities: { resources: { subscribe: true } },
+    },
+  });
+  const requested: unknown[] = [];
+  const upstream = {
+    url: 'https://upstream.example/mcp',
+    fetch: async (input: RequestInfo | URL, init?: RequestInit) => {
+      const request = new Request(input, init);
+      const { method, params } = await request.clone().json();
+      if (method === 'subscriptions/listen') requested.push(params.notifications);
+      return server.fetch(request);
+    },
+  };
+  const bus = {
+    wanted: { resourceSubscriptions: ['note://a', 'mcp-event:order.paid'] },
+    publishAll: async () => {},
+    wakeBy: async () => {},
+  };
+  const watcher = watchUpstream(upstream)('bus', bus as unknown as WatchedBus);
+  watcher?.wantedChanged();
+  await expect.poll(() => requested).toEqual([{ resourceSubscriptions: ['note://a'] }]);
+  bus.wanted = { resourceSubscriptions: ['mcp-event:order.paid'] };
+  watcher?.wantedChanged();
+  await expect.poll(() => server.stats().open).toBe(0);
+  expect(requested).toHaveLength(1);
+});
