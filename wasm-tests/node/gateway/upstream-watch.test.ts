@@ -1,4 +1,5 @@
 import { createListenHandler } from 'mcp-listen';
+import 'mcp-listen/client'; // loads the core of the client
 import { expect, test } from 'vitest';
 import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream-watch.js';
 import type { WatchedBus } from '../../../dist/cloudflare/object/bus/watcher.js';
