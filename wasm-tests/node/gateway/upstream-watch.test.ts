@@ -1,16 +1,14 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler } from 'mcp-listen';
 import 'mcp-listen/client'; // loads the core of the client
 import { expect, test } from 'vitest';
 import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream-watch.js';
 import type { WatchedBus } from '../../../dist/cloudflare/object/bus/watcher.js';
+import { notebook } from '../sdk/notebook.ts';
 
 test('an upstream server is not asked for the event types that the gateway itself serves', async () => {
-  const server = createListenHandler(() => new Response(null, { status: 404 }), {
-    server: {
-      info: { name: 'upstream', version: '1' },
-      capabilities: { resources: { subscribe: true } },
-    },
-  });
+  const handler = createMcpHandler(() => notebook());
+  const server = createListenHandler((request) => handler.fetch(request));
   const requested: unknown[] = [];
   const upstream = {
     url: 'https://upstream.example/mcp',
