@@ -224,7 +224,12 @@ test('listeners of a bus receive every list after a trap, and later events', asy
   await trap((event) => bus.publish(event));
   leave();
   await bus.publish(CHANGED);
-  const lists = ['tools_list_changed', 'prompts_list_changed', 'resources_list_changed'];
+  const lists = [
+    'tools_list_changed',
+    'prompts_list_changed',
+    'resources_list_changed',
+    'events_list_changed',
+  ];
   expect(received.filter((kind) => kind !== 'left')).toEqual([...lists, 'tools_list_changed']);
   expect(received.at(-1)).not.toBe('left');
   expect(bus.attached).toBe(1);
