@@ -14,10 +14,17 @@ export async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-/** Waits in real time for what is under way, and for what should not happen. */
+/**
+ * Waits for what is under way, and for what should not happen: for 15 ms of the processor time of
+ * this process, which takes longer on a busy machine.
+ */
 export async function settle(): Promise<void> {
-  const end = realMs() + 15;
-  while (realMs() < end) await new Promise((resolve) => setImmediate(resolve));
+  const begun = process.cpuUsage();
+  for (let spent = 0; spent < 15_000; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const { system, user } = process.cpuUsage(begun);
+    spent = system + user;
+  }
 }
 
 /** Advances a virtual clock in steps, in which I/O makes progress, until something is. */

@@ -97,7 +97,7 @@ export const DELIVERY: Checks = {
     const began = Date.now();
     await publish('cursed');
     for (let attempt = 1; attempt <= 5; attempt += 1) {
-      await elapsed(() => cursed() >= attempt, 8_000);
+      await elapsed(() => cursed() >= attempt, 4_000);
       // The endpoint is not down: it accepts other events.
       await publish(`blessed-${attempt}`);
       await until(() => hook.events.some(({ body }) => body['eventId'] === `blessed-${attempt}`));
