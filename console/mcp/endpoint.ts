@@ -188,7 +188,7 @@ interface Waiting {
   reject: (reason: unknown) => void;
   /** The HTTP status of the answer. */
   status?: number;
-  /** Whether the answer is an event stream, which has not ended when it is passed on. */
+  /** Whether the response is an event stream: its messages may arrive after `send` has resolved. */
   isStream: boolean;
 }
 
