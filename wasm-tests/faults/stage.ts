@@ -209,10 +209,17 @@ export class Stage {
     }
   }
 
-  /** Drops all clients, and forgets them; resolves once the bus has no connection. */
+  /**
+   * Drops all clients, and forgets them; resolves once no edge has a stream or a connection. Until
+   * then an edge may still hand its connection over to a stream whose client is gone.
+   */
   async #dropAll(): Promise<void> {
     for (const listener of this.listeners.splice(0)) this.drop(listener);
-    while ((await this.world.busStats()).attached > 0) await setTimeout(20);
+    for (;;) {
+      const { attached, streams, tunnels } = await this.world.holding();
+      if (attached + streams + tunnels === 0) return;
+      await setTimeout(LOOK_MS);
+    }
   }
 
   async #openBatch(count: number): Promise<void> {

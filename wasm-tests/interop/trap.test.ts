@@ -26,19 +26,28 @@ interface Returning {
   stop(): Promise<void>;
 }
 
-/** The calls of the core that trap. */
-const CALLS: [string, (server: ListenHandler, url: string) => Promise<unknown>][] = [
+/**
+ * The calls of the core that trap, and the keep-alive, in milliseconds: it is off where the call is
+ * a request, since one that is due before the request arrives would trap instead.
+ */
+const CALLS: [string, number, (server: ListenHandler, url: string) => Promise<unknown>][] = [
   [
     'a publish',
+    0,
     ({ bus }) => expect(bus.publish(CHANGED)).rejects.toMatchObject({ code: 'core-trapped' }),
   ],
   [
     'an open',
+    0,
     async (_, url) =>
       expect((await listen(url, { toolsListChanged: true })).response.status).toBe(503),
   ],
   // Only a keep-alive that is due calls the core.
-  ['a timer', () => expect.poll(() => reported, WITHIN).toMatchObject([{ code: 'core-trapped' }])],
+  [
+    'a timer',
+    KEEP_ALIVE_MS,
+    () => expect.poll(() => reported, WITHIN).toMatchObject([{ code: 'core-trapped' }]),
+  ],
 ];
 
 /** Official clients that listen again, by themselves or by their program. */
@@ -56,19 +65,22 @@ let change = 0;
 /** The errors that the server has reported. */
 let reported: Error[] = [];
 
-beforeEach(async () => {
+beforeEach(() => {
   reported = [];
+});
+
+async function serve(keepAliveMs: number): Promise<void> {
   bus = new InMemoryBus({ onError: () => {} });
   server = createListenHandler(createMcpHandler(numbered), {
     bus,
-    keepAliveMs: KEEP_ALIVE_MS,
+    keepAliveMs,
     legacy: 'sessions',
     onError: (error) => reported.push(error),
   });
   http = createServer(toNodeHandler(server));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${portOf(http)}/mcp`;
-});
+}
 
 afterEach(async () => {
   await server.close();
@@ -76,7 +88,9 @@ afterEach(async () => {
   await new Promise((resolve) => http.close(resolve));
 });
 
-describe.each(CALLS)('after a trap in %s', (_, trap) => {
+describe.each(CALLS)('after a trap in %s', (_, keepAliveMs, trap) => {
+  beforeEach(() => serve(keepAliveMs));
+
   test('each official client that listens again reconnects, and receives later changes', async () => {
     const clients = await Promise.all(
       Object.entries(RETURNING).map(async ([name, connect]) => [name, await connect(url)] as const),
@@ -103,6 +117,7 @@ describe.each(CALLS)('after a trap in %s', (_, trap) => {
 test.each(Object.entries(CLIENTS))(
   '%s, left to itself, does not reconnect after the end of its stream',
   async (_, connect) => {
+    await serve(KEEP_ALIVE_MS);
     const client = await connect(url);
     try {
       await changed();
