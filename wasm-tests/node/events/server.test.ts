@@ -2,8 +2,7 @@ import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { describe, expect, test } from 'vitest';
 import { EventReader } from '../../host/events.ts';
-
-const EXTENSION = 'io.modelcontextprotocol/events';
+import { discovering, EXTENSION, requestOf } from './requests.ts';
 
 function served(options: Parameters<typeof defineEvents>[1] = {}) {
   const bus = new InMemoryBus({ events: eventLog() });
@@ -26,29 +25,6 @@ function served(options: Parameters<typeof defineEvents>[1] = {}) {
   const call = (method: string, params: object, id: unknown = 1) =>
     server.fetch(requestOf(method, params, id));
   return { bus, server, call };
-}
-
-async function discovering(request: Request): Promise<Response> {
-  const { id } = (await request.json()) as { id: unknown };
-  const result = { resultType: 'complete', capabilities: { tools: {} } };
-  return Response.json({ jsonrpc: '2.0', id, result });
-}
-
-function requestOf(method: string, params: object, id: unknown): Request {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': { extensions: { [EXTENSION]: {} } },
-  };
-  return new Request('http://127.0.0.1/mcp', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta } }),
-  });
 }
 
 async function resultOf(response: Response): Promise<Record<string, unknown>> {
@@ -223,49 +199,6 @@ describe('callers', () => {
     expect(await reader.next()).toMatchObject({ method: 'notifications/events/terminated' });
     expect(await reader.next()).toMatchObject({ id: 1, result: { resultType: 'complete' } });
     expect(await reader.next()).toBeUndefined();
-  });
-
-  test.each([
-    ['is denied then, nothing and the end', false],
-    ['is permitted then, the event', true],
-  ])('receive nothing while they are authorized again; who %s', async (_, isPermitted) => {
-    const asked: string[] = [];
-    let decide: (isPermitted: boolean) => void = () => {};
-    const decided = new Promise<boolean>((resolve) => {
-      decide = resolve;
-    });
-    const bus = new InMemoryBus({ events: eventLog() });
-    const authorize = ({ principal }: { principal: string | undefined }) => {
-      const isAgain = asked.includes(`${principal}`);
-      asked.push(`${principal}`);
-      return isAgain && principal === 'guest' ? decided : true;
-    };
-    const events = defineEvents({ 'order.paid': {} }, { authorize });
-    const options = { bus, events, principal: naming, authorizationTtlMs: 1 };
-    const server = createListenHandler(discovering, options);
-    const open = async (name: string) => {
-      const request = requestOf('events/stream', { name: 'order.paid' }, 1);
-      request.headers.set('authorization', name);
-      const reader = new EventReader(await server.fetch(request));
-      await reader.next();
-      return reader;
-    };
-    const [guest, staff] = await Promise.all([open('guest'), open('staff')]);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await server.notify.event('order.paid', { number: 1 });
-    expect(await staff.next()).toMatchObject({ params: { data: { number: 1 } } });
-    expect(asked.filter((name) => name === 'guest')).toHaveLength(2);
-    const first = guest.next();
-    const early = await Promise.race([first, new Promise((resolve) => setTimeout(resolve, 100))]);
-    expect(early).toBeUndefined();
-    decide(isPermitted);
-    expect(await first).toMatchObject(
-      isPermitted
-        ? { params: { data: { number: 1 } } }
-        : { method: 'notifications/events/terminated' },
-    );
-    await server.notify.event('order.paid', { number: 2 });
-    if (isPermitted) expect(await guest.next()).toMatchObject({ params: { data: { number: 2 } } });
   });
 
   test('have sixteen streams at most', async () => {

@@ -104,11 +104,7 @@ export class StreamGroup implements EventStreamGroup {
     if (stream.isReading || !this.#holds(stream)) return;
     stream.isReading = true;
     stream.listen?.inContext(() => {
-      this.#caughtUp(stream)
-        .catch(this.#options.onError)
-        .finally(() => {
-          stream.isReading = false;
-        });
+      this.#caughtUp(stream).catch(this.#options.onError);
     });
   }
 
@@ -230,9 +226,21 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   async #caughtUp(stream: EventStream): Promise<void> {
-    while (stream.hasRoom && this.#holds(stream) && stream.mayReceive) {
+    try {
+      await this.#readOwn(stream);
+    } finally {
+      // At once: a renewed authorization may be reported in this very turn.
+      stream.isReading = false;
+    }
+    if (!this.#holds(stream)) return;
+    this.#settle(stream);
+    this.#read(stream.name);
+  }
+
+  async #readOwn(stream: EventStream): Promise<void> {
+    while (stream.hasRoom && this.#holds(stream)) {
       const question = this.#core.questionOf(stream.id);
-      if (question === undefined) break;
+      if (question === undefined || !stream.mayReceive) return;
       const page = await this.#options.log.page(question);
       if (!this.#holds(stream)) return;
       const verdicts = await this.#verdicts(stream, page);
@@ -240,9 +248,6 @@ export class StreamGroup implements EventStreamGroup {
       const bytes = this.#core.own(stream.id, page, verdicts);
       if (bytes !== undefined) stream.write(bytes);
     }
-    if (!this.#holds(stream)) return;
-    this.#settle(stream);
-    this.#read(stream.name);
   }
 
   /** Whether a reading is the one that is awaited now. */
