@@ -4,7 +4,7 @@ use mcp_listen::events::{
     EventName, Opening,
     error::EventError,
     exchange::{self, Caller},
-    matching::verdicts,
+    matching::match_results,
     page::Page,
 };
 
@@ -67,10 +67,11 @@ impl EventExchange {
         Ok(())
     }
 
-    /// Passes the verdicts about the occurrences of the page, in order, as a JSON array of `true`,
-    /// `false`, `{"data":OBJECT}` for another payload, and `null` for a failure.
-    pub fn judged(&mut self, verdicts: &str) -> Result<(), JsValue> {
-        self.0.handle_verdicts(&verdicts_of(Some(verdicts))?);
+    /// Passes the match results of the occurrences of the page, in order, as a JSON array of
+    /// `true`, `false`, `{"data":OBJECT}` for another payload, and `null` for a failure.
+    pub fn matched(&mut self, results: &str) -> Result<(), JsValue> {
+        self.0
+            .handle_match_results(&match_results_of(Some(results))?);
         Ok(())
     }
 
@@ -110,11 +111,12 @@ pub(super) fn error_of(error: &str) -> Result<EventError, JsValue> {
     error.ok_or_else(|| coded("invalid-error", "the error cannot be read"))
 }
 
-pub(super) fn verdicts_of(
+pub(super) fn match_results_of(
     text: Option<&str>,
-) -> Result<Vec<mcp_listen::events::matching::Verdict>, JsValue> {
+) -> Result<Vec<mcp_listen::events::matching::MatchResult>, JsValue> {
     let Some(text) = text else {
         return Ok(Vec::new());
     };
-    verdicts(text).ok_or_else(|| coded("invalid-verdicts", "the verdicts cannot be read"))
+    match_results(text)
+        .ok_or_else(|| coded("invalid-match-results", "the match results cannot be read"))
 }

@@ -64,9 +64,9 @@ export type EventStep =
   /** Validate the arguments by the schema of the event type, then call `validated`. */
   | ({ kind: 'validate' } & EventSubject)
   /** Ask the log of the bus, then call `page`. */
-  | { kind: 'page'; question: string }
-  /** Decide about each occurrence of the page, in order, then call `judged`. */
-  | ({ kind: 'judge' } & EventSubject)
+  | { kind: 'page'; query: string }
+  /** Decide about each occurrence of the page, in order, then call `matched`. */
+  | ({ kind: 'match' } & EventSubject)
   /** Follow this resource for these groups, then `open` the stream of an `EventStreams`. */
   | { kind: 'stream'; name: string; uri: string; groups: string[] }
   /** Subscribe this webhook, then call `answered`. */
@@ -100,9 +100,9 @@ pub(super) enum Step {
     },
     Validate(About),
     Page {
-        question: String,
+        query: String,
     },
-    Judge(About),
+    Match(About),
     Stream {
         name: String,
         uri: String,
@@ -165,10 +165,10 @@ impl From<exchange::Step> for Step {
                 arguments: subject.arguments.into(),
             },
             exchange::Step::Validate { subject } => Self::Validate(subject.into()),
-            exchange::Step::Page(question) => Self::Page {
-                question: question.to_json(),
+            exchange::Step::Page(query) => Self::Page {
+                query: query.to_json(),
             },
-            exchange::Step::Judge { subject } => Self::Judge(subject.into()),
+            exchange::Step::Match { subject } => Self::Match(subject.into()),
             exchange::Step::Stream { name, groups } => {
                 let own = groups.iter().map(|group| &**group);
                 let groups = core::iter::once("").chain(own).filter_map(cue_group);

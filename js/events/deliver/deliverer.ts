@@ -26,10 +26,10 @@ export interface DeliveredTypes {
   /** The definitions for the core, by name. */
   readonly definitions: Record<string, EventDefinitionOptions>;
   /**
-   * Returns the verdicts about the occurrences of a page, as JSON text for the core, for a
+   * Returns the match results of the occurrences of a page, as JSON text for the core, for a
    * subscription with these arguments, as JSON text.
    */
-  verdicts(name: string, args: string, page: string): Promise<string>;
+  matchResults(name: string, args: string, page: string): Promise<string>;
 }
 
 /** Performs what the core decides about the delivery to webhooks. */
@@ -172,8 +172,8 @@ export class WebhookDeliverer implements WebhookDelivery {
       case 'read':
         void this.#read(step.read, () => this.#page(step));
         break;
-      case 'judge':
-        void this.#read(step.read, () => this.#judge(step));
+      case 'match':
+        void this.#read(step.read, () => this.#match(step));
         break;
       case 'authorize':
         void this.#authorize(step);
@@ -214,14 +214,14 @@ export class WebhookDeliverer implements WebhookDelivery {
     }
   }
 
-  async #page({ question, read }: Extract<DelivererStep, { kind: 'read' }>): Promise<() => void> {
-    const page = await this.#host.page(question);
+  async #page({ query, read }: Extract<DelivererStep, { kind: 'read' }>): Promise<() => void> {
+    const page = await this.#host.page(query);
     return () => this.#core.page(read, page, Date.now());
   }
 
-  async #judge(step: Extract<DelivererStep, { kind: 'judge' }>): Promise<() => void> {
-    const verdicts = await this.#types.verdicts(step.name, step.arguments, step.page);
-    return () => this.#core.judged(step.read, verdicts, Date.now());
+  async #match(step: Extract<DelivererStep, { kind: 'match' }>): Promise<() => void> {
+    const results = await this.#types.matchResults(step.name, step.arguments, step.page);
+    return () => this.#core.matched(step.read, results, Date.now());
   }
 
   async #authorize(step: Extract<DelivererStep, { kind: 'authorize' }>): Promise<void> {

@@ -61,7 +61,7 @@ export class EventVisit {
       case 'stream':
         return this.#opened(step);
       case 'page':
-        return this.#paged(step.question);
+        return this.#paged(step.query);
       default:
         return this.#decided(step);
     }
@@ -102,9 +102,9 @@ export class EventVisit {
     return this.#answered(this.#exchange.refuse(opened) as EventAnswer);
   }
 
-  async #paged(question: string): Promise<Response | undefined> {
+  async #paged(query: string): Promise<Response | undefined> {
     try {
-      this.#page = await this.#of.log.page(question);
+      this.#page = await this.#of.log.page(query);
     } catch (error) {
       this.#of.host.onError(error as Error);
       return this.#answered(this.#exchange.refuse(BUS_AWAY) as EventAnswer);
@@ -130,8 +130,8 @@ export class EventVisit {
       case 'validate':
         exchange.validated(await types.isValid(step.name, step.arguments));
         break;
-      case 'judge':
-        exchange.judged(await types.verdicts(step.name, step.arguments, this.#page));
+      case 'match':
+        exchange.matched(await types.matchResults(step.name, step.arguments, this.#page));
         break;
       case 'subscribe':
         exchange.answered(await this.#asked((webhooks) => webhooks.subscribe(step)));

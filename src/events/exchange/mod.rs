@@ -16,7 +16,9 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use crate::{clock::Millis, http::Headers};
 
-use super::{error::EventError, matching::Verdict, name::EventName, page::Page, streams::Opening};
+use super::{
+    error::EventError, matching::MatchResult, name::EventName, page::Page, streams::Opening,
+};
 
 use claim::Claim;
 use step::Problem;
@@ -101,10 +103,10 @@ impl EventExchange {
         self.visit(|visit| visit.handle_page(page, now));
     }
 
-    /// After [`Step::Judge`]: handles a verdict for each occurrence of the page; a missing one is a
+    /// After [`Step::Match`]: handles a result for each occurrence of the page; a missing one is a
     /// failure.
-    pub fn handle_verdicts(&mut self, verdicts: &[Verdict]) {
-        self.visit(|visit| visit.handle_verdicts(verdicts));
+    pub fn handle_match_results(&mut self, results: &[MatchResult]) {
+        self.visit(|visit| visit.handle_match_results(results));
     }
 
     /// After [`Step::Subscribe`] or [`Step::Unsubscribe`]: handles the reply of what keeps the

@@ -5,9 +5,9 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     clock::Millis,
     events::{
-        matching::Pick,
+        matching::Selected,
         name::EventName,
-        page::{Page, Question},
+        page::{LogQuery, Page},
         streams::{cursor_json, occurrence},
     },
     vocabulary::{position::Position, scope::Name},
@@ -16,13 +16,13 @@ use crate::{
 use super::request::Start;
 
 /// Returns what to ask the log for.
-pub(super) fn question(
+pub(super) fn log_query(
     name: &EventName,
     start: &Start,
     groups: &[Name],
     max_events: usize,
-) -> Question {
-    Question {
+) -> LogQuery {
+    LogQuery {
         name: name.clone(),
         cursor: start.cursor.clone(),
         max_age_ms: start.max_age,
@@ -36,7 +36,7 @@ pub(super) fn question(
 /// Returns the result for a caller that receives these picks of the page. What comes before the
 /// oldest occurrence that is left is lost: the client learns that first, and polls again for the
 /// rest.
-pub(super) fn result(name: &EventName, page: &Page, picks: &[Pick], now: Millis) -> String {
+pub(super) fn result(name: &EventName, page: &Page, picks: &[Selected], now: Millis) -> String {
     let has_rest = page.more || !page.events.is_empty();
     let (events, cursor, has_more) = if page.trimmed {
         (Vec::new(), page.from, has_rest)
@@ -55,7 +55,7 @@ pub(super) fn result(name: &EventName, page: &Page, picks: &[Pick], now: Millis)
 
 /// Returns the occurrences that fit into one answer, the position after them, and whether there
 /// are more.
-fn fitting(name: &EventName, page: &Page, picks: &[Pick]) -> (Vec<String>, Position, bool) {
+fn fitting(name: &EventName, page: &Page, picks: &[Selected]) -> (Vec<String>, Position, bool) {
     let mut events = Vec::new();
     let mut bytes = 0;
     for pick in picks {
@@ -63,9 +63,9 @@ fn fitting(name: &EventName, page: &Page, picks: &[Pick]) -> (Vec<String>, Posit
             continue;
         };
         let data = match pick {
-            Pick::Event(_) => &event.data,
-            Pick::Changed(_, data) => data,
-            Pick::Failed(_) => continue,
+            Selected::Event(_) => &event.data,
+            Selected::Transformed(_, data) => data,
+            Selected::Failed(_) => continue,
         };
         let text = format!("{{{}}}", occurrence(name, event, data));
         bytes += text.len();
@@ -78,8 +78,8 @@ fn fitting(name: &EventName, page: &Page, picks: &[Pick]) -> (Vec<String>, Posit
 }
 
 /// Returns when to poll next: soon while something happens.
-fn next_poll(page: &Page, picks: &[Pick], now: Millis) -> Millis {
-    let is_recent = |pick: &Pick| {
+fn next_poll(page: &Page, picks: &[Selected], now: Millis) -> Millis {
+    let is_recent = |pick: &Selected| {
         let event = page.events.get(pick.place());
         event.is_some_and(|event| now - event.at < RECENT)
     };

@@ -8,7 +8,7 @@ use crate::{
         catalogue::Mode,
         error::{CodeSet, EventError},
         name::EventName,
-        page::Question,
+        page::LogQuery,
         streams::error_response,
     },
     json, message,
@@ -65,10 +65,10 @@ pub enum Step {
     },
     /// Ask the log of the bus, then call
     /// [`EventExchange::handle_page`](super::EventExchange::handle_page).
-    Page(Question),
+    Page(LogQuery),
     /// Decide about each occurrence of the page, then call
-    /// [`EventExchange::handle_verdicts`](super::EventExchange::handle_verdicts).
-    Judge {
+    /// [`EventExchange::handle_match_results`](super::EventExchange::handle_match_results).
+    Match {
         /// The type and the arguments to match.
         subject: Subject,
     },

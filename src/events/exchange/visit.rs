@@ -6,7 +6,7 @@ use crate::{
         MAX_DEPTH,
         catalogue::{Definition, Mode},
         error::{CodeSet, Codes, EventError, Missing},
-        matching::{Expected, Payloads, Verdict, picks},
+        matching::{Expected, MatchResult, Payloads, select},
         name::EventName,
         page::Page,
         streams::Opening,
@@ -42,8 +42,8 @@ enum Stage {
     /// The caller was denied what it asks for, for this reason. Whether it may know of the type
     /// decides what the response says.
     Denied(Option<Box<str>>),
-    /// Waits for verdicts about a page that was read at this time.
-    Judged(Page, Millis),
+    /// Waits for the match results of a page that was read at this time.
+    Matching(Page, Millis),
 }
 
 impl Visit {
@@ -88,7 +88,7 @@ impl Visit {
                     .into_iter()
                     .collect(),
             },
-            Stage::Judged(..) => Step::Judge {
+            Stage::Matching(..) => Step::Match {
                 subject: self.subject().cloned().unwrap_or_default(),
             },
         }
@@ -137,16 +137,16 @@ impl Visit {
         if let Stage::Step(Step::Page(_)) = self.stage {
             let is_for_host = matches!(self.expected(), Some(Expected::Host(_)));
             self.stage = if is_for_host && !page.events.is_empty() {
-                Stage::Judged(page, now)
+                Stage::Matching(page, now)
             } else {
                 self.polled(&page, &[], now)
             };
         }
     }
 
-    pub(super) fn handle_verdicts(&mut self, verdicts: &[Verdict]) {
-        if let Stage::Judged(page, now) = &self.stage {
-            self.stage = self.polled(page, verdicts, *now);
+    pub(super) fn handle_match_results(&mut self, results: &[MatchResult]) {
+        if let Stage::Matching(page, now) = &self.stage {
+            self.stage = self.polled(page, results, *now);
         }
     }
 
@@ -261,7 +261,7 @@ impl Visit {
         Some(match &self.call {
             Call::Poll {
                 start, max_events, ..
-            } => Step::Page(poll::question(name, start, groups, *max_events)),
+            } => Step::Page(poll::log_query(name, start, groups, *max_events)),
             Call::Stream { .. } => Step::Stream {
                 name: name.clone(),
                 groups: groups.clone(),
@@ -282,13 +282,13 @@ impl Visit {
         })
     }
 
-    fn polled(&self, page: &Page, verdicts: &[Verdict], now: Millis) -> Stage {
+    fn polled(&self, page: &Page, results: &[MatchResult], now: Millis) -> Stage {
         let (Some((name, _)), Some(expected)) = (self.known(), self.expected()) else {
             return self.rejected(EventError::NotFound(Missing::Event));
         };
         let payloads = Payloads::new(page, core::iter::once(&expected));
         let reader = (&expected, &self.caller.groups[..]);
-        let picks = picks(page, &payloads, reader, verdicts);
+        let picks = select(page, &payloads, reader, results);
         self.answered(&poll::result(name, page, &picks, now))
     }
 

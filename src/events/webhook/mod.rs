@@ -14,7 +14,7 @@ mod subscription;
 mod terms;
 mod url;
 
-pub use super::matching::Matches;
+pub use super::matching::MatchRules;
 pub use address::is_public_address;
 pub use deliverer::{Counts, Deliverer, MessageKind, Options, Output, Post};
 pub use outcome::{Failure, Outcome, Response};

@@ -186,7 +186,7 @@ fn an_answer_out_of_turn_changes_nothing() {
     exchange.handle_denied(None);
     exchange.handle_shown(&[]);
     exchange.handle_validity(false);
-    exchange.handle_verdicts(&[]);
+    exchange.handle_match_results(&[]);
     exchange.handle_reply("{}");
     assert_eq!(exchange.poll(), step);
 }

@@ -7,7 +7,7 @@ use mcp_listen::{
     events::{
         cursor,
         exchange::{EventService, Step},
-        matching::Verdict,
+        matching::MatchResult,
         page::Page,
     },
     position::{Cursor, Position},
@@ -165,22 +165,27 @@ fn an_answer_has_at_most_1_mib_and_goes_on_where_it_ends() {
 }
 
 #[test]
-fn the_server_judges_a_page_if_it_decides_what_matches() {
+fn the_server_matches_a_page_if_it_decides_what_matches() {
     let service = service(&json!({ "events": { "order.paid": { "match": "host" } } }));
     let params = json!({ "name": "order.paid", "arguments": { "min": 5 }, "cursor": "x" });
     let mut exchange = ask(&service, "events/poll", &params);
     exchange.poll();
     let events: Vec<(u64, &str)> = (5..10).map(|position| (position, r#"{"n":1}"#)).collect();
     exchange.handle_page(page(4, 9, &events), NOW);
-    let Step::Judge { subject } = exchange.poll() else {
+    let Step::Match { subject } = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     assert_eq!(
         (&*subject.name, &*subject.arguments),
         ("order.paid", r#"{"min":5}"#)
     );
-    let changed = Verdict::Changed(r#"{"n":2}"#.into());
-    exchange.handle_verdicts(&[Verdict::Passed, Verdict::Skipped, changed, Verdict::Failed]);
+    let changed = MatchResult::Transformed(r#"{"n":2}"#.into());
+    exchange.handle_match_results(&[
+        MatchResult::Matched,
+        MatchResult::NotMatched,
+        changed,
+        MatchResult::Failed,
+    ]);
     let judged = result(&mut exchange);
     assert_eq!(
         ids(&judged),
@@ -194,7 +199,7 @@ fn the_server_judges_a_page_if_it_decides_what_matches() {
 }
 
 #[test]
-fn an_empty_page_needs_no_verdicts() {
+fn an_empty_page_needs_no_match_results() {
     let service = service(&json!({ "events": { "order.paid": { "match": "host" } } }));
     assert_eq!(
         ids(&polled_at(&service, &json!({}), page(4, 9, &[]), NOW)),
@@ -211,9 +216,9 @@ fn the_question_names_the_groups_of_the_caller() {
     );
     let caller = r#"{"groups":["a","b"]}"#;
     exchange.handle_caller(mcp_listen::events::exchange::Caller::from_json(caller).unwrap());
-    let Step::Page(question) = exchange.poll() else {
+    let Step::Page(query) = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
-    let groups: Vec<&str> = question.groups.iter().map(|group| &**group).collect();
-    assert_eq!((&*question.name, groups), ("news", vec!["a", "b"]));
+    let groups: Vec<&str> = query.groups.iter().map(|group| &**group).collect();
+    assert_eq!((&*query.name, groups), ("news", vec!["a", "b"]));
 }

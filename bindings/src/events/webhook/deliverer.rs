@@ -5,9 +5,9 @@ use mcp_listen::{
         EventName,
         catalogue::{Catalogue, Mode},
         error::{EventError, Missing},
-        matching::verdicts,
+        matching::match_results,
         page::Page,
-        webhook::{Deliverer, Matches, Options, Outcome, Subscribe},
+        webhook::{Deliverer, MatchRules, Options, Outcome, Subscribe},
     },
     position::Cursor,
 };
@@ -160,22 +160,22 @@ impl EventDeliverer {
         self.0.handle_sent(post, &outcome, millis(now), random)
     }
 
-    /// Takes the page that answers the question of a `read`.
+    /// Takes the page that answers the query of a `read`.
     pub fn page(&mut self, read: u32, page: &str, now: f64) -> Result<(), JsValue> {
         let page = Page::from_json(page).ok_or_else(|| malformed("page"))?;
         self.0.handle_page(read, page, millis(now))
     }
 
-    /// A `read` or `judge` failed.
+    /// A `read` or `match` failed.
     #[wasm_bindgen(js_name = readFailed)]
     pub fn read_failed(&mut self, read: u32, now: f64, random: f64) -> Result<(), JsValue> {
         self.0.handle_read_failed(read, millis(now), random)
     }
 
-    /// Takes the decisions about the occurrences of a page, as `EventExchange.judged` does.
-    pub fn judged(&mut self, read: u32, decisions: &str, now: f64) -> Result<(), JsValue> {
-        let decisions = verdicts(decisions).ok_or_else(|| malformed("decisions"))?;
-        self.0.handle_verdicts(read, &decisions, millis(now))
+    /// Takes the match results of the occurrences of a page, as `EventExchange.matched` does.
+    pub fn matched(&mut self, read: u32, results: &str, now: f64) -> Result<(), JsValue> {
+        let results = match_results(results).ok_or_else(|| malformed("match results"))?;
+        self.0.handle_match_results(read, &results, millis(now))
     }
 
     /// Takes whether a subscriber may still receive what it subscribed to; undefined if that could
@@ -202,7 +202,7 @@ impl EventDeliverer {
     }
 }
 
-fn matches_of(catalogue: &Catalogue) -> Matches {
+fn matches_of(catalogue: &Catalogue) -> MatchRules {
     let known = catalogue.names().filter_map(|name| catalogue.get(name));
     known
         .map(|(name, definition)| (name.clone(), definition.matching.clone()))

@@ -78,15 +78,15 @@ pub fn subscription_id(digest: &[u8]) -> Option<String> {
     events::subscription_id(digest).map(String::from)
 }
 
-/// Judges a callback url; `url` and `rules` are JSON text of a `CallbackUrl` and of
+/// Checks a callback url; `url` and `rules` are JSON text of a `CallbackUrl` and of
 /// `CallbackRules`. Throws with a `code`, and a message for the client, if it is refused.
-#[wasm_bindgen(js_name = judgeCallback, unchecked_return_type = "AcceptedCallback")]
-pub fn judge_callback(url: &str, rules: &str) -> Result<JsValue, JsValue> {
+#[wasm_bindgen(js_name = checkCallback, unchecked_return_type = "AcceptedCallback")]
+pub fn check_callback(url: &str, rules: &str) -> Result<JsValue, JsValue> {
     let malformed = || coded("invalid-options", "the url or its rules cannot be read");
     let url: UrlParts = json::from_text(url).ok_or_else(malformed)?;
     let rules: UrlRules = json::from_text(rules).ok_or_else(malformed)?;
-    let judged = rules.judge(&url);
-    let callback = judged.map_err(|error| coded(error.code(), &error.to_string()))?;
+    let checked = rules.check(&url);
+    let callback = checked.map_err(|error| coded(error.code(), &error.to_string()))?;
     Ok(object(&callback))
 }
 

@@ -18,9 +18,9 @@ export type DelivererStep =
   | { kind: 'follow'; name: string }
   | { kind: 'unfollow'; name: string }
   /** Ask the log of the bus, then call `page` or `readFailed`. */
-  | { kind: 'read'; read: number; question: string }
-  /** Decide about each occurrence of the page, then call `judged` or `readFailed`. */
-  | { kind: 'judge'; read: number; name: string; arguments: string; page: string }
+  | { kind: 'read'; read: number; query: string }
+  /** Decide about each occurrence of the page, then call `matched` or `readFailed`. */
+  | { kind: 'match'; read: number; name: string; arguments: string; page: string }
   /** Send a message, then call `sent`. */
   | { kind: 'post'; post: WebhookPost }
   /** Find out whether the subscriber may still receive this, then call `authorized`. */
@@ -76,9 +76,9 @@ pub(super) enum Step {
     },
     Read {
         read: u32,
-        question: String,
+        query: String,
     },
-    Judge {
+    Match {
         read: u32,
         name: String,
         arguments: String,
@@ -133,16 +133,16 @@ impl Step {
             Output::Unfollow(name) => Self::Unfollow {
                 name: name.to_string(),
             },
-            Output::Read { read, question } => Self::Read {
+            Output::Read { read, query } => Self::Read {
                 read,
-                question: question.to_json(),
+                query: query.to_json(),
             },
-            Output::Judge {
+            Output::Match {
                 read,
                 name,
                 arguments,
                 page,
-            } => Self::Judge {
+            } => Self::Match {
                 read,
                 name: name.to_string(),
                 arguments: arguments.into(),

@@ -7,7 +7,7 @@ use crate::{
     events::{
         cursor,
         error::EventError,
-        page::{Page, Question},
+        page::{LogQuery, Page},
     },
     vocabulary::position::{Cursor, Position},
 };
@@ -161,7 +161,7 @@ impl<S: Store> Deliverer<S> {
         };
         let of = Of::Call(call);
         let read = self.pages.begin(&subscribe.name, &nowhere, of, now);
-        let question = Question {
+        let query = LogQuery {
             name: subscribe.name.clone(),
             cursor: subscribe.cursor.clone(),
             max_age_ms: subscribe.max_age_ms,
@@ -170,7 +170,7 @@ impl<S: Store> Deliverer<S> {
             max_bytes: 1,
             max_scan: 1,
         };
-        self.outputs.push_back(Output::Read { read, question });
+        self.outputs.push_back(Output::Read { read, query });
         self.calls.insert(call, waiting);
         Ok(())
     }
@@ -186,7 +186,7 @@ impl<S: Store> Deliverer<S> {
         }
         self.remove(&subscribe.id)?;
         let row = Subscription::new(subscribe, page.cursor_at(page.from));
-        let expected = self.matches.expected(&row.name, &row.arguments);
+        let expected = self.match_rules.expected(&row.name, &row.arguments);
         if self.roster.add(&subscribe.id, row, expected) {
             let follow = Output::Follow(subscribe.name.clone());
             self.outputs.push_back(follow);

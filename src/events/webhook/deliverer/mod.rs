@@ -28,7 +28,7 @@ use crate::{
     clock::Millis,
     events::{
         error::EventError,
-        matching::{Matches, Verdict},
+        matching::{MatchResult, MatchRules},
         name::EventName,
         page::Page,
     },
@@ -62,7 +62,7 @@ pub struct Deliverer<S> {
     /// The messages that are sent once the alarm is set.
     posts: Vec<Output>,
     options: Options,
-    matches: Matches,
+    match_rules: MatchRules,
     alarm: Alarm,
     /// When a subscription has something to do next, as of `looked_at`.
     next_due: Option<Millis>,
@@ -95,11 +95,11 @@ impl<S: Store> Deliverer<S> {
     pub fn new(
         store: S,
         options: Options,
-        matches: Matches,
+        match_rules: MatchRules,
         alarm: Option<Millis>,
     ) -> Result<Self, S::Error> {
         Ok(Self {
-            roster: Roster::load(store, &matches)?,
+            roster: Roster::load(store, &match_rules)?,
             pages: Pages::default(),
             flights: Flights::default(),
             calls: Calls::default(),
@@ -107,7 +107,7 @@ impl<S: Store> Deliverer<S> {
             outputs: VecDeque::new(),
             posts: Vec::new(),
             options,
-            matches,
+            match_rules,
             alarm: Alarm::inherit(alarm),
             next_due: None,
             looked_at: Millis(0),
@@ -249,17 +249,17 @@ impl<S: Store> Deliverer<S> {
     /// Handles the decisions about the occurrences of a page, in order; a missing one is a failure,
     /// and the occurrence is passed over.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
-    pub fn handle_verdicts(
+    pub fn handle_match_results(
         &mut self,
         read: u32,
-        verdicts: &[Verdict],
+        results: &[MatchResult],
         now: Millis,
     ) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read)
             && let Of::Judgement(id) = &read.of
             && let Some(member) = self.roster.get(id)
         {
-            self.pages.judge(&read, &member.reader(id), verdicts);
+            self.pages.judge(&read, &member.reader(id), results);
             self.queue(id);
         }
         self.advance(now)

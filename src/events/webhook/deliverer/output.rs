@@ -3,7 +3,7 @@ use core::fmt;
 
 use crate::{
     clock::Millis,
-    events::{error::EventError, name::EventName, page::Question},
+    events::{error::EventError, name::EventName, page::LogQuery},
 };
 
 /// A step of the host, to be carried out in order.
@@ -22,11 +22,11 @@ pub enum Output {
         /// The number of the read.
         read: u32,
         /// What to read.
-        question: Question,
+        query: LogQuery,
     },
     /// Let the functions of the server decide about each occurrence of a page, then call
-    /// [`Deliverer::handle_verdicts`](super::Deliverer::handle_verdicts).
-    Judge {
+    /// [`Deliverer::handle_match_results`](super::Deliverer::handle_match_results).
+    Match {
         /// The number of the read.
         read: u32,
         /// The type of the events.
@@ -111,7 +111,7 @@ impl fmt::Debug for Output {
             Self::Follow(name) => formatter.debug_tuple("Follow").field(name).finish(),
             Self::Unfollow(name) => formatter.debug_tuple("Unfollow").field(name).finish(),
             Self::Read { read, .. } => formatter.debug_tuple("Read").field(read).finish(),
-            Self::Judge { read, .. } => formatter.debug_tuple("Judge").field(read).finish(),
+            Self::Match { read, .. } => formatter.debug_tuple("Match").field(read).finish(),
             Self::Post(post) => post.fmt(formatter),
             Self::Authorize { name, .. } => formatter.debug_tuple("Authorize").field(name).finish(),
             Self::Answer { call, .. } => formatter.debug_tuple("Answer").field(call).finish(),

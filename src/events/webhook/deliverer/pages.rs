@@ -4,9 +4,9 @@ use crate::{
     clock::Millis,
     events::{
         cursor,
-        matching::{Expected, Payloads, Pick, Verdict, picks},
+        matching::{Expected, MatchResult, Payloads, Selected, select},
         name::EventName,
-        page::{Page, Question},
+        page::{LogQuery, Page},
     },
     sorted::Map,
     vocabulary::{position::Cursor, scope::Name},
@@ -30,10 +30,10 @@ struct Kept {
     name: EventName,
     page: Page,
     bytes: usize,
-    picks: Map<Box<str>, Vec<Pick>>,
+    picks: Map<Box<str>, Vec<Selected>>,
 }
 
-/// A question to the log, or to the functions of the server about a page.
+/// A query to the log, or to the functions of the server about a page.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) name: EventName,
@@ -70,7 +70,7 @@ pub(super) enum Found<'p> {
     /// These, but the server has to decide which the subscription receives.
     Unjudged(&'p Page),
     /// These.
-    Picks(&'p Page, &'p [Pick]),
+    Picks(&'p Page, &'p [Selected]),
 }
 
 impl Pages {
@@ -131,12 +131,12 @@ impl Pages {
     }
 
     /// Records what the server has decided about the page after a position.
-    pub(super) fn judge(&mut self, read: &Read, reader: &Reader<'_>, verdicts: &[Verdict]) {
+    pub(super) fn judge(&mut self, read: &Read, reader: &Reader<'_>, results: &[MatchResult]) {
         let mut kept = self.kept.iter_mut();
         if let Some(kept) = kept.find(|kept| kept.is_at(&read.name, &read.after)) {
             let payloads = Payloads::new(&kept.page, core::iter::empty());
             let reads = (reader.expected, reader.groups);
-            let picks = picks(&kept.page, &payloads, reads, verdicts);
+            let picks = select(&kept.page, &payloads, reads, results);
             kept.picks.insert(reader.id.into(), picks);
         }
     }
@@ -160,8 +160,8 @@ impl Pages {
         after: &Cursor,
         groups: Vec<Name>,
         now: Millis,
-    ) -> (u32, Question) {
-        let question = Question {
+    ) -> (u32, LogQuery) {
+        let query = LogQuery {
             name: name.clone(),
             cursor: Some(cursor::to_text(after).into()),
             max_age_ms: None,
@@ -170,7 +170,7 @@ impl Pages {
             max_bytes: PAGE_BYTES,
             max_scan: PAGE_SCAN,
         };
-        (self.begin(name, after, Of::Name, now), question)
+        (self.begin(name, after, Of::Name, now), query)
     }
 
     /// Begins to ask the server about a page, unless that is under way.
@@ -233,7 +233,7 @@ impl Kept {
         let payloads = Payloads::new(&self.page, readers.clone().map(|reader| reader.expected));
         for reader in readers {
             let reads = (reader.expected, reader.groups);
-            let picks = picks(&self.page, &payloads, reads, &[]);
+            let picks = select(&self.page, &payloads, reads, &[]);
             self.picks.insert(reader.id.into(), picks);
         }
     }

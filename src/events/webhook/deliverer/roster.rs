@@ -3,7 +3,7 @@ use alloc::{boxed::Box, vec::Vec};
 use crate::{
     clock::Millis,
     events::{
-        matching::{Expected, Matches},
+        matching::{Expected, MatchRules},
         name::EventName,
     },
     sorted::Map,
@@ -64,7 +64,7 @@ pub(super) struct Named {
 
 impl<S: Store> Roster<S> {
     /// Reads the subscriptions of a store.
-    pub(super) fn load(store: S, matches: &Matches) -> Result<Self, S::Error> {
+    pub(super) fn load(store: S, match_rules: &MatchRules) -> Result<Self, S::Error> {
         let (rows, levels) = (store.subscriptions()?, store.levels()?);
         let mut roster = Self {
             store,
@@ -77,7 +77,7 @@ impl<S: Store> Roster<S> {
             }
         }
         for (id, row) in rows {
-            let expected = matches.expected(&row.name, &row.arguments);
+            let expected = match_rules.expected(&row.name, &row.arguments);
             roster.add(&id, row, expected);
         }
         Ok(roster)

@@ -6,7 +6,7 @@ use crate::{
     clock::Millis,
     events::{
         cursor,
-        matching::Pick,
+        matching::Selected,
         name::EventName,
         page::{Page, PageEvent},
     },
@@ -196,7 +196,7 @@ impl<S: Store> Deliverer<S> {
             Asked::Log => self.read(&row.name.clone(), after, now),
             Asked::Server(at, page) => {
                 if let Some(read) = self.pages.ask(id, &row.name, &at, now) {
-                    self.outputs.push_back(Output::Judge {
+                    self.outputs.push_back(Output::Match {
                         read,
                         name: row.name.clone(),
                         arguments: row.arguments.clone(),
@@ -219,8 +219,8 @@ impl<S: Store> Deliverer<S> {
             return;
         }
         let groups = self.roster.groups(name);
-        let (read, question) = self.pages.read(name, after, groups, now);
-        self.outputs.push_back(Output::Read { read, question });
+        let (read, query) = self.pages.read(name, after, groups, now);
+        self.outputs.push_back(Output::Read { read, query });
     }
 
     fn post(
@@ -264,8 +264,15 @@ impl Asked {
 
 /// Returns the positions of at most `room` occurrences after `read` that a subscription receives,
 /// and up to where it has then read.
-fn next_of(page: &Page, picks: &[Pick], read: Position, room: usize) -> (Vec<Position>, Position) {
-    let received = picks.iter().filter(|pick| !matches!(pick, Pick::Failed(_)));
+fn next_of(
+    page: &Page,
+    picks: &[Selected],
+    read: Position,
+    room: usize,
+) -> (Vec<Position>, Position) {
+    let received = picks
+        .iter()
+        .filter(|pick| !matches!(pick, Selected::Failed(_)));
     let positions = received.filter_map(|pick| Some(page.events.get(pick.place())?.position));
     let mut rest = positions.filter(|position| *position > read);
     let taken: Vec<Position> = rest.by_ref().take(room).collect();
@@ -277,17 +284,18 @@ fn next_of(page: &Page, picks: &[Pick], read: Position, room: usize) -> (Vec<Pos
 fn message_of(
     row: &Subscription,
     page: &Page,
-    picks: &[Pick],
+    picks: &[Selected],
     position: Position,
 ) -> Option<(Box<str>, String)> {
     let event = |place: usize| page.events.get(place);
-    let is_it = |pick: &&Pick| event(pick.place()).is_some_and(|event| event.position == position);
+    let is_it =
+        |pick: &&Selected| event(pick.place()).is_some_and(|event| event.position == position);
     let pick = picks.iter().find(is_it)?;
     let event: &PageEvent = event(pick.place())?;
     let data = match pick {
-        Pick::Event(_) => &event.data,
-        Pick::Changed(_, data) => data,
-        Pick::Failed(_) => return None,
+        Selected::Event(_) => &event.data,
+        Selected::Transformed(_, data) => data,
+        Selected::Failed(_) => return None,
     };
     let watermark = cursor::to_text(&row.progress.watermark());
     let body = envelope::event(&row.name, event, data, &watermark);

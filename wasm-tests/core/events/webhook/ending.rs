@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError, Missing},
-        webhook::{Matches, MessageKind, Options, Output, RequestedTtl, Subscribe, Terms},
+        webhook::{MatchRules, MessageKind, Options, Output, RequestedTtl, Subscribe, Terms},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -136,7 +136,7 @@ fn an_endless_subscription_ends_after_three_days_of_failure() {
         },
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Matches::default());
+    let mut rig = Rig::with(options, MatchRules::default());
     rig.begin(&Subscribe {
         ttl: RequestedTtl::Endless,
         ..subscribe(1)
@@ -166,7 +166,7 @@ fn granting() -> Rig {
         authorization_ttl_ms: Some(Millis(600_000)),
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Matches::default());
+    let mut rig = Rig::with(options, MatchRules::default());
     rig.begin(&subscribe(1));
     rig.outputs.clear();
     rig.pass(599_000);

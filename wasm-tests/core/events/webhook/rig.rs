@@ -6,7 +6,7 @@ use mcp_listen::{
         Draft, EventLog, EventName, Window, cursor,
         error::{CodeSet, EventError},
         webhook::{
-            Deliverer, Failure, Level, Matches, MessageKind, Options, Outcome, Output, Post,
+            Deliverer, Failure, Level, MatchRules, MessageKind, Options, Outcome, Output, Post,
             RequestedTtl, Response, Store, Subscribe, Subscription,
         },
     },
@@ -19,7 +19,7 @@ use crate::events::rows::MemoryRows;
 pub(crate) struct Rig {
     pub(crate) deliverer: Deliverer<Disk>,
     pub(crate) options: Options,
-    pub(crate) matches: Matches,
+    pub(crate) match_rules: MatchRules,
     pub(crate) disk: Disk,
     pub(crate) now: Millis,
     /// The messages that are being sent.
@@ -49,16 +49,16 @@ pub(crate) struct Rows {
 
 impl Rig {
     pub(crate) fn new() -> Self {
-        Self::with(Options::default(), Matches::default())
+        Self::with(Options::default(), MatchRules::default())
     }
 
-    pub(crate) fn with(options: Options, matches: Matches) -> Self {
+    pub(crate) fn with(options: Options, match_rules: MatchRules) -> Self {
         let disk = Disk::default();
         Self {
-            deliverer: Deliverer::new(disk.clone(), options.clone(), matches.clone(), None)
+            deliverer: Deliverer::new(disk.clone(), options.clone(), match_rules.clone(), None)
                 .unwrap(),
             options,
-            matches,
+            match_rules,
             disk,
             now: Millis(1_800_000_000_000),
             posts: Vec::new(),
@@ -229,8 +229,9 @@ impl Rig {
     /// Forgets the deliverer and makes another one of its rows.
     pub(crate) fn restart(&mut self) {
         self.posts.clear();
-        let (options, matches) = (self.options.clone(), self.matches.clone());
-        self.deliverer = Deliverer::new(self.disk.clone(), options, matches, self.alarm).unwrap();
+        let (options, match_rules) = (self.options.clone(), self.match_rules.clone());
+        self.deliverer =
+            Deliverer::new(self.disk.clone(), options, match_rules, self.alarm).unwrap();
     }
 
     /// Carries out the outputs.
@@ -247,9 +248,9 @@ impl Rig {
                         .handle_read_failed(read, self.now, 0.5)
                         .unwrap();
                 }
-                Output::Read { read, question } => {
+                Output::Read { read, query } => {
                     self.reads += 1;
-                    let page = self.log.page(&question, &self.head(), self.now).unwrap();
+                    let page = self.log.page(&query, &self.head(), self.now).unwrap();
                     self.deliverer.handle_page(read, page, self.now).unwrap();
                 }
                 output => self.outputs.push(output),

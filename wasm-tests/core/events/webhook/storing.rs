@@ -2,7 +2,9 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{Deliverer, Matches, MessageKind, Options, Store, Subscribe, Subscription},
+    events::webhook::{
+        Deliverer, MatchRules, MessageKind, Options, Store, Subscribe, Subscription,
+    },
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -166,5 +168,5 @@ fn rows_are_read_as_they_were_written() {
     }
     assert_eq!(Subscription::from_json("{}"), None);
     let disk = rig.disk.clone();
-    assert!(Deliverer::new(disk, Options::default(), Matches::default(), None).is_ok());
+    assert!(Deliverer::new(disk, Options::default(), MatchRules::default(), None).is_ok());
 }

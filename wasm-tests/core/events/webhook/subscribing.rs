@@ -5,7 +5,7 @@ use mcp_listen::{
     events::{
         Window,
         error::EventError,
-        webhook::{Matches, MessageKind, Options, RequestedTtl, Subscribe, Terms},
+        webhook::{MatchRules, MessageKind, Options, RequestedTtl, Subscribe, Terms},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -162,7 +162,7 @@ fn a_deliverer_may_hold_fewer_subscriptions_than_the_bus() {
         max_held: 2,
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Matches::default());
+    let mut rig = Rig::with(options, MatchRules::default());
     let of = |number: u32, principal: &str| Subscribe {
         principal: principal.into(),
         ..subscribe(number)
@@ -225,7 +225,7 @@ fn a_subscription_without_an_end_is_granted_only_where_the_server_says_so() {
         },
         ..Options::default()
     };
-    let reply = Rig::with(options, Matches::default())
+    let reply = Rig::with(options, MatchRules::default())
         .subscribe(&endless)
         .unwrap();
     assert!(reply.contains(r#""refreshBefore":null"#), "{reply}");
