@@ -11,7 +11,7 @@ export interface ConnectionEvents {
   tap: Tap;
   /** Called before another endpoint is connected, and after a connection failed. */
   onLeave: () => void;
-  /** Called when the endpoint has answered. */
+  /** Called when the endpoint has responded. */
   onServer: (endpoint: Endpoint, server: Server) => Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { type Topic, topicOfNotification } from './topic.js';
 /** The kind of a JSON-RPC message in the timeline. */
 export type FrameKind =
   | 'request'
-  | 'answer'
+  | 'response'
   | 'error'
   | 'ack'
   | 'cue'
@@ -22,7 +22,7 @@ export interface Frame {
   direction: 'in' | 'out';
   text: string;
   kind: FrameKind;
-  /** The method without the prefix of notifications; for an answer, the title of its request. */
+  /** The method without the prefix of notifications; for a response, the title of its request. */
   title: string;
   /**
    * The resource or task of a cue, or the name or URI in a request; empty if there is none or the
@@ -55,7 +55,7 @@ export function frameOf(observed: ObservedMessage): Frame {
   const message = recordIn(observed.text);
   if (message === undefined) return { ...observed, ...summary('unreadable', 'not a JSON object') };
   const method = message['method'];
-  if (typeof method !== 'string') return { ...observed, ...answerIn(message) };
+  if (typeof method !== 'string') return { ...observed, ...responseIn(message) };
   const params = record(message['params']) ?? {};
   return {
     ...observed,
@@ -91,14 +91,14 @@ function aboutEvent({ error, name }: Members): string {
   return String(name ?? record(error)?.['message'] ?? '');
 }
 
-function answerIn(message: Members): Summary {
+function responseIn(message: Members): Summary {
   const error = record(message['error']);
   if (error !== undefined)
     return summary('error', `error ${error['code']}`, String(error['message'] ?? ''));
   const result = record(message['result']) ?? {};
   const subscription = subscriptionIn(result);
   return subscription === undefined
-    ? summary('answer', 'result')
+    ? summary('response', 'result')
     : { ...summary('end', 'result of listen'), subscription };
 }
 

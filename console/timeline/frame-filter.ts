@@ -59,7 +59,7 @@ const KINDS = [
   ['event', 'Events'],
   ['ack', 'Acknowledgments'],
   ['request', 'Requests'],
-  ['answer', 'Results'],
+  ['response', 'Results'],
   ['error', 'Errors'],
   ['end', 'Ends of streams'],
 ] as const;

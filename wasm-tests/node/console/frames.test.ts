@@ -36,7 +36,7 @@ describe('a frame', () => {
       undefined,
       undefined,
     ],
-    ['{"id":1,"result":{}}', 'answer', 'result', '', undefined, undefined],
+    ['{"id":1,"result":{}}', 'response', 'result', '', undefined, undefined],
     [
       '{"id":7,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}',
       'end',
