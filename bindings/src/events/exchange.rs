@@ -10,7 +10,7 @@ use mcp_listen::events::{
 
 use crate::{error::coded, number::millis, object::object};
 
-use super::step::{Answer, Step};
+use super::step::{Response, Step};
 
 /// The processing of one request about events: the steps to take, in order, and the response. A
 /// call that does not belong to the current step changes nothing.
@@ -60,7 +60,7 @@ impl EventExchange {
         self.0.handle_validity(is_valid);
     }
 
-    /// Passes the page that the log of the bus answers with; `now` is in milliseconds since 1970.
+    /// Passes the page that the log of the bus returns; `now` is in milliseconds since 1970.
     /// Throws if it is none.
     pub fn page(&mut self, page: &str, now: f64) -> Result<(), JsValue> {
         self.0.handle_page(page_of(page)?, millis(now));
@@ -75,17 +75,17 @@ impl EventExchange {
         Ok(())
     }
 
-    /// Passes the reply of what keeps the subscriptions: JSON text of an object with `result`, an
-    /// object, or `error`, as in `refuse`.
-    pub fn answered(&mut self, reply: &str) {
-        self.0.handle_reply(reply);
+    /// Passes the response of what keeps the subscriptions: JSON text of an object with `result`,
+    /// an object, or `error`, as in `refuse`.
+    pub fn responded(&mut self, response: &str) {
+        self.0.handle_response(response);
     }
 
     /// Returns the refusal of this request; `error` is JSON text such as
     /// `{"resourceExhausted":{"limit":"streams","max":16}}` or `{"internal":"bus"}`.
-    #[wasm_bindgen(unchecked_return_type = "EventAnswer")]
+    #[wasm_bindgen(unchecked_return_type = "EventResponse")]
     pub fn refuse(&self, error: &str) -> Result<JsValue, JsValue> {
-        Ok(object(&Answer::from(self.0.refuse(error_of(error)?))))
+        Ok(object(&Response::from(self.0.refuse(error_of(error)?))))
     }
 }
 

@@ -108,7 +108,7 @@ impl EventLog {
         }))
     }
 
-    /// Returns the page that answers a query, both as JSON text, for a bus whose last position
+    /// Returns the page for a query, both as JSON text, for a bus whose last position
     /// is `head`.
     pub fn page(&self, query: &str, head: f64, now: f64) -> Result<String, JsValue> {
         let query = query_of(query)?;

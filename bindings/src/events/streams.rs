@@ -126,13 +126,6 @@ impl EventStreams {
         self.0.handle_missed(ids);
     }
 
-    /// Returns the streams of an event type that are behind: each has a `questionOf` once it has
-    /// room.
-    pub fn behind(&self, name: &str) -> Vec<u32> {
-        let behind = with(name, |name| self.0.behind(name)).unwrap_or_default();
-        behind.into_iter().map(StreamId::slot).collect()
-    }
-
     /// Handles that `question` was not answered: it is due again.
     pub fn failed(&mut self, name: &str) {
         with(name, |name| self.0.handle_failure(name));

@@ -92,7 +92,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
 
 class MemorySubscriptionRows implements WebhookRows {
   readonly #rows = new Map<string, string>();
-  readonly #levels = new Map<string, string>();
+  readonly #watermarks = new Map<string, string>();
 
   get isEmpty(): boolean {
     return this.#rows.size === 0;
@@ -114,16 +114,16 @@ class MemorySubscriptionRows implements WebhookRows {
     this.#rows.delete(id);
   }
 
-  levels(): string[] {
-    return [...this.#levels.values()];
+  watermarks(): string[] {
+    return [...this.#watermarks.values()];
   }
 
-  putLevel(name: string, text: string): void {
-    this.#levels.set(name, text);
+  putWatermark(name: string, text: string): void {
+    this.#watermarks.set(name, text);
   }
 
-  removeLevel(name: string): void {
-    this.#levels.delete(name);
+  removeWatermark(name: string): void {
+    this.#watermarks.delete(name);
   }
 }
 

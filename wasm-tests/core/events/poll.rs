@@ -1,4 +1,4 @@
-//! The answer to a poll.
+//! The response to a poll.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn a_client_that_has_lost_something_learns_that_before_it_gets_the_rest() {
 }
 
 #[test]
-fn occurrences_that_are_too_old_are_skipped_in_the_same_answer() {
+fn occurrences_that_are_too_old_are_skipped_in_the_same_result() {
     let mut page = page(4, 9, &[(5, "{}")]);
     page.skipped = true;
     let young = polled(page);
@@ -145,7 +145,7 @@ fn the_next_poll_is_soon_only_if_something_came_in_the_last_minute() {
 }
 
 #[test]
-fn an_answer_has_at_most_1_mib_and_goes_on_where_it_ends() {
+fn a_result_has_at_most_1_mib_and_goes_on_where_it_ends() {
     let large = format!(r#"{{"x":"{}"}}"#, "x".repeat(190_000));
     let events: Vec<(u64, &str)> = (5..13).map(|position| (position * 2, &*large)).collect();
     let mut exchange = ask(
@@ -155,10 +155,10 @@ fn an_answer_has_at_most_1_mib_and_goes_on_where_it_ends() {
     );
     exchange.poll();
     exchange.handle_page(page(4, 30, &events), NOW);
-    let Step::Answer(answer) = exchange.poll() else {
+    let Step::Respond(response) = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
-    assert!(answer.body.len() <= 1 << 20, "{}", answer.body.len());
+    assert!(response.body.len() <= 1 << 20, "{}", response.body.len());
     let part = result(&mut exchange);
     assert_eq!(ids(&part).len(), 5);
     assert_eq!((&part["cursor"], &part["hasMore"]), (&at(19), &json!(true)));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::host::{answer, ask, ask_with, body, declared, refusal, result, service};
+use super::host::{ask, ask_with, body, declared, refusal, response, result, service};
 
 fn query(params: &Value) -> LogQuery {
     match ask(&service(&json!({})), "events/poll", params).poll() {
@@ -19,7 +19,7 @@ fn query(params: &Value) -> LogQuery {
 
 fn is_invalid(method: &str, params: &Value) -> bool {
     let mut exchange = ask(&service(&json!({})), method, params);
-    let refused = matches!(exchange.poll(), Step::Answer(answer) if answer.status == 400);
+    let refused = matches!(exchange.poll(), Step::Respond(response) if response.status == 400);
     refused && refusal(&mut exchange).1 == -32_602
 }
 
@@ -291,7 +291,7 @@ fn an_id_is_answered_verbatim() {
     for id in ["0", "\"\"", "12345678901234567890", "\"\\u0061\""] {
         let mut exchange = ask(&service(&json!({})), "events/list", &json!({}));
         exchange.handle_body(body(id, "events/list", &json!({}), &json!({})));
-        let body = answer(&mut exchange).body;
+        let body = response(&mut exchange).body;
         assert!(
             body.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"#)),
             "{body}"

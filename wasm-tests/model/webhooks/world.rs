@@ -8,7 +8,7 @@ use mcp_listen::{
     events::{
         EventName,
         page::LogQuery,
-        webhook::{Deliverer, MatchRules, Options, Outcome, Output, Post, Terms},
+        webhook::{Deliverer, MatchRules, Options, Outcome, Output, Post, TtlOptions},
     },
 };
 
@@ -57,7 +57,7 @@ enum Act {
     Wake(EventName),
     Ring,
     Subscribe(usize),
-    /// The deliverer did not answer this call.
+    /// The deliverer did not respond to this call.
     GiveUp(usize, u32),
     Read(u64, u32, LogQuery),
     Arrive(u64, Box<Post>),
@@ -225,16 +225,17 @@ impl<'p> World<'p> {
         self.call(|one, now, _| one.handle_subscribe(call, subscribe, now));
     }
 
-    fn answer(&mut self, call: u32, reply: Result<&str, ()>) {
+    fn respond(&mut self, call: u32, response: Result<&str, ()>) {
         let is_it = |own: &Subscriber| own.call == Some(call);
         let Some(number) = self.subscribers.iter().position(is_it) else {
             return;
         };
         let own = &mut self.subscribers[number];
         own.call = None;
-        match reply {
-            Ok(reply) => {
-                self.judge.granted(own, reply, &self.log, Millis(self.now));
+        match response {
+            Ok(result) => {
+                self.judge
+                    .subscribed(own, result, &self.log, Millis(self.now));
                 if !self.is_calm && self.now < START + self.plan.span {
                     self.later(Act::Subscribe(number), 1_200_000, 2_400_000);
                 }
@@ -293,9 +294,9 @@ impl<'p> World<'p> {
             return;
         }
         let options = Options {
-            terms: Terms {
+            ttl: TtlOptions {
                 no_expiry: true,
-                ..Terms::default()
+                ..TtlOptions::default()
             },
             ..Options::default()
         };
@@ -330,8 +331,8 @@ impl<'p> World<'p> {
                 self.judge.sent((&post, own), &self.log, alarm, now);
                 self.later(Act::Arrive(self.generation, Box::new(post)), 1, 400);
             }
-            Output::Answer { call, reply } => {
-                self.answer(call, reply.as_deref().map_err(|_| ()));
+            Output::Respond { call, response } => {
+                self.respond(call, response.as_deref().map_err(|_| ()));
             }
             output => panic!("{output:?}"),
         }

@@ -20,22 +20,22 @@ use crate::{
 
 use super::{
     super::log::position,
-    output::{Counts, Step, reply_of},
+    output::{Counts, Step, response_of},
     rows::Rows,
 };
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** The terms and limits of an `EventDeliverer`. Times are in milliseconds. */
+/** The lifetimes and limits of an `EventDeliverer`. Times are in milliseconds. */
 export interface DelivererOptions {
-  terms?: {
-    /** How long a subscription lasts if the client names no time. Default 1 hour. */
+  ttl?: {
+    /** Lifetime if the client requests none. Default 1 hour. */
     defaultTtlMs?: number;
-    /** The least that is given. Default 5 minutes. */
+    /** Minimum lifetime, also if a client asks for less. Default 5 minutes. */
     minTtlMs?: number;
-    /** The most that is given. Default 24 hours. */
+    /** Maximum lifetime. Default 24 hours. */
     maxTtlMs?: number;
-    /** Grants subscriptions without an end to those who ask for that. Default false. */
+    /** Whether clients may request subscriptions that do not expire. Default false. */
     noExpiry?: boolean;
   };
   /** How often the server authorizes subscriptions again. Default: only when they are renewed. */
@@ -122,17 +122,17 @@ impl EventDeliverer {
     }
 
     /// Makes or renews a subscription. `subscribe` is the JSON text of a `WebhookSubscribe`; a step
-    /// `answer` with the number of the call follows, within 10 seconds.
+    /// `respond` with the number of the call follows, within 10 seconds.
     pub fn subscribe(&mut self, call: u32, subscribe: &str, now: f64) -> Result<(), JsValue> {
         let subscribe = Subscribe::from_json(subscribe).ok_or_else(|| malformed("subscription"))?;
         self.0.handle_subscribe(call, subscribe, millis(now))
     }
 
-    /// Removes a subscription. Returns the reply for `EventExchange.answered`.
+    /// Removes a subscription. Returns the response for `EventExchange.responded`.
     pub fn unsubscribe(&mut self, id: &str, now: f64) -> Result<String, JsValue> {
         let is_known = self.0.handle_unsubscribe(id, millis(now))?;
         let missing = EventError::NotFound(Missing::Subscription);
-        Ok(reply_of(if is_known {
+        Ok(response_of(if is_known {
             Ok("{}".into())
         } else {
             Err(missing)
@@ -160,7 +160,7 @@ impl EventDeliverer {
         self.0.handle_sent(post, &outcome, millis(now), random)
     }
 
-    /// Takes the page that answers the query of a `read`.
+    /// Takes the page for the query of a `read`.
     pub fn page(&mut self, read: u32, page: &str, now: f64) -> Result<(), JsValue> {
         let page = Page::from_json(page).ok_or_else(|| malformed("page"))?;
         self.0.handle_page(read, page, millis(now))

@@ -19,7 +19,7 @@ export type DelivererStep =
   | { kind: 'unfollow'; name: string }
   /** Ask the log of the bus, then call `page` or `readFailed`. */
   | { kind: 'read'; read: number; query: string }
-  /** Decide about each occurrence of the page, then call `matched` or `readFailed`. */
+  /** Match each occurrence of the page, then call `matched` or `readFailed`. */
   | { kind: 'match'; read: number; name: string; arguments: string; page: string }
   /** Send a message, then call `sent`. */
   | { kind: 'post'; post: WebhookPost }
@@ -31,8 +31,8 @@ export type DelivererStep =
       name: string;
       arguments: string;
     }
-  /** Answer this call of `subscribe`: `EventExchange.answered` takes the reply. */
-  | { kind: 'answer'; call: number; reply: string };
+  /** Respond to this call of `subscribe`: `EventExchange.responded` takes the response. */
+  | { kind: 'respond'; call: number; response: string };
 
 /** A message to send by POST within 10 seconds, without following redirects. */
 export interface WebhookPost {
@@ -93,9 +93,9 @@ pub(super) enum Step {
         name: String,
         arguments: String,
     },
-    Answer {
+    Respond {
         call: u32,
-        reply: String,
+        response: String,
     },
 }
 
@@ -160,18 +160,18 @@ impl Step {
                 name: name.to_string(),
                 arguments: arguments.into(),
             },
-            Output::Answer { call, reply } => Self::Answer {
+            Output::Respond { call, response } => Self::Respond {
                 call,
-                reply: reply_of(reply),
+                response: response_of(response),
             },
             _ => return None,
         })
     }
 }
 
-/// Returns a reply as `EventExchange.answered` reads it.
-pub(super) fn reply_of(reply: Result<String, EventError>) -> String {
-    match reply {
+/// Returns a response as `EventExchange.responded` reads it.
+pub(super) fn response_of(response: Result<String, EventError>) -> String {
+    match response {
         Ok(members) => format!("{{\"result\":{members}}}"),
         Err(error) => format!("{{\"error\":{}}}", error.to_json()),
     }

@@ -24,7 +24,7 @@ pub enum Output {
         /// What to read.
         query: LogQuery,
     },
-    /// Let the functions of the server decide about each occurrence of a page, then call
+    /// Have the functions of the server match each occurrence of a page, then call
     /// [`Deliverer::handle_match_results`](super::Deliverer::handle_match_results).
     Match {
         /// The number of the read.
@@ -50,12 +50,12 @@ pub enum Output {
         /// The arguments as JSON.
         arguments: Box<str>,
     },
-    /// Answer a call of [`Deliverer::handle_subscribe`](super::Deliverer::handle_subscribe).
-    Answer {
+    /// Respond to a call of [`Deliverer::handle_subscribe`](super::Deliverer::handle_subscribe).
+    Respond {
         /// The number of the call.
         call: u32,
         /// The members of the result as a JSON object, or the error.
-        reply: Result<String, EventError>,
+        response: Result<String, EventError>,
     },
 }
 
@@ -114,7 +114,7 @@ impl fmt::Debug for Output {
             Self::Match { read, .. } => formatter.debug_tuple("Match").field(read).finish(),
             Self::Post(post) => post.fmt(formatter),
             Self::Authorize { name, .. } => formatter.debug_tuple("Authorize").field(name).finish(),
-            Self::Answer { call, .. } => formatter.debug_tuple("Answer").field(call).finish(),
+            Self::Respond { call, .. } => formatter.debug_tuple("Respond").field(call).finish(),
         }
     }
 }

@@ -89,7 +89,7 @@ fn other_urls_are_refused_with_a_reason() {
 }
 
 #[test]
-fn the_text_is_judged_beside_the_parts_of_it() {
+fn the_text_is_checked_beside_its_parts() {
     let plain = parts("https://a.example.com/");
     for (text, error) in [
         (" https://a.example.com/", UrlError::Malformed),
