@@ -2,7 +2,7 @@ import { byId, setText } from './dom.js';
 import { type Access, bearerAccess } from './mcp/access/access.js';
 import { SignIn } from './mcp/access/sign-in.js';
 import { addressOf, Endpoint } from './mcp/endpoint.js';
-import type { Tap } from './mcp/frame.js';
+import type { Tap } from './mcp/message.js';
 import type { Server } from './mcp/server.js';
 
 /** Receives the events of connecting. */

@@ -46,7 +46,7 @@ export class Publication {
     this.#check();
   }
 
-  /** Handles the response to the publish: `topics` are its topics, if they were not known before. */
+  /** Handles the response to the publish. `topics`: its topics, if they were not known before. */
   settle(topics: Topic[] = this.#topics ?? []): void {
     if (this.#topics === undefined) {
       this.#topics = topics;

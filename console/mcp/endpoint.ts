@@ -1,11 +1,11 @@
 import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Access } from './access/access.js';
 import { EndpointError, endpointErrorOf, refusal, withoutResult } from './endpoint-error.js';
-import type { Destination, Tap } from './frame.js';
 import { tappedFetch } from './http/tapped-fetch.js';
 import { unreachable } from './http/unreachable.js';
 import { record, recordIn, text } from './json.js';
 import { loadSdk } from './load-sdk.js';
+import type { Destination, Tap } from './message.js';
 import { MODERN, SESSIONS } from './revision.js';
 import { type Server, serverIn } from './server.js';
 

@@ -27,6 +27,6 @@ test('the console inspects a server of the Python SDK through the gateway', asyn
   await console.form('Tool');
   expect(await console.callTool('touch')).toContain('touched');
   await expect
-    .poll(() => console.frames.filter({ hasText: 'resources/updated note://a' }).count())
+    .poll(() => console.messages.filter({ hasText: 'resources/updated note://a' }).count())
     .toBeGreaterThanOrEqual(1);
 });
