@@ -24,8 +24,8 @@ export interface WebhookReceiver<Rest extends unknown[] = unknown[]> {
 
 /**
  * Creates the endpoint of webhook subscriptions to MCP events. It checks the signature and the age
- * of every message (Standard Webhooks), responds to the server's verification, and passes each event
- * to `onEvent` once.
+ * of every message (Standard Webhooks), responds to the server's verification, and passes each
+ * event to `onEvent` once.
  *
  * @throws ListenError `invalid-options`.
  *

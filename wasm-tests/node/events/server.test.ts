@@ -225,6 +225,49 @@ describe('callers', () => {
     expect(await reader.next()).toBeUndefined();
   });
 
+  test.each([
+    ['is denied then, nothing and the end', false],
+    ['is permitted then, the event', true],
+  ])('receive nothing while they are authorized again; who %s', async (_, isPermitted) => {
+    const asked: string[] = [];
+    let decide: (isPermitted: boolean) => void = () => {};
+    const decided = new Promise<boolean>((resolve) => {
+      decide = resolve;
+    });
+    const bus = new InMemoryBus({ events: eventLog() });
+    const authorize = ({ principal }: { principal: string | undefined }) => {
+      const isAgain = asked.includes(`${principal}`);
+      asked.push(`${principal}`);
+      return isAgain && principal === 'guest' ? decided : true;
+    };
+    const events = defineEvents({ 'order.paid': {} }, { authorize });
+    const options = { bus, events, principal: naming, authorizationTtlMs: 1 };
+    const server = createListenHandler(discovering, options);
+    const open = async (name: string) => {
+      const request = requestOf('events/stream', { name: 'order.paid' }, 1);
+      request.headers.set('authorization', name);
+      const reader = new EventReader(await server.fetch(request));
+      await reader.next();
+      return reader;
+    };
+    const [guest, staff] = await Promise.all([open('guest'), open('staff')]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.notify.event('order.paid', { number: 1 });
+    expect(await staff.next()).toMatchObject({ params: { data: { number: 1 } } });
+    expect(asked.filter((name) => name === 'guest')).toHaveLength(2);
+    const first = guest.next();
+    const early = await Promise.race([first, new Promise((resolve) => setTimeout(resolve, 100))]);
+    expect(early).toBeUndefined();
+    decide(isPermitted);
+    expect(await first).toMatchObject(
+      isPermitted
+        ? { params: { data: { number: 1 } } }
+        : { method: 'notifications/events/terminated' },
+    );
+    await server.notify.event('order.paid', { number: 2 });
+    if (isPermitted) expect(await guest.next()).toMatchObject({ params: { data: { number: 2 } } });
+  });
+
   test('have sixteen streams at most', async () => {
     const { call } = serving();
     const opened = await Promise.all(

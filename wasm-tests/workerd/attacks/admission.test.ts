@@ -143,9 +143,8 @@ describe('a listen', () => {
     ['2026-07-28, 2025-11-25'],
     ['2026-07-29'],
   ])('with the version %s is not admitted', async (version) => {
-    const stream = await gateway().subscribe(SECRET, {
-      headers: { 'mcp-protocol-version': version },
-    });
+    const headers = { 'mcp-protocol-version': version };
+    const stream = await gateway().subscribe(SECRET, { headers });
     expect([400, 401]).toContain(stream.response.status);
   });
 });
@@ -312,9 +311,8 @@ describe('a server that admits all callers', () => {
     behind.trick = (incoming, outgoing, method) =>
       incoming.headers.authorization !== 'Bearer bad' && open(incoming, outgoing, method);
     const headers = { authorization: 'Bearer bad' };
-    expect(
-      (await gateway().subscribe({ toolsListChanged: true }, { headers })).response.status,
-    ).toBe(401);
+    const { response } = await gateway().subscribe({ toolsListChanged: true }, { headers });
+    expect(response.status).toBe(401);
   });
 });
 

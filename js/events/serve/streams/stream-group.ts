@@ -214,15 +214,15 @@ export class StreamGroup implements EventStreamGroup {
     this.#core.failed(name);
   }
 
-  /** Writes a batch. Returns the streams that had no room. */
+  /** Writes a batch. Returns the streams that had no room, or whose callers may not receive now. */
   #write(fan: Uint8Array): number[] {
     const missed: number[] = [];
     eachWrite(fan, (id, chunks, index) => {
       const stream = this.#streams[id];
-      if (stream?.hasRoom === true) stream.write(chunks.at(index));
+      if (stream?.hasRoom === true && stream.mayReceive) stream.write(chunks.at(index));
       else if (stream !== undefined) {
         stream.isBehind = true;
-        stream.body.awaitRoom();
+        stream.awaitRoom();
         missed.push(id);
       }
     });
@@ -230,7 +230,7 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   async #caughtUp(stream: EventStream): Promise<void> {
-    while (stream.hasRoom && this.#holds(stream)) {
+    while (stream.hasRoom && this.#holds(stream) && stream.mayReceive) {
       const question = this.#core.questionOf(stream.id);
       if (question === undefined) break;
       const page = await this.#options.log.page(question);
@@ -258,7 +258,7 @@ export class StreamGroup implements EventStreamGroup {
   /** Finds out whether a stream is behind. */
   #settle(stream: EventStream): void {
     stream.isBehind = this.#core.questionOf(stream.id) !== undefined;
-    if (stream.isBehind) stream.body.awaitRoom();
+    if (stream.isBehind) stream.awaitRoom();
   }
 
   /** Returns the match results of the server for one stream, if it decides. */

@@ -2,9 +2,7 @@
 
 mod alarm;
 mod calls;
-mod consent;
 mod ending;
-mod event_type;
 mod in_flight;
 mod options;
 mod outcomes;
@@ -12,7 +10,6 @@ mod output;
 mod pages;
 mod queue;
 mod step;
-mod subscribe;
 mod subscriptions;
 
 pub use options::Options;

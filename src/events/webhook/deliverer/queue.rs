@@ -10,10 +10,9 @@ use super::{
         store::Store,
     },
     Deliverer, Output,
-    event_type::SubscribedType,
     in_flight::Room,
     step::StepResult,
-    subscriptions::Entry,
+    subscriptions::{Entry, SubscribedType},
 };
 
 impl<S: Store> Deliverer<S> {

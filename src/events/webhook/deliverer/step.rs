@@ -16,10 +16,10 @@ use crate::{
 use super::{
     super::{Subscription, envelope, schedule::AUTHORIZE_RETRY, store::Store},
     Deliverer, MessageKind, Output, Post,
-    event_type::SubscribedType,
     in_flight::{Content, Room},
     message_id,
     pages::Lookup,
+    subscriptions::SubscribedType,
 };
 
 /// The result of a step.

@@ -8,38 +8,38 @@ use crate::{
 };
 
 use super::{
-    super::{SharedWatermark, Store},
-    subscriptions::{Entry, Stored},
+    super::super::{SharedWatermark, Store},
+    Entry, Stored,
 };
 
 /// An event type that has subscriptions.
 #[derive(Debug, Default)]
-pub(super) struct SubscribedType {
+pub(in super::super) struct SubscribedType {
     /// The subscriptions that have not ended.
-    pub(super) ids: Vec<Box<str>>,
+    pub(in super::super) ids: Vec<Box<str>>,
     /// The end of the log as far as it is known.
-    pub(super) head: Option<Cursor>,
+    pub(in super::super) head: Option<Cursor>,
     /// Whether the log may have more, whatever `head` says.
-    pub(super) is_unread: bool,
+    pub(in super::super) is_unread: bool,
     /// The log is not read before this time, because reads have failed.
-    pub(super) not_before: Millis,
+    pub(in super::super) not_before: Millis,
     /// The failed reads in a row.
-    pub(super) failures: u32,
+    pub(in super::super) failures: u32,
     /// The stored watermark of the subscriptions that have received everything.
-    pub(super) watermark: Option<Cursor>,
+    pub(in super::super) watermark: Option<Cursor>,
     /// Whether positions may have changed since they were stored.
-    pub(super) is_changed: bool,
+    pub(in super::super) is_changed: bool,
 }
 
 impl SubscribedType {
     /// Whether the log may have more after what a subscription has read.
-    pub(super) fn has_more(&self, read: &Cursor) -> bool {
+    pub(in super::super) fn has_more(&self, read: &Cursor) -> bool {
         let is_before = |head: &Cursor| head.epoch != read.epoch || read.position < head.position;
         self.is_unread || self.head.as_ref().is_some_and(is_before)
     }
 
     /// Notes the end of the log.
-    pub(super) fn note_head(&mut self, head: Cursor) {
+    pub(in super::super) fn note_head(&mut self, head: Cursor) {
         let known = self.head.as_ref();
         let known = known.filter(|known| known.epoch == head.epoch);
         if known.is_none_or(|known| known.position < head.position) {
@@ -48,14 +48,14 @@ impl SubscribedType {
     }
 
     /// Returns the shared watermark for a subscription, if it applies to it.
-    pub(super) fn watermark_of(&self, stored: &Stored) -> Option<Position> {
+    pub(in super::super) fn watermark_of(&self, stored: &Stored) -> Option<Position> {
         let watermark = self.watermark.as_ref();
         let watermark = watermark.filter(|watermark| stored.shares(watermark))?;
         Some(watermark.position)
     }
 
     /// Stores the subscriptions and the watermark, as far as they have changed.
-    pub(super) fn flush<S: Store>(
+    pub(in super::super) fn flush<S: Store>(
         &mut self,
         name: &EventName,
         entries: &mut Map<Box<str>, Entry>,

@@ -4,16 +4,18 @@ use crate::{clock::Millis, events::error::EventError};
 
 use super::{
     super::{
-        envelope::{self, is_echo},
-        outcome::{Failure, Outcome},
-        schedule::CONSENT_TTL,
-        store::Store,
-        subscribe::Subscribe,
+        super::{
+            envelope::{self, is_echo},
+            outcome::{Failure, Outcome},
+            schedule::CONSENT_TTL,
+            store::Store,
+            subscribe::Subscribe,
+        },
+        Deliverer, MessageKind, Output, Post,
+        in_flight::Content,
+        message_id,
     },
-    Deliverer, MessageKind, Output, Post,
-    calls::Call,
-    in_flight::Content,
-    message_id,
+    Call,
 };
 
 /// Whether an endpoint wants the messages of a subscriber.
@@ -71,7 +73,7 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Handles the response of an endpoint to a challenge.
-    pub(super) fn verification_sent(
+    pub(in super::super) fn verification_sent(
         &mut self,
         call: u32,
         outcome: &Outcome,

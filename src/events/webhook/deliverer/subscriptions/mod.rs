@@ -1,3 +1,9 @@
+//! The subscriptions in memory, and what is stored of them.
+
+mod event_type;
+
+pub(super) use event_type::SubscribedType;
+
 use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
@@ -15,7 +21,6 @@ use crate::{
 
 use super::{
     super::{Store, Subscription},
-    event_type::SubscribedType,
     pages::Reader,
 };
 

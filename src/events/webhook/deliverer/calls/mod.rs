@@ -1,3 +1,8 @@
+//! Calls that make and renew subscriptions.
+
+mod consent;
+mod subscribe;
+
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{clock::Millis, events::error::EventError, sorted::Map};

@@ -1,4 +1,4 @@
-//! Calls that make and renew subscriptions.
+//! The course of a call that makes or renews a subscription.
 
 use alloc::string::String;
 
@@ -14,14 +14,17 @@ use crate::{
 
 use super::{
     super::{
-        Subscription,
-        store::Store,
-        subscribe::{DeliveryStatus, Subscribe, SubscribeResult},
+        super::{
+            Subscription,
+            store::Store,
+            subscribe::{DeliveryStatus, Subscribe, SubscribeResult},
+        },
+        Deliverer, Output,
+        pages::Purpose,
     },
-    Deliverer, Output,
-    calls::{Call, exhausted},
+    Call,
     consent::Consent,
-    pages::Purpose,
+    exhausted,
 };
 
 impl<S: Store> Deliverer<S> {
@@ -108,7 +111,12 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Makes a subscription that begins with a page.
-    pub(super) fn create(&mut self, call: u32, page: &Page, now: Millis) -> Result<(), S::Error> {
+    pub(in super::super) fn create(
+        &mut self,
+        call: u32,
+        page: &Page,
+        now: Millis,
+    ) -> Result<(), S::Error> {
         let Some(waiting) = self.calls.take(call) else {
             return Ok(());
         };
