@@ -2,7 +2,7 @@ import { byId, setText } from './dom.js';
 import { type Access, bearerAccess } from './mcp/access/access.js';
 import { SignIn } from './mcp/access/sign-in.js';
 import { addressOf, Endpoint } from './mcp/endpoint.js';
-import type { Tap } from './mcp/frame.js';
+import type { Tap } from './mcp/message.js';
 import type { Server } from './mcp/server.js';
 
 /** Receives the events of connecting. */
@@ -11,7 +11,7 @@ export interface ConnectionEvents {
   tap: Tap;
   /** Called before another endpoint is connected, and after a connection failed. */
   onLeave: () => void;
-  /** Called when the endpoint has answered. */
+  /** Called when the endpoint has responded. */
   onServer: (endpoint: Endpoint, server: Server) => Promise<void>;
 }
 

@@ -13,8 +13,8 @@ import { Connection } from './connection.js';
 import { byId } from './dom.js';
 import { Conversation } from './mcp/conversation.js';
 import type { Endpoint } from './mcp/endpoint.js';
-import type { Frame } from './mcp/frame.js';
 import type { List } from './mcp/lists.js';
+import type { Message } from './mcp/message.js';
 import type { Topic } from './mcp/topic.js';
 import type { OperateView } from './operate/operate.js';
 import { type Item, LISTS } from './server/catalogue.js';
@@ -36,7 +36,7 @@ const timeline = new Timeline(({ text }, isSentNow) => {
 });
 const plot = new ArrivalPlot();
 const subscriptions = new Subscriptions({
-  onFrame: handleFrame,
+  onMessage: handleMessage,
   onStale: readAgain,
   onNames: (names) => timeline.sources(names),
 });
@@ -55,7 +55,7 @@ const server = new ServerView({ onChoose: choose, onList: offer });
 const own = new Conversation();
 const connection = new Connection({
   tap: (direction, text, to) =>
-    timeline.add(own.frame({ at: now(), source: 'page', direction, text, to })),
+    timeline.add(own.message({ at: now(), source: 'page', direction, text, to })),
   onLeave: () => {
     endpoint = undefined;
     server.clear();
@@ -126,13 +126,13 @@ function select(form: string): void {
   byId(`tab-${form}`, HTMLElement).click();
 }
 
-function handleFrame(frame: Frame): void {
-  timeline.add(frame);
-  if (frame.topic === undefined) return;
-  arrivals.cue(frame.source, frame.topic, frame.at);
+function handleMessage(message: Message): void {
+  timeline.add(message);
+  if (message.topic === undefined) return;
+  arrivals.cue(message.source, message.topic, message.at);
   announcer.announce(
-    frame.source,
-    `Subscription ${frame.source} received a cue for ${frame.topic}.`,
+    message.source,
+    `Subscription ${message.source} received a cue for ${message.topic}.`,
   );
 }
 

@@ -275,8 +275,8 @@ class RequestHandler {
 
   /** Passes on a request that is not ours. */
   async #pass(inbound: InboundExchange, withholds: boolean): Promise<Response> {
-    const answered = await this.events?.answer(inbound);
-    if (answered !== undefined) return answered;
+    const ofEvents = await this.events?.respond(inbound);
+    if (ofEvents !== undefined) return ofEvents;
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
     const answer = await pass(this.#handler, inbound);
     if (!withholds || !answer.ok) return answer;

@@ -24,15 +24,15 @@ export class Publisher {
   async publish(event: ChangeEvent, times: number, pace: Pace, token: string): Promise<number> {
     if (pace === 'as-one-batch')
       return this.#post(Array<ChangeEvent>(times).fill(event), event, token).position;
-    const answers: Promise<number>[] = [];
+    const positions: Promise<number>[] = [];
     const began = performance.now();
     for (let done = 0; done < times; done += 1) {
       const { arrived, position } = this.#post(event, event, token);
-      answers.push(position);
+      positions.push(position);
       if (pace === 'fifty-a-second') await pauseUntil(began + (done + 1) * 20, position);
       else await Promise.all([arrived, position]);
     }
-    return Math.max(...(await Promise.all(answers)));
+    return Math.max(...(await Promise.all(positions)));
   }
 
   #post(body: ChangeEvent | ChangeEvent[], event: ChangeEvent, token: string) {
@@ -56,10 +56,12 @@ async function pauseUntil(time: number, position: Promise<number>): Promise<void
 async function post(body: unknown, token: string): Promise<number> {
   const headers = { 'Content-Type': 'application/json', ...bearer(token) };
   const response = await fetch('/publish', { method: 'POST', headers, body: JSON.stringify(body) });
-  const answer = record(await response.json().catch(() => undefined)) ?? {};
-  if (response.ok) return Number(answer['position']);
-  const code = text(answer['error']) ?? '';
-  throw new Error(REFUSED[response.status] ?? `The server answered ${response.status} ${code}`);
+  const result = record(await response.json().catch(() => undefined)) ?? {};
+  if (response.ok) return Number(result['position']);
+  const code = text(result['error']) ?? '';
+  throw new Error(
+    REFUSED[response.status] ?? `The server responded with ${response.status} ${code}`,
+  );
 }
 
 const REFUSED: Partial<Record<number, string>> = {

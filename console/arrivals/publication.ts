@@ -46,7 +46,7 @@ export class Publication {
     this.#check();
   }
 
-  /** Handles the answer to the publish: `topics` are its topics, if they were not known before. */
+  /** Handles the response to the publish. `topics`: its topics, if they were not known before. */
   settle(topics: Topic[] = this.#topics ?? []): void {
     if (this.#topics === undefined) {
       this.#topics = topics;
@@ -74,7 +74,7 @@ interface Cue {
 }
 
 /**
- * Milliseconds after the answer within which cues are awaited. A later cue was collapsed into
+ * Milliseconds after the response within which cues are awaited. A later cue was collapsed into
  * another one, or its stream is away.
  */
 const TIMEOUT_MS = 2_000;

@@ -1,23 +1,25 @@
-import { type Frame, frameOf, type ObservedMessage } from './frame.js';
 import { recordIn } from './json.js';
+import { type Message, messageOf, type ObservedMessage } from './message.js';
 
 /**
- * Matches answers to requests: an answer contains only the id of its request, so the titles of
+ * Matches responses to requests: a response contains only the id of its request, so the titles of
  * pending requests are stored.
  */
 export class Conversation {
   readonly #pending = new Map<string, string>();
 
-  /** Returns the frame of a message; the title of an answer includes that of its request. */
-  frame(observed: ObservedMessage): Frame {
-    const frame = frameOf(observed);
+  /** Describes a JSON-RPC text; the title of a response includes that of its request. */
+  message(observed: ObservedMessage): Message {
+    const message = messageOf(observed);
     const id = idIn(observed.text);
-    if (id === undefined) return frame;
-    if (frame.kind === 'request') this.#pending.set(id, frame.title);
-    if (frame.kind !== 'answer' && frame.kind !== 'error') return frame;
+    if (id === undefined) return message;
+    if (message.kind === 'request') this.#pending.set(id, message.title);
+    if (message.kind !== 'response' && message.kind !== 'error') return message;
     const request = this.#pending.get(id);
     this.#pending.delete(id);
-    return request === undefined ? frame : { ...frame, title: `${frame.title} of ${request}` };
+    return request === undefined
+      ? message
+      : { ...message, title: `${message.title} of ${request}` };
   }
 }
 

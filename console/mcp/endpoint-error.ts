@@ -12,7 +12,7 @@ export type EndpointErrorCode =
 export class EndpointError extends Error {
   override readonly name = 'EndpointError';
   readonly code: EndpointErrorCode;
-  /** The HTTP status; 0 if there was no answer. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
 
   constructor(code: EndpointErrorCode, message: string, { status = 0, ...options }: Details = {}) {
@@ -21,7 +21,7 @@ export class EndpointError extends Error {
     this.status = status;
   }
 
-  /** Whether the answer may come from a server of an earlier revision. */
+  /** Whether the response may come from a server of an earlier revision. */
   get mayBeOlder(): boolean {
     return this.status === 200 || [400, 404, 405, 406, 422].includes(this.status);
   }
@@ -34,11 +34,11 @@ export function refusal(error: unknown, status: number): EndpointError {
   return new EndpointError('refused', words, { status });
 }
 
-/** Returns the error of an answer with this status that is no answer of JSON-RPC. */
-export function unanswered(status: number): EndpointError {
+/** Returns the error of a response with this status whose body is no JSON-RPC response. */
+export function withoutResult(status: number): EndpointError {
   const denied = DENIED[status];
   if (denied !== undefined) return new EndpointError('unauthorized', denied, { status });
-  const words = `The endpoint answered ${status} without a result.`;
+  const words = `The endpoint responded with ${status} and without a result.`;
   return new EndpointError('unreadable', words, { status });
 }
 
@@ -46,20 +46,20 @@ export function unanswered(status: number): EndpointError {
  * Returns the error for what the transport of the official client threw. It is recognized by its
  * name: the page loads that client later.
  *
- * @param status - that of the answer to the request; undefined if there was none.
+ * @param status - that of the response to the request; undefined if there was none.
  */
 export function endpointErrorOf(cause: unknown, status?: number): EndpointError {
   if (cause instanceof EndpointError) return cause;
   const { data, message = String(cause), name } = cause as Partial<Thrown>;
-  if (name === 'UnauthorizedError') return unanswered(401);
+  if (name === 'UnauthorizedError') return withoutResult(401);
   if (name === 'SdkHttpError' && data !== undefined) return httpError(data);
-  if (status !== undefined && status < 300) return unanswered(status);
+  if (status !== undefined && status < 300) return withoutResult(status);
   return new EndpointError('unauthorized', `Signing in failed: ${message}`, { cause });
 }
 
 function httpError({ status, text: body }: NonNullable<Thrown['data']>): EndpointError {
   const error = DENIED[status] === undefined ? recordIn(body ?? '')?.['error'] : undefined;
-  return error === undefined ? unanswered(status) : refusal(error, status);
+  return error === undefined ? withoutResult(status) : refusal(error, status);
 }
 
 /** What the transport throws. */

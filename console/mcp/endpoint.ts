@@ -1,17 +1,17 @@
 import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Access } from './access/access.js';
-import { EndpointError, endpointErrorOf, refusal, unanswered } from './endpoint-error.js';
-import type { Destination, Tap } from './frame.js';
+import { EndpointError, endpointErrorOf, refusal, withoutResult } from './endpoint-error.js';
 import { tappedFetch } from './http/tapped-fetch.js';
 import { unreachable } from './http/unreachable.js';
 import { record, recordIn, text } from './json.js';
 import { loadSdk } from './load-sdk.js';
+import type { Destination, Tap } from './message.js';
 import { MODERN, SESSIONS } from './revision.js';
 import { type Server, serverIn } from './server.js';
 
 /**
  * An MCP endpoint, over the transport of the official client. The transport sends requests, reads
- * answers, keeps the session and obtains tokens. The `Client` of that package would hide from the
+ * responses, keeps the session and obtains tokens. The `Client` of that package would hide from the
  * user what it does not know: it rejects results of extensions and methods that are not in its
  * schemas.
  */
@@ -96,14 +96,14 @@ export class Endpoint {
     }
   }
 
-  /** Sends a request; an answer that has ended without a result rejects it. */
+  /** Sends a request; a response that has ended without a result rejects it. */
   async #sendRequest(
     { params, ...message }: Request,
     waiting: Waiting,
     signal?: AbortSignal,
   ): Promise<void> {
     const meta = this.#revision === MODERN ? { _meta: META } : {};
-    const onRequestStreamEnd = () => waiting.reject(unanswered(waiting.status ?? 0));
+    const onRequestStreamEnd = () => waiting.reject(withoutResult(waiting.status ?? 0));
     const options = { onRequestStreamEnd, ...(signal && { requestSignal: signal }) };
     await this.#transport?.send({ ...message, params: { ...meta, ...params } }, options);
     if (!waiting.isStream) onRequestStreamEnd();
@@ -119,7 +119,7 @@ export class Endpoint {
   /** Handles a message from the server. */
   #handle({ error, id, method, result }: Record<string, unknown>): void {
     if (method !== undefined) {
-      if (id !== undefined) this.#answer(id, method === 'ping');
+      if (id !== undefined) this.#respond(id, method === 'ping');
       return;
     }
     const waiting = this.#waiting.get(String(id));
@@ -127,10 +127,10 @@ export class Endpoint {
     else waiting?.reject(refusal(error, waiting.status ?? 0));
   }
 
-  /** Answers a request of the server, as clients without capabilities do. */
-  #answer(id: unknown, isPing: boolean): void {
-    const answer = isPing ? { result: {} } : { error: { code: -32601, message: NO_METHOD } };
-    const message = { jsonrpc: '2.0', id, ...answer } as JSONRPCMessage;
+  /** Responds to a request of the server, as clients without capabilities do. */
+  #respond(id: unknown, isPing: boolean): void {
+    const response = isPing ? { result: {} } : { error: { code: -32601, message: NO_METHOD } };
+    const message = { jsonrpc: '2.0', id, ...response } as JSONRPCMessage;
     void this.#transport?.send(message).catch(() => {});
   }
 
@@ -157,14 +157,14 @@ export class Endpoint {
   async #begin(): Promise<Server> {
     this.#revision = SESSIONS;
     const params = { protocolVersion: SESSIONS, capabilities: {}, clientInfo: CLIENT };
-    const answer = await this.request('initialize', params);
-    this.#revision = text(answer['protocolVersion']) ?? SESSIONS;
+    const result = await this.request('initialize', params);
+    this.#revision = text(result['protocolVersion']) ?? SESSIONS;
     this.#transport?.setProtocolVersion(this.#revision);
     await this.#transport?.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
-    return serverIn(answer, answer['serverInfo'], this.#revision);
+    return serverIn(result, result['serverInfo'], this.#revision);
   }
 
-  /** Sends what the transport sends, and notes how a request was answered. */
+  /** Sends what the transport sends, and notes the HTTP status of the response to a request. */
   async #send(tapped: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const url = new URL(String(input));
     const response = await tapped(input, init).catch((cause) => {
@@ -182,11 +182,11 @@ export class Endpoint {
   }
 }
 
-/** A request that waits for its answer. */
+/** A request that waits for its response. */
 interface Waiting {
   resolve: (result: Record<string, unknown>) => void;
   reject: (reason: unknown) => void;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   status?: number;
   /** Whether the response is an event stream: its messages may arrive after `send` has resolved. */
   isStream: boolean;

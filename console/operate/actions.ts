@@ -109,11 +109,11 @@ export class Actions implements IsolateActions {
       const headers = { 'content-type': 'application/json', ...bearer(this.#token()) };
       const body = JSON.stringify(order);
       const response = await fetch('./operate', { method: 'POST', headers, body });
-      const answer = (await response.json()) as Answer;
-      if (response.ok) this.#show(success(answer), 'good');
-      else this.#show(`Refused: ${answer.message ?? answer.error} (${response.status}).`, 'bad');
+      const result = (await response.json()) as Result;
+      if (response.ok) this.#show(success(result), 'good');
+      else this.#show(`Refused: ${result.message ?? result.error} (${response.status}).`, 'bad');
     } catch {
-      this.#show('The server does not answer.', 'bad');
+      this.#show('The server does not respond.', 'bad');
     }
   }
 
@@ -134,15 +134,15 @@ export class Actions implements IsolateActions {
   }
 }
 
-/** The answer of the server. */
-interface Answer {
+/** The body of a response, parsed. */
+interface Result {
   position?: number;
   isolates?: string[];
   error?: string;
   message?: string;
 }
 
-function success({ isolates, position }: Answer): string {
+function success({ isolates, position }: Result): string {
   if (isolates !== undefined) return `${count(isolates.length)} isolates have begun.`;
   return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
 }

@@ -50,11 +50,7 @@ class Operate {
 
   constructor(panel: HTMLElement, secret: () => string) {
     this.#secret = secret;
-    const token = element(
-      'label',
-      { class: 'field' },
-      element('span', {}, 'Token of the operator'),
-    );
+    const token = element('label', { class: 'field' }, element('span', {}, 'Operator token'));
     token.append(this.#token);
     const button = element('button', { type: 'submit', class: 'primary' }, 'Watch');
     const form = element('form', { class: 'connection', 'aria-label': 'Watch the bus' });

@@ -43,7 +43,7 @@ export class Tiles {
 }
 
 const TILES = [
-  ['streams', 'Streams open', 'In all isolates that answered'],
+  ['streams', 'Streams open', 'In all isolates that responded'],
   ['away', 'Bus away', 'Streams whose bus is away now'],
   ['isolates', 'Isolates', 'Isolates that hold streams of this bus'],
   ['shards', 'Shards', 'Objects that hold sockets beside the bus object'],

@@ -43,7 +43,7 @@ export class Topology {
     const rows = objects.map(({ attached, continent, shard, sockets }) => [
       shard === 0 ? 'bus' : `shard ${shard}`,
       continent || '–',
-      attached === undefined ? 'no answer' : count(attached),
+      attached === undefined ? 'no response' : count(attached),
       count(Object.keys(sockets).length),
     ]);
     fill(this.#objects, rows);

@@ -51,7 +51,7 @@ export class Watch {
         // The server or the network failed: try again.
       }
       if (signal.aborted) return;
-      this.#events.onState('waiting', 'The server does not answer; trying again.');
+      this.#events.onState('waiting', 'The server does not respond; trying again.');
       await new Promise((resolve) => setTimeout(resolve, wait));
       wait = Math.min(wait * 2, MAX_WAIT_MS);
     }
@@ -69,14 +69,14 @@ export class Watch {
     const response = await fetch(`./stats?${query}`, { headers, signal });
     if (response.ok && response.body !== null) return response.body;
     const reason = REFUSED[response.status];
-    if (reason === undefined) throw new Error(`the server answered ${response.status}`);
+    if (reason === undefined) throw new Error(`the server responded with ${response.status}`);
     if (!signal.aborted) this.#events.onState('refused', reason);
     return undefined;
   }
 
   #show(snapshot: Snapshot | undefined): void {
     if (snapshot === undefined) {
-      this.#events.onState('waiting', 'The bus does not answer.');
+      this.#events.onState('waiting', 'The bus does not respond.');
       return;
     }
     this.#after = snapshot.log.at(-1)?.position ?? this.#after;
@@ -100,7 +100,7 @@ async function* snapshotsOf(
 }
 
 const REFUSED: Partial<Record<number, string>> = {
-  401: 'Enter the token of the operator.',
+  401: 'Enter the operator token.',
   404: 'This server cannot be operated: it has no token for operators.',
 };
 const MIN_WAIT_MS = 1_000;

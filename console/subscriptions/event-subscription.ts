@@ -4,8 +4,8 @@ import { now } from '../clock.js';
 import { authorization } from '../mcp/access/access.js';
 import { Conversation } from '../mcp/conversation.js';
 import { CLIENT, type Endpoint } from '../mcp/endpoint.js';
-import type { Tap } from '../mcp/frame.js';
 import { tappedFetch } from '../mcp/http/tapped-fetch.js';
+import type { Tap } from '../mcp/message.js';
 import { Ends } from './ends.js';
 import type { FilterItem } from './filter.js';
 import type { Subject, SubscriptionEvents } from './subject.js';
@@ -17,7 +17,7 @@ export class EventSubscription implements Subject {
   readonly began = now();
   readonly tasks = new Map<never, never>();
   id: string | undefined;
-  frames = 0;
+  messages = 0;
   ackMs: number | undefined;
   cue: Subject['cue'];
   honored: SubscriptionFilter | undefined;
@@ -95,18 +95,18 @@ export class EventSubscription implements Subject {
 
   readonly #tap: Tap = (direction, text, to) => {
     const observed = { at: now(), source: this.name, direction, text, to };
-    const frame = this.#conversation.frame(observed);
-    if (frame.kind === 'request') {
-      this.id = frame.subscription ?? this.id;
-      this.#sentAt = frame.at;
+    const message = this.#conversation.message(observed);
+    if (message.kind === 'request') {
+      this.id = message.subscription ?? this.id;
+      this.#sentAt = message.at;
     }
-    if (frame.kind === 'ack') {
-      this.ackMs = frame.at - this.#sentAt;
+    if (message.kind === 'ack') {
+      this.ackMs = message.at - this.#sentAt;
       this.#acknowledgments += 1;
       this.honored = {};
     }
-    if (direction === 'in') this.frames += 1;
-    this.#events.onFrame(frame);
+    if (direction === 'in') this.messages += 1;
+    this.#events.onMessage(message);
     this.#events.onChange();
   };
 }

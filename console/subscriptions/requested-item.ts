@@ -45,7 +45,7 @@ export class RequestedItem {
 }
 
 const OUTCOME_TEXTS = {
-  pending: ', not yet answered',
+  pending: ', not yet acknowledged',
   honored: ', honored',
   refused: ', not honored',
 };

@@ -1,5 +1,5 @@
 import type { SubscriptionFilter, TaskState } from 'mcp-listen';
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 import type { Topic } from '../mcp/topic.js';
 import type { FilterItem } from './filter.js';
 
@@ -13,8 +13,8 @@ export interface Subject {
   readonly began: number;
   /** The id of its latest listen request, as JSON. */
   readonly id: string | undefined;
-  /** Number of received frames. */
-  readonly frames: number;
+  /** Number of received messages. */
+  readonly messages: number;
   /** Its latest cue or event. */
   readonly cue: { topic: Topic; at: number } | undefined;
   /** The latest state of each task that it has received, by the id of the task. */
@@ -40,7 +40,7 @@ export interface Subject {
 /** Receives the events of a subscription. */
 export interface SubscriptionEvents {
   /** Called with every message that is sent or received. */
-  onFrame: (frame: Frame) => void;
+  onMessage: (message: Message) => void;
   /** Called when a topic has to be read again. */
   onStale: (topic: Topic) => Promise<void> | undefined;
   /** Called when anything about the subscription has changed. */

@@ -49,7 +49,7 @@ export class SubscriptionCard {
 
   /** Shows the current state of the subscription. */
   paint(): void {
-    const { ackMs, cue, frames, honored, id, reconnects, state, tasks } = this.#subscription;
+    const { ackMs, cue, messages, honored, id, reconnects, state, tasks } = this.#subscription;
     const { ends, errorText: error } = this.#subscription;
     setText(this.#state, state);
     this.#state.dataset['state'] = state;
@@ -61,7 +61,7 @@ export class SubscriptionCard {
     this.#error.dataset['tone'] = error === undefined ? 'soft' : 'bad';
     setText(this.#error, reason ?? '');
     setText(this.#close, state === 'stopped' ? 'Remove' : 'Close');
-    this.#figure('Frames', count(frames));
+    this.#figure('Messages', count(messages));
     this.#figure('Reconnects', count(reconnects));
     this.#figure('Acknowledged', acknowledged(ackMs, honored !== undefined));
     this.#figure('Ends', ends);
@@ -116,7 +116,7 @@ function acknowledged(ackMs: number | undefined, wasLive: boolean): string {
 
 const FIGURES = [
   'Age',
-  'Frames',
+  'Messages',
   'Reconnects',
   'Last cue',
   'Received',

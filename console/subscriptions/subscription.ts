@@ -4,7 +4,7 @@ import { now } from '../clock.js';
 import { authorization } from '../mcp/access/access.js';
 import { Conversation } from '../mcp/conversation.js';
 import { CLIENT, type Endpoint } from '../mcp/endpoint.js';
-import type { Destination } from '../mcp/frame.js';
+import type { Destination } from '../mcp/message.js';
 import type { Topic } from '../mcp/topic.js';
 import { Ends } from './ends.js';
 import { type FilterItem, filterItems } from './filter.js';
@@ -19,7 +19,7 @@ export class Subscription implements Subject {
   readonly items: FilterItem[];
   readonly began = now();
   id: string | undefined;
-  frames = 0;
+  messages = 0;
   ackMs: number | undefined;
   cue: Subject['cue'];
   readonly tasks = new Map<string, TaskState>();
@@ -107,13 +107,14 @@ export class Subscription implements Subject {
   #handleMessage(direction: 'in' | 'out', text: string): void {
     const to = direction === 'out' ? this.#destination : undefined;
     const observed = { at: now(), source: this.name, direction, text, to };
-    const frame = this.#conversation.frame(observed);
-    if (frame.kind === 'request' || frame.kind === 'ack') this.id = frame.subscription ?? this.id;
-    if (frame.kind === 'request') this.#sentAt = frame.at;
-    if (frame.kind === 'ack') this.ackMs = frame.at - this.#sentAt;
-    if (direction === 'in') this.frames += 1;
-    if (frame.topic !== undefined) this.cue = { topic: frame.topic, at: frame.at };
-    this.#events.onFrame(frame);
+    const message = this.#conversation.message(observed);
+    if (message.kind === 'request' || message.kind === 'ack')
+      this.id = message.subscription ?? this.id;
+    if (message.kind === 'request') this.#sentAt = message.at;
+    if (message.kind === 'ack') this.ackMs = message.at - this.#sentAt;
+    if (direction === 'in') this.messages += 1;
+    if (message.topic !== undefined) this.cue = { topic: message.topic, at: message.at };
+    this.#events.onMessage(message);
     this.#events.onChange();
   }
 }

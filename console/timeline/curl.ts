@@ -1,17 +1,17 @@
-import type { Frame } from '../mcp/frame.js';
 import { routingOf } from '../mcp/http/routing.js';
 import { record, recordIn, text } from '../mcp/json.js';
+import type { Message } from '../mcp/message.js';
 import { MODERN, SESSIONS } from '../mcp/revision.js';
 
 /** Returns a curl command that sends a message again; undefined if its server is not known. */
-export function curlOf(frame: Frame): string | undefined {
-  if (frame.direction !== 'out' || frame.to === undefined) return undefined;
-  const { hasToken, url } = frame.to;
-  const headers = [...headersOf(frame.text)];
+export function curlOf(message: Message): string | undefined {
+  if (message.direction !== 'out' || message.to === undefined) return undefined;
+  const { hasToken, url } = message.to;
+  const headers = [...headersOf(message.text)];
   // The shell inserts the token, so that it is not in the clipboard.
   if (hasToken) headers.push(TOKEN);
   const fields = headers.map((header) => `  -H ${quoted(header)} \\\n`).join('');
-  return `curl -N ${quoted(url)} \\\n${fields}  -d ${singleQuoted(frame.text)}`;
+  return `curl -N ${quoted(url)} \\\n${fields}  -d ${singleQuoted(message.text)}`;
 }
 
 function* headersOf(message: string): Generator<string> {

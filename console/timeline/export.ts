@@ -1,21 +1,21 @@
 import { element } from '../dom.js';
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 
-/** Lets the user save frames as a JSON file. */
-export function save(frames: readonly Frame[]): void {
-  const blob = new Blob([exported(frames)], { type: 'application/json' });
+/** Lets the user save messages as a JSON file. */
+export function save(messages: readonly Message[]): void {
+  const blob = new Blob([exported(messages)], { type: 'application/json' });
   const url = URL.createObjectURL(blob);
-  element('a', { href: url, download: 'mcp-frames.json' }).click();
+  element('a', { href: url, download: 'mcp-messages.json' }).click();
   // The browser reads the blob after this task.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 /**
- * Returns frames as JSON, oldest first: when, by which part of the page, in which direction, and
+ * Returns messages as JSON, oldest first: when, by which part of the page, in which direction, and
  * the message as text, because numbers may exceed the precision of a parser.
  */
-export function exported(frames: readonly Frame[]): string {
-  const rows = frames.map(({ at, direction, source, text, to }) => ({
+export function exported(messages: readonly Message[]): string {
+  const rows = messages.map(({ at, direction, source, text, to }) => ({
     at: new Date(at).toISOString(),
     source,
     direction,

@@ -1,36 +1,36 @@
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 
-/** The latest frames, oldest first; the oldest are dropped. */
+/** The latest messages, oldest first; the oldest are dropped. */
 export class History {
-  #frames: Frame[] = [];
+  #messages: Message[] = [];
   #seen = 0;
 
-  /** Number of frames since the last `clear`. */
+  /** Number of messages since the last `clear`. */
   get seen(): number {
     return this.#seen;
   }
 
-  /** Adds a frame; returns the frames that were dropped for it. */
-  add(frame: Frame): Frame[] {
+  /** Adds a message; returns the messages that were dropped for it. */
+  add(message: Message): Message[] {
     this.#seen += 1;
-    this.#frames.push(frame);
-    // Drops frames in batches, because each drop moves all remaining frames.
-    if (this.#frames.length < MAX_FRAMES + SLICE) return [];
-    return this.#frames.splice(0, SLICE);
+    this.#messages.push(message);
+    // Drops messages in batches, because each drop moves all remaining messages.
+    if (this.#messages.length < MAX_MESSAGES + SLICE) return [];
+    return this.#messages.splice(0, SLICE);
   }
 
-  /** Returns the frames that `accepts` accepts, oldest first. */
-  filtered(accepts: (frame: Frame) => boolean): Frame[] {
-    return this.#frames.filter(accepts);
+  /** Returns the messages that `accepts` accepts, oldest first. */
+  filtered(accepts: (message: Message) => boolean): Message[] {
+    return this.#messages.filter(accepts);
   }
 
-  /** Drops all frames. */
+  /** Drops all messages. */
   clear(): void {
-    this.#frames = [];
+    this.#messages = [];
     this.#seen = 0;
   }
 }
 
-/** Number of frames that are kept at least. */
-export const MAX_FRAMES = 50_000;
+/** Number of messages that are kept at least. */
+export const MAX_MESSAGES = 50_000;
 const SLICE = 1_000;

@@ -1,36 +1,36 @@
 import { byId, setText } from '../dom.js';
 import { count, counted } from '../format.js';
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 import { repaint } from '../repaint.js';
 import { save } from './export.js';
-import { FrameDialog, type OnEdit } from './frame-dialog.js';
-import { FrameFilter } from './frame-filter.js';
-import { FrameList } from './frame-list.js';
 import { History } from './history.js';
+import { MessageDialog, type OnEdit } from './message-dialog.js';
+import { MessageFilter } from './message-filter.js';
+import { MessageList } from './message-list.js';
 
 /**
- * The timeline: shows the frames that match the filter, until it is paused; each frame can be
+ * The timeline: shows the messages that match the filter, until it is paused; each message can be
  * opened, and all of them can be saved as JSON.
  */
 export class Timeline {
   readonly #history = new History();
   readonly #count = byId('timeline-count', HTMLElement);
-  readonly #empty = byId('frames-empty', HTMLElement);
+  readonly #empty = byId('messages-empty', HTMLElement);
   readonly #pause = byId('timeline-pause', HTMLButtonElement);
   readonly #export = byId('timeline-export', HTMLButtonElement);
-  readonly #filter = new FrameFilter(() => this.#rebuild());
-  readonly #list: FrameList;
+  readonly #filter = new MessageFilter(() => this.#rebuild());
+  readonly #list: MessageList;
   readonly #paint = repaint(() => this.#catchUp());
   #isPaused = false;
-  #pending: Frame[] = [];
-  /** Frames that the history dropped, and that the list may still show. */
-  #dropped: Frame[] = [];
+  #pending: Message[] = [];
+  /** Messages that the history dropped, and that the list may still show. */
+  #dropped: Message[] = [];
   #missed = 0;
   #shown = 0;
 
   constructor(onEdit: OnEdit) {
-    const dialog = new FrameDialog(onEdit);
-    this.#list = new FrameList((frame) => dialog.open(frame));
+    const dialog = new MessageDialog(onEdit);
+    this.#list = new MessageList((message) => dialog.open(message));
     this.#pause.addEventListener('click', () => this.#toggle());
     byId('timeline-clear', HTMLButtonElement).addEventListener('click', () => this.clear());
     this.#export.addEventListener('click', () =>
@@ -39,12 +39,12 @@ export class Timeline {
     this.#rebuild();
   }
 
-  /** Adds a frame, which is shown in the next animation frame. */
-  add(frame: Frame): void {
-    const dropped = this.#history.add(frame);
+  /** Adds a message, which is shown in the next animation frame. */
+  add(message: Message): void {
+    const dropped = this.#history.add(message);
     if (this.#isPaused) this.#missed += 1;
     else {
-      this.#pending.push(frame);
+      this.#pending.push(message);
       for (const old of dropped) this.#dropped.push(old);
     }
     this.#paint();
@@ -55,7 +55,7 @@ export class Timeline {
     if (this.#filter.sources(names)) this.#rebuild();
   }
 
-  /** Drops all frames. */
+  /** Drops all messages. */
   clear(): void {
     this.#history.clear();
     this.#rebuild();
@@ -72,25 +72,25 @@ export class Timeline {
   #rebuild(): void {
     [this.#pending, this.#dropped] = [[], []];
     this.#missed = 0;
-    const frames = this.#history.filtered(this.#filter.accepts);
-    this.#shown = frames.length;
-    this.#list.show(frames);
+    const messages = this.#history.filtered(this.#filter.accepts);
+    this.#shown = messages.length;
+    this.#list.show(messages);
     this.#updateCount();
   }
 
   #catchUp(): void {
-    const frames = this.#pending.filter(this.#filter.accepts);
+    const messages = this.#pending.filter(this.#filter.accepts);
     const dropped = this.#dropped.filter(this.#filter.accepts).length;
     [this.#pending, this.#dropped] = [[], []];
-    this.#shown += frames.length - dropped;
-    if (frames.length + dropped > 0) this.#list.add(frames, dropped);
+    this.#shown += messages.length - dropped;
+    if (messages.length + dropped > 0) this.#list.add(messages, dropped);
     this.#updateCount();
   }
 
   #updateCount(): void {
     const { seen } = this.#history;
-    const frames = counted(seen, 'frame');
-    const matching = this.#filter.isOpen ? frames : `${count(this.#shown)} of ${frames}`;
+    const messages = counted(seen, 'message');
+    const matching = this.#filter.isOpen ? messages : `${count(this.#shown)} of ${messages}`;
     setText(this.#count, this.#isPaused ? `paused, ${count(this.#missed)} new` : matching);
     this.#export.disabled = this.#shown === 0;
     this.#empty.hidden = this.#shown > 0;
@@ -100,4 +100,4 @@ export class Timeline {
 
 const EMPTY_TEXT =
   'JSON-RPC messages appear here as they were sent and received. Connect, or open a subscription.';
-const NO_MATCH_TEXT = 'No frame matches the filter.';
+const NO_MATCH_TEXT = 'No message matches the filter.';

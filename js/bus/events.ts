@@ -60,8 +60,8 @@ export interface EventSource {
   readonly modes: readonly EventMode[];
   /** Whether the log is in this process, so that it costs no request to read it. */
   readonly isLocal?: true;
-  /** Returns the page that answers a question, both as text of the core. */
-  page(question: string): Promise<string>;
+  /** Returns the page that answers a query, both as text of the core. */
+  page(query: string): Promise<string>;
   /** The subscriptions of webhooks; undefined if the bus delivers to none. */
   readonly webhooks?: WebhookSubscriptions;
 }
@@ -99,10 +99,10 @@ export interface EventStore {
   draft(text: string): DraftEvent;
   /** Adds an occurrence at a position that its cue has taken. */
   append(draft: DraftEvent, position: number, now: number): AppendedEvent;
-  /** Returns the page that answers a question, for a bus whose last position is `head`. */
-  page(question: string, head: number, now: number): string;
+  /** Returns the page that answers a query, for a bus whose last position is `head`. */
+  page(query: string, head: number, now: number): string;
   /** Whether the reader who asks has more than this log, a copy whose last position is `head`. */
-  isBehind(question: string, head: number): boolean;
+  isBehind(query: string, head: number): boolean;
 }
 
 /**
@@ -167,8 +167,8 @@ export interface WebhookHost {
    * certain even if the host restarts.
    */
   setAlarm(at: number | undefined): Promise<void>;
-  /** Returns the page of the log that answers a question, both as text of the core. */
-  page(question: string): Promise<string>;
+  /** Returns the page of the log that answers a query, both as text of the core. */
+  page(query: string): Promise<string>;
   /**
    * Has the bus call `wake` for these event types and no others, and reports the number of
    * subscriptions here.

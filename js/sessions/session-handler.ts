@@ -57,10 +57,10 @@ export interface SessionHost {
 
 /** What serves MCP Events in sessions. */
 export interface SessionEvents {
-  /** Returns the answer to `initialize` with events announced; undefined: it has no result. */
+  /** Returns the response to `initialize` with events announced; undefined: it has no result. */
   announced(body: Uint8Array): string | undefined;
-  /** Answers a request; undefined: it is not about events. */
-  answer(inbound: InboundExchange): Promise<Response | undefined>;
+  /** Returns the response to a request; undefined: it is not about events. */
+  respond(inbound: InboundExchange): Promise<Response | undefined>;
 }
 
 /** Serves the sessions of clients of 2025-11-25 and earlier. */
@@ -142,9 +142,9 @@ export class SessionHandler {
    */
   async #send(inbound: InboundExchange, upstreamId: string | undefined): Promise<Response> {
     const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
-    const answered = await this.#host.events?.answer(inbound);
-    const answer = answered ?? (await forward(this.#host.handler, inbound, upstreamId));
-    return withClientSession(answer, session);
+    const ofEvents = await this.#host.events?.respond(inbound);
+    const response = ofEvents ?? (await forward(this.#host.handler, inbound, upstreamId));
+    return withClientSession(response, session);
   }
 
   async #authorize(

@@ -18,14 +18,14 @@ import { signer } from './signature.js';
 
 /** Receives the messages that servers send to the endpoint of webhook subscriptions. */
 export interface WebhookReceiver<Rest extends unknown[] = unknown[]> {
-  /** Answers one request. Never rejects. */
+  /** Returns the response to one request. Never rejects. */
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
 }
 
 /**
  * Creates the endpoint of webhook subscriptions to MCP events. It checks the signature and the age
- * of every message (Standard Webhooks), answers the server's verification, and passes each event
- * to `onEvent` once.
+ * of every message (Standard Webhooks), responds to the server's verification, and passes each
+ * event to `onEvent` once.
  *
  * @throws ListenError `invalid-options`.
  *
@@ -80,14 +80,14 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
 
   async fetch(request: Request, args: Rest): Promise<Response> {
     try {
-      return await this.#answer(request, args);
+      return await this.#respond(request, args);
     } catch (error) {
       const refusal = error instanceof WebhookRefusal ? error : this.#unavailable(error);
       return refusal.response();
     }
   }
 
-  async #answer(request: Request, args: Rest): Promise<Response> {
+  async #respond(request: Request, args: Rest): Promise<Response> {
     if (request.method !== 'POST') throw new WebhookRefusal('method-not-allowed');
     const head = headOf(request, this.#toleranceMs);
     const secrets = await this.#secrets(head, request, args);

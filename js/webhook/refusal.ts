@@ -12,12 +12,12 @@ export class WebhookRefusal extends Error {
 
   /** Returns the response: a status, a code and a fixed message. */
   response(): Response {
-    const [status, message, headers = {}] = REFUSALS[this.code] as Answer;
+    const [status, message, headers = {}] = REFUSALS[this.code] as RefusalResponse;
     return Response.json({ error: this.code, message }, { status, headers });
   }
 }
 
-type Answer = [status: number, message: string, headers?: Record<string, string>];
+type RefusalResponse = [status: number, message: string, headers?: Record<string, string>];
 
 const REFUSALS = {
   'malformed-message': [400, 'the body is neither an event nor a known message'],
@@ -31,4 +31,4 @@ const REFUSALS = {
   'being-handled': [503, 'the message is being handled', { 'Retry-After': '5' }],
   'subscription-pending': [503, 'the subscription is not stored yet', { 'Retry-After': '5' }],
   unavailable: [503, 'the message cannot be checked now', { 'Retry-After': '5' }],
-} satisfies Record<string, Answer>;
+} satisfies Record<string, RefusalResponse>;

@@ -6,9 +6,9 @@ export interface SubscriptionSecrets {
   /** Secrets of a stored subscription. Every message signed with one of them is accepted. */
   active?: string | readonly string[] | undefined;
   /**
-   * Secrets of subscriptions whose `events/subscribe` has not been answered or stored yet. The
-   * receiver answers a verification that is signed with one of them. It answers 503 to every other
-   * such message, so that the server sends the message again later.
+   * Secrets of subscriptions whose `events/subscribe` has no response yet, or whose response is not
+   * stored yet. The receiver responds to a verification that is signed with one of them. It
+   * responds with 503 to every other such message, so that the server sends it again later.
    */
   pending?: string | readonly string[] | undefined;
 }

@@ -18,7 +18,7 @@ use super::{cursor, name::EventName};
 /// What a reader asks the log for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Question {
+pub struct LogQuery {
     /// The type of the events.
     pub name: EventName,
     /// The cursor of the reader; `None` asks for nothing but the end of the log.
@@ -77,7 +77,7 @@ pub struct PageEvent {
     pub data: Box<str>,
 }
 
-impl Question {
+impl LogQuery {
     /// Whether the reader may have an occurrence of this group.
     pub fn may_have(&self, group: Option<&str>) -> bool {
         group.is_none_or(|group| self.groups.iter().any(|own| **own == *group))
@@ -90,12 +90,12 @@ impl Question {
         cursor.is_some_and(|cursor| cursor.epoch == head.epoch && cursor.position > head.position)
     }
 
-    /// Reads a question; `None` if it is none.
+    /// Reads a query; `None` if it is none.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
 
-    /// Returns the question as compact JSON.
+    /// Returns the query as compact JSON.
     pub fn to_json(&self) -> String {
         json::to_text(self)
     }

@@ -7,7 +7,7 @@ import { LegacySession } from '../host/legacy.ts';
 import { listChanged, updated } from '../host/listen.ts';
 import { sessionServer } from '../node/sessions/serving.ts';
 import { type BrokerProcess, startNats } from './brokers/broker-process.ts';
-import { Gate } from './brokers/gate.ts';
+import { BrokerProxy } from './brokers/broker-proxy.ts';
 import { Cleanup } from './cleanup.ts';
 import { placeOn } from './members/place.ts';
 
@@ -22,16 +22,16 @@ afterEach(() => cleanup.run());
 describe('with JetStream', () => {
   test('a server that kept its log replays it, without a gap', async () => {
     const nats = await started(true);
-    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
-    const [here, there] = [busAt(nats.port), busAt(gate.port)];
+    const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
+    const [here, there] = [busAt(nats.port), busAt(proxy.port)];
     const stream = await placeOn(there).open(FILTER);
     await stream.message();
-    gate.shut();
+    proxy.shut();
     await expect.poll(() => there.stats().isLive).toBe(false);
     for (const note of ['c', 'a', 'b']) await here.publish(changed(`note://${note}`));
     await nats.kill();
     await nats.start();
-    gate.open();
+    proxy.open();
     for (const note of ['c', 'a', 'b'])
       expect(await stream.message()).toBe(updated('1', `note://${note}`));
     await expect
@@ -41,28 +41,28 @@ describe('with JetStream', () => {
 
   test('an absence that outlasts the window is a gap', async () => {
     const nats = await started(true);
-    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
+    const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
     const [here, there] = [
       busAt(nats.port, { logEvents: 10 }),
-      busAt(gate.port, { logEvents: 10 }),
+      busAt(proxy.port, { logEvents: 10 }),
     ];
     const stream = await placeOn(there).open({ toolsListChanged: true });
     await stream.message();
-    gate.shut();
+    proxy.shut();
     await expect.poll(() => there.stats().isLive).toBe(false);
     for (let count = 0; count < 50; count += 1) await here.publish(changed(`note://${count}`));
-    gate.open();
+    proxy.open();
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
   });
 
   test('an event that was deleted from the log is a gap', async () => {
     const nats = await started(true);
-    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
-    const [here, there] = [busAt(nats.port), busAt(gate.port)];
+    const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
+    const [here, there] = [busAt(nats.port), busAt(proxy.port)];
     const stream = await placeOn(there).open({ toolsListChanged: true });
     await stream.message();
-    gate.shut();
+    proxy.shut();
     await expect.poll(() => there.stats().isLive).toBe(false);
     await here.publish(changed('note://a'));
     await here.publish({ kind: 'tools_list_changed' });
@@ -70,7 +70,7 @@ describe('with JetStream', () => {
     const manager = await jetstreamManager(await client(nats.port));
     const { state } = await manager.streams.info('mcp-listen');
     await manager.streams.deleteMessage('mcp-listen', state.last_seq - 1);
-    gate.open();
+    proxy.open();
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
   });
@@ -134,16 +134,16 @@ describe('without JetStream', () => {
 
   test('the stream of a session is cued for everything after an absence', async () => {
     const nats = await started(false);
-    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
-    const there = busAt(gate.port);
+    const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
+    const there = busAt(proxy.port);
     const { send } = sessionServer({ bus: there, onError: () => {} });
     const session = await LegacySession.begin(send);
     await session.ask('resources/subscribe', { uri: 'note://a' });
     const stream = await session.open();
     await stream.event();
-    gate.shut();
+    proxy.shut();
     await expect.poll(() => there.stats().isLive).toBe(false);
-    gate.open();
+    proxy.open();
     const events = [await stream.event(), await stream.event(), await stream.event()].join();
     for (const change of ['tools/list_changed', 'resources/list_changed', 'resources/updated']) {
       expect(events).toContain(`notifications/${change}`);

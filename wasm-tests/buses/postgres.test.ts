@@ -4,19 +4,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
 import { listChanged } from '../host/listen.ts';
 import { type BrokerProcess, startPostgres } from './brokers/broker-process.ts';
-import { Gate } from './brokers/gate.ts';
+import { BrokerProxy } from './brokers/broker-proxy.ts';
 import { Cleanup } from './cleanup.ts';
 import { placeOn } from './members/place.ts';
 
 const cleanup = new Cleanup();
 let postgres: BrokerProcess;
-let gate: Gate;
-/** The number of buses created; every other one connects through the gate. */
+let proxy: BrokerProxy;
+/** The number of buses created; every other one connects through the proxy. */
 let made = 0;
 
 beforeAll(async () => {
   postgres = cleanup.later(await startPostgres(), (it) => it.stop());
-  gate = cleanup.later(await Gate.before(postgres.port), (it) => it.stop());
+  proxy = cleanup.later(await BrokerProxy.before(postgres.port), (it) => it.stop());
 });
 
 afterAll(() => cleanup.run());
@@ -43,7 +43,7 @@ test('the example postgresBus refuses more than a notification carries, and keep
 
 function nextBus() {
   made += 1;
-  return busAt(made % 2 === 1 ? postgres.port : gate.port);
+  return busAt(made % 2 === 1 ? postgres.port : proxy.port);
 }
 
 function busAt(port: number) {
@@ -67,9 +67,9 @@ async function garbage(text: string): Promise<boolean> {
 }
 
 async function absence(meanwhile: () => Promise<void>): Promise<void> {
-  gate.shut();
+  proxy.shut();
   await meanwhile();
-  gate.open();
+  proxy.open();
 }
 
 async function loss(meanwhile: () => Promise<void>): Promise<void> {

@@ -5,7 +5,7 @@ import { createClient } from 'redis';
 import { afterEach, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../host/listen.ts';
 import { type BrokerProcess, startRedis } from './brokers/broker-process.ts';
-import { Gate } from './brokers/gate.ts';
+import { BrokerProxy } from './brokers/broker-proxy.ts';
 import { Cleanup } from './cleanup.ts';
 import { placeOn } from './members/place.ts';
 
@@ -15,20 +15,20 @@ afterEach(() => cleanup.run());
 
 test('an absence that outlasts the window is a gap', async () => {
   const redis = await started();
-  const gate = cleanup.later(await Gate.before(redis.port), (it) => it.stop());
+  const proxy = cleanup.later(await BrokerProxy.before(redis.port), (it) => it.stop());
   const [here, there] = [
     busAt(redis.port, { logEvents: 100 }),
-    busAt(gate.port, { logEvents: 100 }),
+    busAt(proxy.port, { logEvents: 100 }),
   ];
   const stream = await placeOn(there).open({
     toolsListChanged: true,
     resourceSubscriptions: ['note://a'],
   });
   await stream.message();
-  gate.shut();
+  proxy.shut();
   await expect.poll(() => there.stats().isLive).toBe(false);
   for (let count = 0; count < 500; count += 1) await here.publish(changed(`note://${count}`));
-  gate.open();
+  proxy.open();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(updated('1', 'note://a'));
   expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
@@ -36,19 +36,19 @@ test('an absence that outlasts the window is a gap', async () => {
 
 test('a Redis that kept its log replays it, and reports a gap for what it may have lost', async () => {
   const redis = await started(true);
-  const gate = cleanup.later(await Gate.before(redis.port), (it) => it.stop());
-  const [here, there] = [busAt(redis.port), busAt(gate.port)];
+  const proxy = cleanup.later(await BrokerProxy.before(redis.port), (it) => it.stop());
+  const [here, there] = [busAt(redis.port), busAt(proxy.port)];
   const received = listener(there);
   await there.ready();
   await here.publish(changed('note://first'));
   await expect.poll(() => received.map(nameOf)).toContain('note://first');
-  gate.shut();
+  proxy.shut();
   await expect.poll(() => there.stats().isLive).toBe(false);
   for (const note of ['c', 'a', 'b']) await here.publish(changed(`note://${note}`));
   await redis.kill();
   await redis.start();
   received.length = 0;
-  gate.open();
+  proxy.open();
   await expect
     .poll(() => received.filter(({ kind }) => kind === 'resource_updated').map(nameOf))
     .toEqual(['note://c', 'note://a', 'note://b']);

@@ -128,7 +128,7 @@ describe('another server', () => {
     await console.connected();
     await console.connectTo(`${lamp.origin}/mcp`);
     await console.connection
-      .getByText('The endpoint cannot be reached: nothing answers at this URL.')
+      .getByText('The endpoint cannot be reached: nothing responds at this URL.')
       .waitFor();
     await console.connectTo('ftp://example.com/mcp');
     await console.connection.getByText('This is not an HTTP URL.').waitFor();

@@ -22,8 +22,8 @@ export class ConsolePage {
   }
 
   /** The lines of the timeline, newest first. */
-  get frames(): Locator {
-    return this.page.getByRole('list', { name: 'Frames, newest first' }).getByRole('button');
+  get messages(): Locator {
+    return this.page.getByRole('list', { name: 'Messages, newest first' }).getByRole('button');
   }
 
   /** The dots of the plot. */

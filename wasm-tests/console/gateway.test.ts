@@ -5,19 +5,19 @@ import { useBrowser } from './browser.ts';
 
 const open = useBrowser();
 let server: PythonServer;
-let gate: GatewayFixture;
+let gateway: GatewayFixture;
 
 beforeAll(async () => {
   server = await pythonServer();
-  gate = await GatewayFixture.start(server.url, { CONSOLE: 'on' });
+  gateway = await GatewayFixture.start(server.url, { CONSOLE: 'on' });
 });
 afterAll(async () => {
-  await gate?.stop();
+  await gateway?.stop();
   server?.stop();
 });
 
 test('the console inspects a server of the Python SDK through the gateway', async () => {
-  const console = await open(gate.origin());
+  const console = await open(gateway.origin());
   await console.connected();
   await console.tick(/^note:\/\/a/).check();
   await console.subscribe('A');
@@ -27,6 +27,6 @@ test('the console inspects a server of the Python SDK through the gateway', asyn
   await console.form('Tool');
   expect(await console.callTool('touch')).toContain('touched');
   await expect
-    .poll(() => console.frames.filter({ hasText: 'resources/updated note://a' }).count())
+    .poll(() => console.messages.filter({ hasText: 'resources/updated note://a' }).count())
     .toBeGreaterThanOrEqual(1);
 });

@@ -51,8 +51,8 @@ test('a subscription to an event type receives its events, narrowed by an argume
   await console.callTool('edit_note', { name: 'another', text: `at ${Date.now()}` });
   await console.callTool('edit_note', { name, text: 'x' });
   await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('event note.changed');
-  await console.page.getByLabel('Kind of frame').selectOption('Events');
-  expect(await console.frames.locator('.about').allTextContents()).toEqual([' note.changed']);
+  await console.page.getByLabel('Kind of message').selectOption('Events');
+  expect(await console.messages.locator('.about').allTextContents()).toEqual([' note.changed']);
   await card.getByRole('button', { name: 'Close' }).click();
   await card.getByText('stopped', { exact: true }).waitFor();
   expect(await card.getByText('Closed by this page.').isVisible()).toBe(true);
@@ -68,8 +68,8 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   await form.getByLabel('Params as JSON').fill('[]');
   await form.getByRole('button', { name: 'Send' }).click();
   await form.getByText('Params must be a JSON object, such as {}.').waitFor();
-  await console.page.getByLabel('Kind of frame').selectOption('Requests');
-  await console.frames.first().click();
+  await console.page.getByLabel('Kind of message').selectOption('Requests');
+  await console.messages.first().click();
   const dialog = console.page.getByRole('dialog');
   await console.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await dialog.getByRole('button', { name: 'Copy as curl' }).click();
@@ -86,23 +86,23 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   await form.getByText('Result as JSON').click();
   const result = form.getByRole('region', { name: 'The result as JSON' });
   expect(JSON.parse((await result.textContent()) ?? '')).toHaveProperty('contents');
-  const sent = await console.frames.count();
-  await console.frames.first().click();
+  const sent = await console.messages.count();
+  await console.messages.first().click();
   await dialog.getByRole('button', { name: 'Send again', exact: true }).click();
-  await expect.poll(() => console.frames.count()).toBe(sent + 1);
+  await expect.poll(() => console.messages.count()).toBe(sent + 1);
   await form.getByText(/^Result after/).waitFor();
   expect(console.errors.splice(0).filter((error) => !/\b40\d\b/.test(error))).toEqual([]);
 });
 
-test('the frames that match the filter are saved as JSON', async () => {
+test('the messages that match the filter are saved as JSON', async () => {
   const console = await connected();
-  await console.page.getByLabel('Text in the frame').fill('"method":"tools/list"');
+  await console.page.getByLabel('Text in the message').fill('"method":"tools/list"');
   const saving = console.page.waitForEvent('download');
   await console.button('Export').click();
   const saved = await (await saving).createReadStream();
-  const frames = JSON.parse((await saved.toArray()).join(''));
-  expect(frames).toMatchObject([{ source: 'page', direction: 'out' }]);
-  expect(JSON.parse(frames[0].message)).toMatchObject({ method: 'tools/list' });
+  const messages = JSON.parse((await saved.toArray()).join(''));
+  expect(messages).toMatchObject([{ source: 'page', direction: 'out' }]);
+  expect(JSON.parse(messages[0].message)).toMatchObject({ method: 'tools/list' });
 });
 
 test('prompts and tools have a field for each argument, by its schema', async () => {

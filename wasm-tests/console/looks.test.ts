@@ -42,7 +42,7 @@ test('axe finds no violations, in light and dark, on wide and narrow screens', a
   }
   for (const form of ['Tool', 'Prompt', 'Event', 'Request', 'Resource']) await console.form(form);
   await console.page.getByRole('region', { name: 'Last state' }).waitFor();
-  await console.frames.first().click();
+  await console.messages.first().click();
   expect(await violations(console)).toEqual([]);
 });
 
@@ -77,7 +77,7 @@ function overflowing(console: ConsolePage): Promise<string[]> {
   return console.page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;
     const boxes = [...document.querySelectorAll('body *')].filter(
-      (box) => !box.closest('.frames, pre, .visually-hidden, .skip'),
+      (box) => !box.closest('.messages, pre, .visually-hidden, .skip'),
     );
     const out = boxes.filter((box) => box.getBoundingClientRect().right > clientWidth + 0.5);
     return [

@@ -20,10 +20,10 @@ test('a subscription requests what is checked, and shows what is honored', async
     'note://shopping, honored',
   ]);
   expect(await card.locator('.id').textContent()).toMatch(ID);
-  const sent = console.frames.filter({ hasText: 'subscriptions/listen' });
+  const sent = console.messages.filter({ hasText: 'subscriptions/listen' });
   await sent.click();
   expect(
-    await console.page.getByRole('region', { name: 'The frame as JSON' }).textContent(),
+    await console.page.getByRole('region', { name: 'The message as JSON' }).textContent(),
   ).toContain('"note://shopping"');
 });
 
@@ -49,7 +49,7 @@ test('a subscription receives the cue of a tool call, plots it, and reads the li
   await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('resources');
   await console.tick(new RegExp(`^note://${name}`)).waitFor();
   await expect.poll(() => console.dots.count()).toBe(1);
-  expect(Number(await console.figure('A', 'Frames').textContent())).toBeGreaterThanOrEqual(2);
+  expect(Number(await console.figure('A', 'Messages').textContent())).toBeGreaterThanOrEqual(2);
   expect(await console.figure('A', 'Age').textContent()).toMatch(/^\d+ s$/);
   await expect
     .poll(() => console.page.locator('#announcement').textContent())
@@ -91,11 +91,11 @@ test('a button closes a subscription, and another one removes its card', async (
   await card.getByText('stopped', { exact: true }).waitFor();
   expect(await console.figure('A', 'Ends').textContent()).toBe('closed here 1');
   expect(await console.figure('A', 'Acknowledged').textContent()).toMatch(/^in [\d.]+ m?s$/);
-  const frames = await console.figure('A', 'Frames').textContent();
+  const messages = await console.figure('A', 'Messages').textContent();
   // workerd notices that a reader has left when it next writes.
   await console.publish('note://todo', 3, '50 per second');
   await expect.poll(() => console.streams()).toBeLessThan(before);
-  expect(await console.figure('A', 'Frames').textContent()).toBe(frames);
+  expect(await console.figure('A', 'Messages').textContent()).toBe(messages);
   await card.getByRole('button', { name: 'Remove' }).click();
   expect(await console.page.getByRole('article').count()).toBe(0);
   expect(await console.page.getByText('No subscription is open.').isVisible()).toBe(true);

@@ -70,7 +70,7 @@ test('a server without tasks offers none', async () => {
   expect(await console.page.getByLabel('Task ID').count()).toBe(0);
 });
 
-test('the 27th subscription has a unique name, element and frames', async () => {
+test('the 27th subscription has a unique name, element and messages', async () => {
   const console = await open(notebook());
   await console.connected();
   for (let count = 0; count < 27; count += 1) await console.button('Open a subscription').click();
@@ -85,7 +85,7 @@ test('the 27th subscription has a unique name, element and frames', async () => 
     String(26 % 6),
   );
   const sources = await console.page
-    .getByLabel('Source of the frames')
+    .getByLabel('Source of the messages')
     .locator('option')
     .allTextContents();
   expect(sources.filter((source) => source.endsWith(' A') || source.endsWith(' AA'))).toHaveLength(

@@ -28,41 +28,43 @@ test('the timeline stands still while it is paused, and then shows what came mea
 
 test('the timeline is filtered by text, by source and by kind', async () => {
   const { page } = console;
-  await page.getByLabel('Text in the frame').fill('SUBSCRIPTIONS/ACK');
+  await page.getByLabel('Text in the message').fill('SUBSCRIPTIONS/ACK');
   expect(await titles()).toEqual(['subscriptions/acknowledged']);
-  await page.getByLabel('Text in the frame').fill('');
-  await page.getByLabel('Source of the frames').selectOption('This page');
+  await page.getByLabel('Text in the message').fill('');
+  await page.getByLabel('Source of the messages').selectOption('This page');
   expect(await titles()).toContain('result of resources/list');
   expect(await titles()).not.toContain('resources/updated');
-  await page.getByLabel('Source of the frames').selectOption('Subscription A');
+  await page.getByLabel('Source of the messages').selectOption('Subscription A');
   expect((await titles()).slice(0, 3)).toEqual([
     'resources/updated',
     'subscriptions/acknowledged',
     'subscriptions/listen',
   ]);
-  await page.getByLabel('Kind of frame').selectOption('Cues');
+  await page.getByLabel('Kind of message').selectOption('Cues');
   expect(await titles()).toEqual(['resources/updated']);
-  await page.getByLabel('Text in the frame').fill('nowhere');
-  expect(await page.getByText('No frame matches the filter.').isVisible()).toBe(true);
-  await page.getByLabel('Text in the frame').fill('');
+  await page.getByLabel('Text in the message').fill('nowhere');
+  expect(await page.getByText('No message matches the filter.').isVisible()).toBe(true);
+  await page.getByLabel('Text in the message').fill('');
   await console.publish('note://todo', 2);
   await cues(3);
   expect(new Set(await titles())).toEqual(new Set(['resources/updated']));
 });
 
-test('the timeline opens a frame as JSON, formatted and as sent', async () => {
+test('the timeline opens a message as JSON, formatted and as sent', async () => {
   const { page } = console;
-  await console.frames.filter({ hasText: 'resources/updated' }).first().click();
+  await console.messages.filter({ hasText: 'resources/updated' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'resources/updated' });
   const json =
-    (await dialog.getByRole('region', { name: 'The frame as JSON' }).textContent()) ?? '';
+    (await dialog.getByRole('region', { name: 'The message as JSON' }).textContent()) ?? '';
   expect(JSON.parse(json)).toMatchObject({
     method: 'notifications/resources/updated',
     params: { uri: 'note://todo' },
   });
   expect(json).toContain('\n  "jsonrpc": "2.0"');
   await dialog.getByText('Raw text').click();
-  const raw = await dialog.getByRole('region', { name: 'The frame as it was sent' }).textContent();
+  const raw = await dialog
+    .getByRole('region', { name: 'The message as it was sent' })
+    .textContent();
   expect(raw).toMatch(/^\{"jsonrpc":"2\.0","method":"notifications\/resources\/updated",/);
   await page.keyboard.press('Escape');
   expect(await dialog.isVisible()).toBe(false);
@@ -70,7 +72,7 @@ test('the timeline opens a frame as JSON, formatted and as sent', async () => {
 
 test('arrow keys move in the timeline, which is one stop of the Tab key', async () => {
   const { page } = console;
-  await page.getByLabel('Kind of frame').focus();
+  await page.getByLabel('Kind of message').focus();
   await page.keyboard.press('Tab');
   const standing = () =>
     page.evaluate(() =>
@@ -91,7 +93,7 @@ test('arrow keys move in the timeline, which is one stop of the Tab key', async 
   expect(await standing()).toBe(-1);
 });
 
-test('the timeline keeps its lines in place while fifty frames a second arrive', async () => {
+test('the timeline keeps its lines in place while fifty messages a second arrive', async () => {
   const { page } = console;
   await console.subscribe('B');
   await page.evaluate(() => {
@@ -103,10 +105,10 @@ test('the timeline keeps its lines in place while fifty frames a second arrive',
       ),
     ).observe({ type: 'layout-shift' });
   });
-  const box = await page.locator('#frames-box').boundingBox();
+  const box = await page.locator('#messages-box').boundingBox();
   await console.publish('note://todo', 50, '50 per second');
-  expect(await page.locator('#frames-box').boundingBox()).toEqual(box);
-  const heights = await console.frames.evaluateAll((rows) =>
+  expect(await page.locator('#messages-box').boundingBox()).toEqual(box);
+  const heights = await console.messages.evaluateAll((rows) =>
     rows.map((row) => row.getBoundingClientRect().height),
   );
   expect(new Set(heights).size).toBe(1);
@@ -114,7 +116,7 @@ test('the timeline keeps its lines in place while fifty frames a second arrive',
   expect(shifts.filter((value) => value > 0.05)).toEqual([]);
 });
 
-test('the timeline has all frames of a burst, and the page only the rows in view', async () => {
+test('the timeline has all messages of a burst, and the page only the rows in view', async () => {
   const { page } = console;
   await page.route('**/mcp', (route) => {
     const { id, method } = route.request().postDataJSON();
@@ -127,34 +129,34 @@ test('the timeline has all frames of a burst, and the page only the rows in view
       body: messages.map((text) => `data: ${text}\n\n`).join(''),
     });
   });
-  await page.getByLabel('Kind of frame').selectOption('Cues');
+  await page.getByLabel('Kind of message').selectOption('Cues');
   // One, or two: a stream may receive a change from just before it opened.
-  const before = await console.frames.count();
+  const before = await console.messages.count();
   await console.button('Open a subscription').click();
-  await page.getByText(new RegExp(`^${before + 450} of \\d+ frames$`)).waitFor();
-  expect(await console.frames.count()).toBeLessThan(60);
-  expect(await console.frames.first().locator('.about').textContent()).toBe(' note://449');
-  await console.frames.first().focus();
+  await page.getByText(new RegExp(`^${before + 450} of \\d+ messages$`)).waitFor();
+  expect(await console.messages.count()).toBeLessThan(60);
+  expect(await console.messages.first().locator('.about').textContent()).toBe(' note://449');
+  await console.messages.first().focus();
   await page.keyboard.press('End');
   // The cue before the burst.
   expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('note://todo');
-  expect(await console.frames.count()).toBeLessThan(60);
+  expect(await console.messages.count()).toBeLessThan(60);
   await page.keyboard.press('ArrowUp');
   expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('note://0');
 });
 
 async function cues(least: number): Promise<void> {
-  const { frames } = console;
+  const { messages } = console;
   await expect
-    .poll(() => frames.filter({ hasText: 'resources/updated' }).count())
+    .poll(() => messages.filter({ hasText: 'resources/updated' }).count())
     .toBeGreaterThanOrEqual(least);
 }
 
-/** How many frames the list has, whether in view or not. */
+/** How many messages the list has, whether in view or not. */
 async function total(): Promise<number> {
-  return Number(await console.frames.first().locator('..').getAttribute('aria-setsize'));
+  return Number(await console.messages.first().locator('..').getAttribute('aria-setsize'));
 }
 
 function titles(): Promise<string[]> {
-  return console.frames.locator('.what').allTextContents();
+  return console.messages.locator('.what').allTextContents();
 }

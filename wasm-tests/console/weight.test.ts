@@ -48,7 +48,7 @@ test.for([390, 1280])(
   },
 );
 
-test('the timeline stays fluent with 50,000 frames', async () => {
+test('the timeline stays fluent with 50,000 messages', async () => {
   const { page } = await open('about:blank');
   const script = await bundledTimeline();
   await page.route('**/console-*.js', (route) =>
@@ -57,7 +57,7 @@ test('the timeline stays fluent with 50,000 frames', async () => {
   await page.goto(notebook());
   await page.waitForFunction(() => 'fill' in window);
   await page.evaluate(() => window.fill(50_000));
-  const rows = page.getByRole('list', { name: 'Frames, newest first' }).getByRole('listitem');
+  const rows = page.getByRole('list', { name: 'Messages, newest first' }).getByRole('listitem');
   await expect.poll(() => rows.first().getAttribute('aria-setsize')).toBe('50000');
   expect(await rows.count()).toBeLessThan(60);
   expect(await median(page, 'insert')).toBeLessThan(16);
@@ -67,11 +67,11 @@ test('the timeline stays fluent with 50,000 frames', async () => {
 
 /**
  * Returns the median time that the timeline works for one animation frame, in milliseconds, during
- * 30 steps. What the browser paints is the same for any number of frames.
+ * 30 steps. What the browser paints is the same for any number of messages.
  */
 function median(page: Page, step: 'insert' | 'scroll'): Promise<number> {
   return page.evaluate(async (chosen) => {
-    const box = document.querySelector('#frames-box');
+    const box = document.querySelector('#messages-box');
     window.spent = [];
     for (let steps = 0; steps < 30; steps += 1) {
       if (chosen === 'insert') window.fill(50);
@@ -100,10 +100,10 @@ function firstPaint(): number {
   return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN;
 }
 
-/** Returns a script with only the timeline, and a function that adds frames to it. */
+/** Returns a script with only the timeline, and a function that adds messages to it. */
 async function bundledTimeline(): Promise<string> {
   const contents = `import { Timeline } from './timeline/timeline.ts';
-    import { frameOf } from './mcp/frame.ts';
+    import { messageOf } from './mcp/message.ts';
     const request = window.requestAnimationFrame.bind(window);
     window.spent = [];
     window.requestAnimationFrame = (paint) => request((time) => {
@@ -118,7 +118,7 @@ async function bundledTimeline(): Promise<string> {
         const params = { uri: 'note://' + sent++ };
         const method = 'notifications/resources/updated';
         const text = JSON.stringify({ jsonrpc: '2.0', method, params });
-        timeline.add(frameOf({ at: Date.now(), source: 'A', direction: 'in', text }));
+        timeline.add(messageOf({ at: Date.now(), source: 'A', direction: 'in', text }));
       }
     };`;
   const { outputFiles } = await build({

@@ -25,7 +25,7 @@ pub(crate) struct Shards {
     mail: VecDeque<Mail>,
     is_paused: bool,
     /// The next call about a session fails.
-    is_deaf: bool,
+    is_refusing: bool,
     /// Until when a shard may pause, because its root reported overload.
     spared_until: Millis,
     /// The number of restarts of the root.
@@ -79,7 +79,7 @@ impl Shards {
 
     pub(crate) fn calm(&mut self) {
         self.is_paused = false;
-        self.is_deaf = false;
+        self.is_refusing = false;
     }
 
     pub(crate) fn clear(&mut self) {
@@ -227,7 +227,7 @@ impl World {
                     }
                 }
             }
-            (3, None) => self.shards.is_deaf = true,
+            (3, None) => self.shards.is_refusing = true,
             (_, None) => {}
         }
         Ok(())
@@ -313,7 +313,7 @@ impl World {
                 }
             }
             (Mail::SessionCall(shard, ticket, text), _) => {
-                if std::mem::take(&mut self.shards.is_deaf) {
+                if std::mem::take(&mut self.shards.is_refusing) {
                     self.fail_mail(mail, false)?;
                 } else if let Some(object) = self.shards.objects.get_mut(shard) {
                     object.handle_session_call(*ticket, text)?;

@@ -4,13 +4,13 @@ use mcp_listen::events::{
     EventName, Opening,
     error::EventError,
     exchange::{self, Caller},
-    matching::verdicts,
+    matching::match_results,
     page::Page,
 };
 
 use crate::{error::coded, number::millis, object::object};
 
-use super::step::{Answer, Step};
+use super::step::{Response, Step};
 
 /// The processing of one request about events: the steps to take, in order, and the response. A
 /// call that does not belong to the current step changes nothing.
@@ -60,31 +60,32 @@ impl EventExchange {
         self.0.handle_validity(is_valid);
     }
 
-    /// Passes the page that the log of the bus answers with; `now` is in milliseconds since 1970.
+    /// Passes the page that the log of the bus returns; `now` is in milliseconds since 1970.
     /// Throws if it is none.
     pub fn page(&mut self, page: &str, now: f64) -> Result<(), JsValue> {
         self.0.handle_page(page_of(page)?, millis(now));
         Ok(())
     }
 
-    /// Passes the verdicts about the occurrences of the page, in order, as a JSON array of `true`,
-    /// `false`, `{"data":OBJECT}` for another payload, and `null` for a failure.
-    pub fn judged(&mut self, verdicts: &str) -> Result<(), JsValue> {
-        self.0.handle_verdicts(&verdicts_of(Some(verdicts))?);
+    /// Passes the match results of the occurrences of the page, in order, as a JSON array of
+    /// `true`, `false`, `{"data":OBJECT}` for another payload, and `null` for a failure.
+    pub fn matched(&mut self, results: &str) -> Result<(), JsValue> {
+        self.0
+            .handle_match_results(&match_results_of(Some(results))?);
         Ok(())
     }
 
-    /// Passes the reply of what keeps the subscriptions: JSON text of an object with `result`, an
-    /// object, or `error`, as in `refuse`.
-    pub fn answered(&mut self, reply: &str) {
-        self.0.handle_reply(reply);
+    /// Passes the response of what keeps the subscriptions: JSON text of an object with `result`,
+    /// an object, or `error`, as in `refuse`.
+    pub fn responded(&mut self, response: &str) {
+        self.0.handle_response(response);
     }
 
     /// Returns the refusal of this request; `error` is JSON text such as
     /// `{"resourceExhausted":{"limit":"streams","max":16}}` or `{"internal":"bus"}`.
-    #[wasm_bindgen(unchecked_return_type = "EventAnswer")]
+    #[wasm_bindgen(unchecked_return_type = "EventResponse")]
     pub fn refuse(&self, error: &str) -> Result<JsValue, JsValue> {
-        Ok(object(&Answer::from(self.0.refuse(error_of(error)?))))
+        Ok(object(&Response::from(self.0.refuse(error_of(error)?))))
     }
 }
 
@@ -110,11 +111,12 @@ pub(super) fn error_of(error: &str) -> Result<EventError, JsValue> {
     error.ok_or_else(|| coded("invalid-error", "the error cannot be read"))
 }
 
-pub(super) fn verdicts_of(
+pub(super) fn match_results_of(
     text: Option<&str>,
-) -> Result<Vec<mcp_listen::events::matching::Verdict>, JsValue> {
+) -> Result<Vec<mcp_listen::events::matching::MatchResult>, JsValue> {
     let Some(text) = text else {
         return Ok(Vec::new());
     };
-    verdicts(text).ok_or_else(|| coded("invalid-verdicts", "the verdicts cannot be read"))
+    match_results(text)
+        .ok_or_else(|| coded("invalid-match-results", "the match results cannot be read"))
 }

@@ -2,7 +2,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    events::{self, Draft, OccurrenceError, Window, page::Question},
+    events::{self, Draft, OccurrenceError, Window, page::LogQuery},
     json,
     position::{Cursor, Position},
 };
@@ -108,19 +108,19 @@ impl EventLog {
         }))
     }
 
-    /// Returns the page that answers a question, both as JSON text, for a bus whose last position
+    /// Returns the page for a query, both as JSON text, for a bus whose last position
     /// is `head`.
-    pub fn page(&self, question: &str, head: f64, now: f64) -> Result<String, JsValue> {
-        let question = question_of(question)?;
-        let page = self.log.page(&question, &self.cursor(head), millis(now))?;
+    pub fn page(&self, query: &str, head: f64, now: f64) -> Result<String, JsValue> {
+        let query = query_of(query)?;
+        let page = self.log.page(&query, &self.cursor(head), millis(now))?;
         Ok(page.to_json())
     }
 
     /// Returns whether the reader who asks has more than this log, a copy whose last position is
     /// `head`.
     #[wasm_bindgen(js_name = isBehind)]
-    pub fn is_behind(&self, question: &str, head: f64) -> Result<bool, JsValue> {
-        Ok(question_of(question)?.is_ahead_of(&self.cursor(head)))
+    pub fn is_behind(&self, query: &str, head: f64) -> Result<bool, JsValue> {
+        Ok(query_of(query)?.is_ahead_of(&self.cursor(head)))
     }
 
     fn cursor(&self, at: f64) -> Cursor {
@@ -139,9 +139,8 @@ struct Appended<'a> {
     is_new: bool,
 }
 
-fn question_of(text: &str) -> Result<Question, JsValue> {
-    Question::from_json(text)
-        .ok_or_else(|| coded("invalid-question", "the question cannot be read"))
+fn query_of(text: &str) -> Result<LogQuery, JsValue> {
+    LogQuery::from_json(text).ok_or_else(|| coded("invalid-query", "the query cannot be read"))
 }
 
 fn refused(error: OccurrenceError) -> JsValue {

@@ -15,7 +15,7 @@ use mcp_listen::{
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /** A response to a request about events. */
-export interface EventAnswer {
+export interface EventResponse {
   /** HTTP status. */
   status: number;
   /** The JSON-RPC message. */
@@ -34,7 +34,7 @@ export interface EventSubject {
   arguments: string;
 }
 
-/** A webhook to subscribe, with the terms as the client wrote them. */
+/** A webhook to subscribe, as the client requested it. */
 export interface EventSubscribe extends EventSubject {
   principal: string;
   groups: string[];
@@ -50,7 +50,7 @@ export interface EventSubscribe extends EventSubject {
 
 /** The next step for a request about events. */
 export type EventStep =
-  | { kind: 'answer'; answer: EventAnswer }
+  | { kind: 'respond'; response: EventResponse }
   /** Pass it on: it is not about events. */
   | { kind: 'pass' }
   /** Read its body, up to this many bytes and a little more, then call `read`. */
@@ -64,14 +64,14 @@ export type EventStep =
   /** Validate the arguments by the schema of the event type, then call `validated`. */
   | ({ kind: 'validate' } & EventSubject)
   /** Ask the log of the bus, then call `page`. */
-  | { kind: 'page'; question: string }
-  /** Decide about each occurrence of the page, in order, then call `judged`. */
-  | ({ kind: 'judge' } & EventSubject)
+  | { kind: 'page'; query: string }
+  /** Match each occurrence of the page, in order, then call `matched`. */
+  | ({ kind: 'match' } & EventSubject)
   /** Follow this resource for these groups, then `open` the stream of an `EventStreams`. */
   | { kind: 'stream'; name: string; uri: string; groups: string[] }
-  /** Subscribe this webhook, then call `answered`. */
+  /** Subscribe this webhook, then call `responded`. */
   | ({ kind: 'subscribe' } & EventSubscribe)
-  /** Unsubscribe this webhook, then call `answered`. */
+  /** Unsubscribe this webhook, then call `responded`. */
   | ({ kind: 'unsubscribe'; principal: string; url: string } & EventSubject);
 ";
 
@@ -82,8 +82,8 @@ export type EventStep =
     rename_all_fields = "camelCase"
 )]
 pub(super) enum Step {
-    Answer {
-        answer: Answer,
+    Respond {
+        response: Response,
     },
     Pass,
     Body {
@@ -100,9 +100,9 @@ pub(super) enum Step {
     },
     Validate(About),
     Page {
-        question: String,
+        query: String,
     },
-    Judge(About),
+    Match(About),
     Stream {
         name: String,
         uri: String,
@@ -119,7 +119,7 @@ pub(super) enum Step {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answer {
+pub(super) struct Response {
     status: u16,
     body: String,
     refusal: Option<&'static str>,
@@ -151,8 +151,8 @@ pub(super) struct Webhook {
 impl From<exchange::Step> for Step {
     fn from(step: exchange::Step) -> Self {
         match step {
-            exchange::Step::Answer(answer) => Self::Answer {
-                answer: answer.into(),
+            exchange::Step::Respond(response) => Self::Respond {
+                response: response.into(),
             },
             exchange::Step::Body { most } => Self::Body { max: most },
             exchange::Step::Caller => Self::Caller,
@@ -165,10 +165,10 @@ impl From<exchange::Step> for Step {
                 arguments: subject.arguments.into(),
             },
             exchange::Step::Validate { subject } => Self::Validate(subject.into()),
-            exchange::Step::Page(question) => Self::Page {
-                question: question.to_json(),
+            exchange::Step::Page(query) => Self::Page {
+                query: query.to_json(),
             },
-            exchange::Step::Judge { subject } => Self::Judge(subject.into()),
+            exchange::Step::Match { subject } => Self::Match(subject.into()),
             exchange::Step::Stream { name, groups } => {
                 let own = groups.iter().map(|group| &**group);
                 let groups = core::iter::once("").chain(own).filter_map(cue_group);
@@ -194,14 +194,14 @@ impl From<exchange::Step> for Step {
     }
 }
 
-impl From<exchange::Answer> for Answer {
-    fn from(answer: exchange::Answer) -> Self {
+impl From<exchange::Response> for Response {
+    fn from(response: exchange::Response) -> Self {
         Self {
-            status: answer.status,
-            body: answer.body,
-            refusal: answer.refusal,
-            retry_after: answer.retry_after,
-            is_unread: answer.is_unread,
+            status: response.status,
+            body: response.body,
+            refusal: response.refusal,
+            retry_after: response.retry_after,
+            is_unread: response.is_unread,
         }
     }
 }

@@ -2,13 +2,13 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    events::{self, EventName, exchange::Caller, matching::judged},
+    events::{self, EventName, exchange::Caller, matching::match_results_by_class},
     fanout::StreamId,
 };
 
 use crate::{error::coded, object::object, write_batch::packed};
 
-use super::exchange::{EventExchange, error_of, page_of, verdicts_of};
+use super::exchange::{EventExchange, error_of, match_results_of, page_of};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -53,17 +53,17 @@ impl EventStreams {
     }
 
     /// Begins a stream with the page that answers its question. Returns its first bytes; undefined
-    /// if it has begun before. `verdicts` is a JSON array as of `EventExchange.judged`, for
+    /// if it has begun before. `results` is a JSON array as of `EventExchange.matched`, for
     /// `argumentsOf`.
     pub fn begin(
         &mut self,
         stream: u32,
         page: &str,
-        verdicts: Option<String>,
+        results: Option<String>,
     ) -> Result<Option<Vec<u8>>, JsValue> {
-        let (page, verdicts) = (page_of(page)?, verdicts_of(verdicts.as_deref())?);
+        let (page, results) = (page_of(page)?, match_results_of(results.as_deref())?);
         let id = self.0.id_at(stream);
-        Ok(id.and_then(|id| self.0.begin(id, &page, &verdicts)))
+        Ok(id.and_then(|id| self.0.begin(id, &page, &results)))
     }
 
     /// Handles a page for one stream that is behind and has room. Returns its bytes; undefined if
@@ -72,11 +72,11 @@ impl EventStreams {
         &mut self,
         stream: u32,
         page: &str,
-        verdicts: Option<String>,
+        results: Option<String>,
     ) -> Result<Option<Vec<u8>>, JsValue> {
-        let (page, verdicts) = (page_of(page)?, verdicts_of(verdicts.as_deref())?);
+        let (page, results) = (page_of(page)?, match_results_of(results.as_deref())?);
         let id = self.0.id_at(stream);
-        Ok(id.and_then(|id| self.0.handle_own_page(id, &page, &verdicts)))
+        Ok(id.and_then(|id| self.0.handle_own_page(id, &page, &results)))
     }
 
     /// Handles a cue: the log may have something new of this event type.
@@ -93,21 +93,22 @@ impl EventStreams {
 
     /// Handles the page that answers `question`. Returns what to write to which stream, see
     /// `js/streams/bodies/fanout-bodies.ts`, a part of the streams at a time: report the streams
-    /// without room with `missed`, then call `rest`. `judged` is JSON text with the verdicts for
-    /// each of `classes`: `[{"class":N,"verdicts":[...]}]`.
+    /// without room with `missed`, then call `rest`. `results` is JSON text with the match results
+    /// for each of `classes`: `[{"class":N,"results":[...]}]`.
     pub fn page(
         &mut self,
         name: &str,
         page: &str,
-        #[wasm_bindgen(js_name = judged)] judged_text: Option<String>,
+        results: Option<String>,
     ) -> Result<Option<Vec<u8>>, JsValue> {
         let page = page_of(page)?;
-        let judged = match judged_text {
-            Some(text) => judged(&text)
-                .ok_or_else(|| coded("invalid-verdicts", "the verdicts cannot be read"))?,
+        let results = match results {
+            Some(text) => match_results_by_class(&text).ok_or_else(|| {
+                coded("invalid-match-results", "the match results cannot be read")
+            })?,
             None => Vec::new(),
         };
-        with(name, |name| self.0.handle_page(name, page, &judged));
+        with(name, |name| self.0.handle_page(name, page, &results));
         Ok(self.rest())
     }
 
@@ -123,13 +124,6 @@ impl EventStreams {
             .filter_map(|stream| self.0.id_at(stream))
             .collect();
         self.0.handle_missed(ids);
-    }
-
-    /// Returns the streams of an event type that are behind: each has a `questionOf` once it has
-    /// room.
-    pub fn behind(&self, name: &str) -> Vec<u32> {
-        let behind = with(name, |name| self.0.behind(name)).unwrap_or_default();
-        behind.into_iter().map(StreamId::slot).collect()
     }
 
     /// Handles that `question` was not answered: it is due again.

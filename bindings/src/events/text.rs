@@ -1,7 +1,7 @@
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    events::{cue_group, matching::Match},
+    events::{cue_group, matching::MatchRule},
     json,
 };
 
@@ -20,7 +20,7 @@ pub fn cue_groups(groups: Vec<String>) -> Vec<String> {
 pub fn matches(fields: &str, arguments: &str, data: &str) -> bool {
     let read = |text| json::read(text, 128).ok();
     let expected = read(fields.as_bytes())
-        .and_then(|fields| Match::from_node(&fields.root))
+        .and_then(|fields| MatchRule::from_node(&fields.root))
         .and_then(|fields| fields.expected(arguments));
     let data = read(data.as_bytes());
     expected.is_some_and(|expected| data.is_some_and(|data| expected.is_met(&data.root)))

@@ -1,4 +1,4 @@
-import type { Destination, Tap } from '../frame.js';
+import type { Destination, Tap } from '../message.js';
 import { messagesIn } from './messages.js';
 
 /**

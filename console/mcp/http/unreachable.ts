@@ -7,11 +7,11 @@ import { EndpointError } from '../endpoint-error.js';
  */
 export async function unreachable(url: URL, cause: unknown): Promise<never> {
   const probe = new AbortController();
-  const answers = fetch(url, { mode: 'no-cors', signal: probe.signal }).then(
+  const responds = fetch(url, { mode: 'no-cors', signal: probe.signal }).then(
     () => true,
     () => false,
   );
-  const isBlocked = url.origin !== location.origin && (await answers);
+  const isBlocked = url.origin !== location.origin && (await responds);
   probe.abort();
   const message = isBlocked ? blockedText(location.origin) : DOWN;
   throw new EndpointError('unreachable', message, { cause });
@@ -21,4 +21,4 @@ function blockedText(origin: string): string {
   return `The server is there, but does not allow this page (CORS). It has to allow the origin ${origin}, the methods POST, GET and DELETE, and the header fields that MCP uses.`;
 }
 
-const DOWN = 'The endpoint cannot be reached: nothing answers at this URL.';
+const DOWN = 'The endpoint cannot be reached: nothing responds at this URL.';

@@ -103,7 +103,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.events = events && {
       modes: ['poll', 'push'],
       isLocal: true,
-      page: async (question) => this.#page(question),
+      page: async (query) => this.#page(query),
       ...(this.#webhooks !== undefined && { webhooks: this.#webhooks }),
     };
     this.interest =
@@ -241,14 +241,14 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     return { eventId, position };
   }
 
-  #page(question: string): string {
-    return this.#store.page(question, this.#log.position, Date.now());
+  #page(query: string): string {
+    return this.#store.page(query, this.#log.position, Date.now());
   }
 
   #webhooksOf(deliver: DeliverMaker): MemoryWebhooks {
     return new MemoryWebhooks(deliver, {
       end: () => ({ epoch: this.#log.epoch, head: this.#log.position }),
-      page: (question) => this.#page(question),
+      page: (query) => this.#page(query),
     });
   }
 

@@ -16,8 +16,8 @@ export type DeliverMaker = NonNullable<EventLogMaker['deliver']>;
 export interface MemoryLogEnd {
   /** The epoch of the log, and its last position. */
   end(): { epoch: string; head: number };
-  /** Returns the page that answers a question, both as text of the core. */
-  page(question: string): string;
+  /** Returns the page that answers a query, both as text of the core. */
+  page(query: string): string;
 }
 
 /** The webhooks of a bus in memory: subscriptions end with the process. */
@@ -71,7 +71,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
       definitions: undefined,
       keepDefinitions: () => {},
       setAlarm: async (at) => this.#alarm.set(at),
-      page: async (question) => this.#log.page(question),
+      page: async (query) => this.#log.page(query),
       follow: async (names, subscriptions) => {
         this.#followed = new Set(names);
         return { ...this.#log.end(), total: subscriptions };
@@ -92,7 +92,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
 
 class MemorySubscriptionRows implements WebhookRows {
   readonly #rows = new Map<string, string>();
-  readonly #levels = new Map<string, string>();
+  readonly #watermarks = new Map<string, string>();
 
   get isEmpty(): boolean {
     return this.#rows.size === 0;
@@ -114,16 +114,16 @@ class MemorySubscriptionRows implements WebhookRows {
     this.#rows.delete(id);
   }
 
-  levels(): string[] {
-    return [...this.#levels.values()];
+  watermarks(): string[] {
+    return [...this.#watermarks.values()];
   }
 
-  putLevel(name: string, text: string): void {
-    this.#levels.set(name, text);
+  putWatermark(name: string, text: string): void {
+    this.#watermarks.set(name, text);
   }
 
-  removeLevel(name: string): void {
-    this.#levels.delete(name);
+  removeWatermark(name: string): void {
+    this.#watermarks.delete(name);
   }
 }
 

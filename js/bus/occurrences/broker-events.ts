@@ -58,7 +58,7 @@ export class BrokerEvents implements EventSource, LogCopy {
     return this.#copy.end;
   }
 
-  async page(question: string): Promise<string> {
+  async page(query: string): Promise<string> {
     this.follow();
     await withTimeout(
       READY_MS,
@@ -66,9 +66,9 @@ export class BrokerEvents implements EventSource, LogCopy {
       () => new ListenError('bus-lost', 'the log of occurrences is away'),
     );
     // The reader has read in a process that received the latest occurrences earlier.
-    for (let waited = 0; this.#copy.isBehind(question) && waited < BEHIND_MS; waited += STEP_MS)
+    for (let waited = 0; this.#copy.isBehind(query) && waited < BEHIND_MS; waited += STEP_MS)
       await pause(STEP_MS, this.#host.closed);
-    return this.#copy.page(question);
+    return this.#copy.page(query);
   }
 
   /**

@@ -53,14 +53,14 @@ export class EventCopy {
     return this.#current.draft(text);
   }
 
-  /** Returns the page that answers a question. */
-  page(question: string): string {
-    return this.#current.page(question, this.#head, Date.now());
+  /** Returns the page that answers a query. */
+  page(query: string): string {
+    return this.#current.page(query, this.#head, Date.now());
   }
 
   /** Whether the reader who asks has more than this copy. */
-  isBehind(question: string): boolean {
-    return this.#current.isBehind(question, this.#head);
+  isBehind(query: string): boolean {
+    return this.#current.isBehind(query, this.#head);
   }
 
   #begin(epoch: string, head: number, trimmed: LogState['trimmed']): void {

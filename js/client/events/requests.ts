@@ -52,7 +52,7 @@ export class EventRequests {
   /**
    * Yields the messages of the response to a request, until the response ends.
    *
-   * @throws EventsRefused if the server answers with an error, SubscriptionLost if the connection
+   * @throws EventsRefused if the server responds with an error, SubscriptionLost if the connection
    *   is lost. The abort reason of the signal.
    */
   async *messages(method: string, params: object): AsyncGenerator<ServerMessage, void, undefined> {
@@ -105,7 +105,7 @@ export class EventRequests {
     for await (const bytes of this.#chunks(response)) {
       text += decoder.decode(bytes, { stream: true });
       if (text.length > MAX_LENGTH)
-        throw new SubscriptionLost('answer-too-large', 'the answer of the server is too large');
+        throw new SubscriptionLost('answer-too-large', 'the response of the server is too large');
     }
     return text + decoder.decode();
   }

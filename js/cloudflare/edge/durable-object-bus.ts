@@ -114,7 +114,7 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
   readonly sessions: SessionStore;
   readonly events: EventSource = {
     modes: ['poll', 'push'],
-    page: (question) => this.#page(question),
+    page: (query) => this.#page(query),
     webhooks: {
       subscribe: (webhook) => this.#atWebhook(webhook, (stub, text) => stub.subscribeWebhook(text)),
       unsubscribe: (webhook) =>
@@ -228,8 +228,8 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
     return acceptedEvent(answer);
   }
 
-  #page(question: string): Promise<string> {
-    return this.#call(MAX_ATTEMPTS, (stub) => stub.readEvents(question));
+  #page(query: string): Promise<string> {
+    return this.#call(MAX_ATTEMPTS, (stub) => stub.readEvents(query));
   }
 
   /** Calls the object that has the webhooks of a caller. */

@@ -118,9 +118,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#root.emit(event).catch(refusedEvent);
   }
 
-  /** Returns the page of occurrences that answers a question, both as text of the core. */
-  readEvents(question: string): string {
-    return this.#root.readEvents(question);
+  /** Returns the page of occurrences that answers a query, both as text of the core. */
+  readEvents(query: string): string {
+    return this.#root.readEvents(query);
   }
 
   /** Resolves with those of the topics, given as texts, that the hooks refuse to a new stream. */

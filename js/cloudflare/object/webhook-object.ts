@@ -114,7 +114,7 @@ export class WebhookObject {
       definitions: this.#table.definitions,
       keepDefinitions: (definitions) => this.#table.setDefinitions(definitions),
       setAlarm: (at) => (at === undefined ? storage.deleteAlarm() : storage.setAlarm(at)),
-      page: async (question) => this.#root.readEvents(question),
+      page: async (query) => this.#root.readEvents(query),
       follow: (names, subscriptions) => this.#follow(names, subscriptions),
       reset: () => this.#ctx.abort('the delivery to webhooks failed'),
     };

@@ -27,7 +27,7 @@ export interface BusStub extends SocketStub {
   publish(event: string): Promise<number>;
   publishAll(events: string[]): Promise<number>;
   emit(event: string): Promise<EventReceipt | RefusedEvent>;
-  readEvents(question: string): Promise<string>;
+  readEvents(query: string): Promise<string>;
   publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt>;
   beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   askSession(question: string): Promise<string>;

@@ -104,7 +104,7 @@ export interface EventOptions<Rest extends unknown[] = unknown[]> {
   errorStatus?: 200 | 400;
   /**
    * Serves clients of 2025-11-25 too: `initialize` announces events, and `events/list`,
-   * `events/subscribe` and `events/unsubscribe` are answered.
+   * `events/subscribe` and `events/unsubscribe` are served.
    *
    * @default false
    */

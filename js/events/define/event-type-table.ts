@@ -4,12 +4,12 @@ import type { EventDefinition, EventTypes } from './definitions.js';
 import type { Validator } from './schema.js';
 import { validatorOf } from './validator.js';
 
-/** An occurrence as functions of the server judge it. */
+/** An occurrence as functions of the server receive it. */
 interface Occurrence {
   data: Record<string, unknown>;
 }
 
-/** The event types of a server: their schemas, and the functions that judge occurrences. */
+/** The event types of a server: their schemas, and the functions that match occurrences. */
 export class EventTypeTable {
   readonly #types: Map<string, EventType>;
 
@@ -46,14 +46,14 @@ export class EventTypeTable {
   }
 
   /**
-   * Returns the verdicts about the occurrences of a page, as JSON text for the core, for a
+   * Returns the match results of the occurrences of a page, as JSON text for the core, for a
    * subscription with these arguments, as JSON text.
    */
-  async verdicts(name: string, args: string, page: string): Promise<string> {
+  async matchResults(name: string, args: string, page: string): Promise<string> {
     const { events } = JSON.parse(page) as { events: Occurrence[] };
     const type = this.#types.get(name);
-    const verdicts = events.map(({ data }) => type?.verdict(JSON.parse(args), data) ?? null);
-    return JSON.stringify(await Promise.all(verdicts));
+    const results = events.map(({ data }) => type?.matchResult(JSON.parse(args), data) ?? null);
+    return JSON.stringify(await Promise.all(results));
   }
 }
 
@@ -75,19 +75,19 @@ class EventType {
 
   get definition(): EventDefinitionOptions {
     const { _meta, delivery, description, match, transform } = this.#type;
-    const isJudged = typeof match === 'function' || transform !== undefined;
+    const isHostMatched = typeof match === 'function' || transform !== undefined;
     return {
       inputSchema: this.input.json,
       payloadSchema: this.payload.json,
       ...(description !== undefined && { description }),
       ...(delivery !== undefined && { delivery: [...delivery] }),
-      ...(isJudged ? { match: 'host' } : match !== undefined && { match }),
+      ...(isHostMatched ? { match: 'host' } : match !== undefined && { match }),
       ...(_meta !== undefined && { _meta }),
     };
   }
 
   /** Returns whether a subscription receives an occurrence, and with which payload. */
-  async verdict(
+  async matchResult(
     args: Record<string, unknown>,
     data: Record<string, unknown>,
   ): Promise<boolean | { data: unknown } | null> {

@@ -1,16 +1,16 @@
 import {
   type AcceptedCallback,
   type CallbackUrl,
-  judgeCallback,
+  checkCallback,
 } from '../../wasm/events/bindings.js';
 
 /**
- * Judges the URL of an endpoint by rules, given as JSON text.
+ * Checks the URL of an endpoint by rules, given as JSON text.
  *
  * @throws Error with a `code`, whose message is for the client, if it is refused.
  */
 export function acceptedCallback(text: string, rules: string): AcceptedCallback {
-  return judgeCallback(JSON.stringify(partsOf(text)), rules);
+  return checkCallback(JSON.stringify(partsOf(text)), rules);
 }
 
 /** Splits a URL; one that cannot be parsed has no host, which no rule accepts. */

@@ -26,10 +26,10 @@ export interface DeliveredTypes {
   /** The definitions for the core, by name. */
   readonly definitions: Record<string, EventDefinitionOptions>;
   /**
-   * Returns the verdicts about the occurrences of a page, as JSON text for the core, for a
+   * Returns the match results of the occurrences of a page, as JSON text for the core, for a
    * subscription with these arguments, as JSON text.
    */
-  verdicts(name: string, args: string, page: string): Promise<string>;
+  matchResults(name: string, args: string, page: string): Promise<string>;
 }
 
 /** Performs what the core decides about the delivery to webhooks. */
@@ -57,7 +57,12 @@ export class WebhookDeliverer implements WebhookDelivery {
       leave();
       this.#end();
     });
-    this.#core = new EventDeliverer(host.rows, settings.terms(host), definitions, host.alarmAt);
+    this.#core = new EventDeliverer(
+      host.rows,
+      settings.delivererOptions(host),
+      definitions,
+      host.alarmAt,
+    );
     this.#follower = new Follower(host, {
       names: () => this.#core.names(),
       subscriptions: () => this.#core.counts().subscriptions,
@@ -80,20 +85,20 @@ export class WebhookDeliverer implements WebhookDelivery {
       const total = this.#host.rows.has(id) ? 0 : await this.#follower.total();
       return await this.#asked(JSON.stringify({ ...subscribe, total }));
     } catch (error) {
-      if (error instanceof Refused) return replyOf({ invalidParams: error.message });
+      if (error instanceof Refused) return errorResponse({ invalidParams: error.message });
       this.#settings.onError(error as Error);
-      return replyOf({ internal: 'webhooks' });
+      return errorResponse({ internal: 'webhooks' });
     }
   }
 
   async unsubscribe(webhook: SubscribedWebhook): Promise<string> {
     const id = await idOf(webhook);
-    let reply = replyOf({ internal: 'webhooks' });
+    let response = errorResponse({ internal: 'webhooks' });
     this.#call(() => {
-      reply = this.#core.unsubscribe(id, Date.now());
+      response = this.#core.unsubscribe(id, Date.now());
     });
     await this.#alarmSet;
-    return reply;
+    return response;
   }
 
   async wake(names: readonly string[], epoch: string, head: number): Promise<void> {
@@ -115,16 +120,16 @@ export class WebhookDeliverer implements WebhookDelivery {
     await this.#alarmSet;
   }
 
-  /** Has the core handle a subscription; resolves with its reply. */
+  /** Has the core handle a subscription; resolves with its response. */
   async #asked(subscribe: string): Promise<string> {
     this.#lastCall += 1;
     const call = this.#lastCall;
-    const reply = deferred<string>();
-    this.#calls.set(call, reply);
+    const response = deferred<string>();
+    this.#calls.set(call, response);
     try {
       this.#call(() => this.#core.subscribe(call, subscribe, Date.now()));
       const late = () => new ListenError('bus-unavailable', 'the delivery to webhooks is stuck');
-      return await withTimeout(CALL_MS, reply.promise, late);
+      return await withTimeout(CALL_MS, response.promise, late);
     } finally {
       this.#calls.delete(call);
     }
@@ -163,8 +168,8 @@ export class WebhookDeliverer implements WebhookDelivery {
       case 'unfollow':
         void this.#follower.update();
         break;
-      case 'answer':
-        void this.#answer(step.call, step.reply);
+      case 'respond':
+        void this.#respond(step.call, step.response);
         break;
       case 'post':
         void this.#post(step.post);
@@ -172,8 +177,8 @@ export class WebhookDeliverer implements WebhookDelivery {
       case 'read':
         void this.#read(step.read, () => this.#page(step));
         break;
-      case 'judge':
-        void this.#read(step.read, () => this.#judge(step));
+      case 'match':
+        void this.#read(step.read, () => this.#match(step));
         break;
       case 'authorize':
         void this.#authorize(step);
@@ -190,11 +195,11 @@ export class WebhookDeliverer implements WebhookDelivery {
     });
   }
 
-  /** Answers a call once the bus wakes this delivery for its event type. */
-  async #answer(call: number, reply: string): Promise<void> {
+  /** Responds to a call once the bus wakes this delivery for its event type. */
+  async #respond(call: number, response: string): Promise<void> {
     await this.#alarmSet;
     const isFollowing = this.#follower.isComplete || (await this.#follower.update());
-    this.#calls.get(call)?.resolve(isFollowing ? reply : replyOf({ internal: 'bus' }));
+    this.#calls.get(call)?.resolve(isFollowing ? response : errorResponse({ internal: 'bus' }));
   }
 
   async #post(message: WebhookPost): Promise<void> {
@@ -214,14 +219,14 @@ export class WebhookDeliverer implements WebhookDelivery {
     }
   }
 
-  async #page({ question, read }: Extract<DelivererStep, { kind: 'read' }>): Promise<() => void> {
-    const page = await this.#host.page(question);
+  async #page({ query, read }: Extract<DelivererStep, { kind: 'read' }>): Promise<() => void> {
+    const page = await this.#host.page(query);
     return () => this.#core.page(read, page, Date.now());
   }
 
-  async #judge(step: Extract<DelivererStep, { kind: 'judge' }>): Promise<() => void> {
-    const verdicts = await this.#types.verdicts(step.name, step.arguments, step.page);
-    return () => this.#core.judged(step.read, verdicts, Date.now());
+  async #match(step: Extract<DelivererStep, { kind: 'match' }>): Promise<() => void> {
+    const results = await this.#types.matchResults(step.name, step.arguments, step.page);
+    return () => this.#core.matched(step.read, results, Date.now());
   }
 
   async #authorize(step: Extract<DelivererStep, { kind: 'authorize' }>): Promise<void> {
@@ -248,7 +253,8 @@ export class WebhookDeliverer implements WebhookDelivery {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    for (const reply of this.#calls.values()) reply.resolve(replyOf({ internal: 'webhooks' }));
+    for (const response of this.#calls.values())
+      response.resolve(errorResponse({ internal: 'webhooks' }));
     this.#host.reset();
   }
 
@@ -257,7 +263,7 @@ export class WebhookDeliverer implements WebhookDelivery {
   }
 }
 
-function replyOf(error: object): string {
+function errorResponse(error: object): string {
   return JSON.stringify({ error });
 }
 

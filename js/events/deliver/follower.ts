@@ -1,6 +1,6 @@
 import type { FollowedEvents, WebhookHost } from '../../bus/events.js';
 
-/** What a {@link Follower} reports to the bus, and what it does with the answer. */
+/** What a {@link Follower} reports to the bus, and what it does with the response. */
 export interface Following {
   /** The event types that have subscriptions. */
   names(): string[];
@@ -78,12 +78,12 @@ export class Follower {
   async #report(): Promise<FollowedEvents> {
     const names = this.#of.names();
     const subscriptions = this.#of.subscriptions();
-    const answer = await this.#host.follow(names, subscriptions);
+    const followed = await this.#host.follow(names, subscriptions);
     const added = names.filter((name) => !this.#followed.has(name));
     this.#followed = new Set(names);
     this.#reported = subscriptions;
-    for (const name of added) this.#of.followed(name, answer.epoch, answer.head);
-    return answer;
+    for (const name of added) this.#of.followed(name, followed.epoch, followed.head);
+    return followed;
   }
 }
 

@@ -18,7 +18,7 @@ export async function postSigned(
     const { isLocal } = acceptedCallback(message.url, settings.rules);
     const body = new TextEncoder().encode(message.body);
     const headers = await headersOf(message, body, settings);
-    const bodyBytes = message.kind === 'verification' ? ANSWER_BYTES : 0;
+    const bodyBytes = message.kind === 'verification' ? MAX_RESPONSE_BYTES : 0;
     const request = { url: message.url, headers, body, isLocal, bodyBytes, signal };
     return outcomeOf(await abortable(settings.send(request), signal));
   } catch (error) {
@@ -98,5 +98,5 @@ function failureOf(error: unknown): 'connection_refused' | 'tls_error' {
 /** How hosts name errors of TLS. */
 const TLS = /tls|ssl|cert|EPROTO/i;
 const TIMEOUT_MS = 10_000;
-/** Bytes of the answer to a challenge that are read. */
-const ANSWER_BYTES = 4_096;
+/** Maximum bytes of the response to a challenge that are read. */
+const MAX_RESPONSE_BYTES = 4_096;

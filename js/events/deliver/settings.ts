@@ -61,18 +61,21 @@ export class WebhookSettings {
     return JSON.stringify(rules);
   }
 
-  /** The terms and limits for the core, at a host with these bounds. */
-  terms({ maxHeld, maxTtlMs: longest = Number.POSITIVE_INFINITY }: HostBounds): string {
+  /** The lifetimes and limits for the core, at a host with these bounds. */
+  delivererOptions({
+    maxHeld,
+    maxTtlMs: hostMaxTtlMs = Number.POSITIVE_INFINITY,
+  }: HostBounds): string {
     const { authorizationTtlMs = HOUR_MS, authorize, noExpiry = false } = this.#options;
     const { maxSubscriptions = 10_000, maxSubscriptionsPerPrincipal = 100 } = this.#options;
     const { defaultTtlMs = HOUR_MS, maxTtlMs = DAY_MS, minTtlMs = 300_000 } = this.#options;
-    const most = Math.min(maxTtlMs, longest);
+    const max = Math.min(maxTtlMs, hostMaxTtlMs);
     const options: DelivererOptions = {
-      terms: {
-        defaultTtlMs: Math.min(defaultTtlMs, most),
-        minTtlMs: Math.min(minTtlMs, most),
-        maxTtlMs: most,
-        noExpiry: noExpiry && longest === Number.POSITIVE_INFINITY,
+      ttl: {
+        defaultTtlMs: Math.min(defaultTtlMs, max),
+        minTtlMs: Math.min(minTtlMs, max),
+        maxTtlMs: max,
+        noExpiry: noExpiry && hostMaxTtlMs === Number.POSITIVE_INFINITY,
       },
       maxPerPrincipal: maxSubscriptionsPerPrincipal,
       maxTotal: maxSubscriptions,

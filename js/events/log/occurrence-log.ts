@@ -102,12 +102,12 @@ class OccurrenceLog implements EventStore {
     return calling(() => this.#log.append(draft as EventDraft, position, now));
   }
 
-  page(question: string, head: number, now: number): string {
-    return calling(() => this.#log.page(question, head, now));
+  page(query: string, head: number, now: number): string {
+    return calling(() => this.#log.page(query, head, now));
   }
 
-  isBehind(question: string, head: number): boolean {
-    return calling(() => this.#log.isBehind(question, head));
+  isBehind(query: string, head: number): boolean {
+    return calling(() => this.#log.isBehind(query, head));
   }
 }
 

@@ -57,14 +57,14 @@ export class EventAuthorizer {
 
   /** Returns the names of the types that the caller may know of. */
   async shown(caller: CallerContext, names: string[]): Promise<string[]> {
-    const answers = await Promise.all(
+    const decisions = await Promise.all(
       names.map((name) => this.ask(caller, { name, arguments: '{}' }, undefined)),
     );
-    return names.filter((_name, index) => answers[index] === true);
+    return names.filter((_name, index) => decisions[index] === true);
   }
 }
 
-function expectDecision(answer: unknown): boolean | string {
-  if (typeof answer === 'boolean' || typeof answer === 'string') return answer;
+function expectDecision(decision: unknown): boolean | string {
+  if (typeof decision === 'boolean' || typeof decision === 'string') return decision;
   throw new ListenError('authorizer-failed', 'authorize answered neither true, false nor a reason');
 }

@@ -35,7 +35,7 @@ export interface EventHost {
   bodyMs: number;
   /** Milliseconds within which a client must read pending output; 0: any time. */
   writeMs: number;
-  /** Limits on reading answers of the handler. */
+  /** Limits on reading responses of the handler. */
   reading: Reading;
   onError: (error: Error) => void;
   /** Opens a stream that the server itself reads. */
@@ -54,12 +54,12 @@ export interface EventHost {
 export interface EventServer {
   /** Whether sessions of earlier revisions are served too. */
   readonly isLegacy: boolean;
-  /** Wraps the handler, so that its answers announce events. */
+  /** Wraps the handler, so that its responses announce events. */
   advertising(handler: FetchHandler): FetchHandler;
-  /** Returns the answer to `initialize` with events announced; undefined: it has no result. */
+  /** Returns the response to `initialize` with events announced; undefined: it has no result. */
   announced(body: Uint8Array): string | undefined;
-  /** Answers a request; undefined: it is not about events. */
-  answer(inbound: InboundExchange): Promise<Response | undefined>;
+  /** Returns the response to a request; undefined: it is not about events. */
+  respond(inbound: InboundExchange): Promise<Response | undefined>;
   /** Checks and publishes an occurrence. */
   publish(
     name: string,

@@ -9,15 +9,15 @@ import type { EventOptions } from '../define/definitions.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import { EventAuthorizer } from './authorizer.js';
 import type { EventHost, EventServer } from './host.js';
+import { ServedRequest, type ServedRequestHost } from './served-request.js';
 import { StreamOpener } from './streams/stream-opener.js';
-import { EventVisit, type EventVisitHost } from './visit.js';
 
 /** Serves the events of one handler. */
 export class ServedEvents implements EventServer {
   readonly isLegacy: boolean;
   readonly #host: EventHost;
   readonly #types: EventTypeTable;
-  readonly #visiting: EventVisitHost;
+  readonly #requestHost: ServedRequestHost;
   readonly #options: string;
   #service: EventService;
   #generation = eventsGuard.generation;
@@ -30,7 +30,7 @@ export class ServedEvents implements EventServer {
     this.isLegacy = options.legacy === true;
     this.#host = host;
     this.#types = types;
-    this.#visiting = { authorizer, host, log, streams, types };
+    this.#requestHost = { authorizer, host, log, streams, types };
     this.#options = serviceOptions(types, options, host, log);
     this.#service = this.#made();
   }
@@ -39,16 +39,16 @@ export class ServedEvents implements EventServer {
     return async (request, ...rest) => {
       // The handler reads the body of the request, so only its header fields can be checked.
       const isDiscover = request.headers.get('mcp-method') === DISCOVER;
-      const answer = await handler(request, ...rest);
-      return isDiscover && answer.ok ? this.#advertised(request, answer) : answer;
+      const response = await handler(request, ...rest);
+      return isDiscover && response.ok ? this.#advertised(request, response) : response;
     };
   }
 
-  async answer(inbound: InboundExchange): Promise<Response | undefined> {
+  async respond(inbound: InboundExchange): Promise<Response | undefined> {
     if (inbound.request.method !== 'POST') return undefined;
     const lines = [...inbound.request.headers].map((field) => field.join(': ')).join('\n');
-    const visit = new EventVisit(this.#current.exchange(lines), inbound, this.#visiting);
-    return visit.answer();
+    const exchange = this.#current.exchange(lines);
+    return new ServedRequest(exchange, inbound, this.#requestHost).respond();
   }
 
   async publish(
@@ -66,8 +66,8 @@ export class ServedEvents implements EventServer {
     return this.#current.advertised(body, true);
   }
 
-  async #advertised(request: Request, answer: Response): Promise<Response> {
-    const response = await buffered(request, answer, this.#host.reading);
+  async #advertised(request: Request, original: Response): Promise<Response> {
+    const response = await buffered(request, original, this.#host.reading);
     if (!response.ok) return response;
     const bytes = new Uint8Array(await response.arrayBuffer());
     const text = this.#current.advertised(bytes, false);

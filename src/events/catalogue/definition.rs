@@ -4,7 +4,7 @@ use core::fmt;
 use crate::{
     events::{
         error::Feature,
-        matching::Match,
+        matching::MatchRule,
         name::{EventName, EventNameError},
     },
     json::{self, Node},
@@ -21,7 +21,7 @@ pub struct Definition {
     /// How its events are delivered.
     pub modes: Modes,
     /// How the arguments of a subscription narrow what it receives.
-    pub matching: Match,
+    pub matching: MatchRule,
     /// The entry in lists, compact JSON.
     pub entry: Box<str>,
     input: Box<str>,
@@ -60,8 +60,8 @@ impl Definition {
     ) -> Result<Self, CatalogueError> {
         node.as_object().ok_or(CatalogueError::Malformed)?;
         let modes = modes_of(node.get("delivery"), served)?;
-        let matching = node.get("match").map(Match::from_node);
-        let matching = matching.map_or(Some(Match::default()), |matching| matching);
+        let matching = node.get("match").map(MatchRule::from_node);
+        let matching = matching.map_or(Some(MatchRule::default()), |matching| matching);
         let input = schema_of(node.get("inputSchema"))?;
         let payload = schema_of(node.get("payloadSchema"))?;
         Ok(Self {

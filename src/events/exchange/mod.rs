@@ -1,33 +1,34 @@
-//! The course of one request about events: what its host has to find out, in which order, and how
-//! the request ends.
+//! One request about events: the steps of its host, their order, and the response.
 
-mod claim;
+mod caller_request;
+mod parsed_request;
 mod poll;
 mod request;
 mod service;
 mod step;
-mod visit;
 
 pub use request::{Call, Delivery, Method, Start, Subject};
 pub use service::{ErrorStatus, EventService, ServiceError, Settings};
-pub use step::{Answer, Caller, Step, Subscribe};
+pub use step::{Caller, Response, Step, Subscribe};
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use crate::{clock::Millis, http::Headers};
 
-use super::{error::EventError, matching::Verdict, name::EventName, page::Page, streams::Opening};
+use super::{
+    error::EventError, matching::MatchResult, name::EventName, page::Page, streams::Opening,
+};
 
-use claim::Claim;
+use caller_request::CallerRequest;
+use parsed_request::ParsedRequest;
 use step::Problem;
-use visit::Visit;
 
 /// One request, with its checks in a fixed order: HTTP, caller, JSON, shape, headers, `_meta`,
 /// parameters, event type, authorization, delivery mode, arguments. The first one that fails
 /// determines the response.
 ///
 /// Poll [`EventExchange::poll`] and carry out the step, which repeats until its `handle_*` was
-/// called; any other `handle_*` changes nothing. [`Step::Answer`], [`Step::Pass`] and
+/// called; any other `handle_*` changes nothing. [`Step::Respond`], [`Step::Pass`] and
 /// [`Step::Stream`] are final. [`EventExchange::refuse`] returns a refusal at any step.
 #[derive(Debug)]
 pub struct EventExchange {
@@ -45,11 +46,11 @@ enum Stage {
     ByHeader,
     /// The body determines whether it is one.
     ByBody,
-    /// A request about events, judged once its caller is named.
-    Read(Claim),
+    /// A request about events whose caller is not named yet.
+    Parsed(ParsedRequest),
     /// A well-formed request of a named caller.
-    Visit(Box<Visit>),
-    Answered(Answer),
+    Request(Box<CallerRequest>),
+    Responded(Response),
     Passed,
 }
 
@@ -77,47 +78,47 @@ impl EventExchange {
 
     /// After [`Step::AuthorizeList`]: handles the names that the caller may know of.
     pub fn handle_shown(&mut self, shown: &[EventName]) {
-        self.visit(|visit| visit.handle_shown(shown));
+        self.with_request(|request| request.handle_shown(shown));
     }
 
     /// After [`Step::Authorize`]: the caller may receive what it asks for.
     pub fn handle_allowed(&mut self) {
-        self.visit(Visit::handle_allowed);
+        self.with_request(CallerRequest::handle_allowed);
     }
 
     /// After [`Step::Authorize`]: the caller may not. The reason is sent if the caller may know of
     /// the type at all, which [`Step::AuthorizeList`] finds out.
     pub fn handle_denied(&mut self, reason: Option<&str>) {
-        self.visit(|visit| visit.handle_denied(reason));
+        self.with_request(|request| request.handle_denied(reason));
     }
 
     /// After [`Step::Validate`]: whether the arguments are valid.
     pub fn handle_validity(&mut self, is_valid: bool) {
-        self.visit(|visit| visit.handle_validity(is_valid));
+        self.with_request(|request| request.handle_validity(is_valid));
     }
 
     /// After [`Step::Page`]: handles the page of the log. `now` is in milliseconds since 1970.
     pub fn handle_page(&mut self, page: Page, now: Millis) {
-        self.visit(|visit| visit.handle_page(page, now));
+        self.with_request(|request| request.handle_page(page, now));
     }
 
-    /// After [`Step::Judge`]: handles a verdict for each occurrence of the page; a missing one is a
+    /// After [`Step::Match`]: handles a result for each occurrence of the page; a missing one is a
     /// failure.
-    pub fn handle_verdicts(&mut self, verdicts: &[Verdict]) {
-        self.visit(|visit| visit.handle_verdicts(verdicts));
+    pub fn handle_match_results(&mut self, results: &[MatchResult]) {
+        self.with_request(|request| request.handle_match_results(results));
     }
 
-    /// After [`Step::Subscribe`] or [`Step::Unsubscribe`]: handles the reply of what keeps the
+    /// After [`Step::Subscribe`] or [`Step::Unsubscribe`]: handles the response of what keeps the
     /// subscriptions, `{"result":OBJECT}` or `{"error":ERROR}` with the text of
     /// [`EventError::to_json`]. The members of the object become those of the result.
-    pub fn handle_reply(&mut self, reply: &str) {
-        self.visit(|visit| visit.handle_reply(reply));
+    pub fn handle_response(&mut self, response: &str) {
+        self.with_request(|request| request.handle_response(response));
     }
 
     /// Returns a refusal of this request, whatever its step.
-    pub fn refuse(&self, error: EventError) -> Answer {
+    pub fn refuse(&self, error: EventError) -> Response {
         match &self.stage {
-            Stage::Visit(visit) => visit.refused(error),
+            Stage::Request(request) => request.refused(error),
             _ => self.refused(error.into()),
         }
     }
@@ -125,7 +126,7 @@ impl EventExchange {
     /// After [`Step::Stream`]: returns what the stream needs.
     pub fn opening(&self) -> Option<Opening> {
         match &self.stage {
-            Stage::Visit(visit) => visit.opening(),
+            Stage::Request(request) => request.opening(),
             _ => None,
         }
     }
@@ -143,41 +144,45 @@ impl EventExchange {
     fn advance(&mut self) -> Option<Step> {
         let most = self.service.settings().limits.body_bytes;
         self.stage = match &self.stage {
-            Stage::ByHeader | Stage::Read(_) if self.caller.is_none() => return Some(Step::Caller),
+            Stage::ByHeader | Stage::Parsed(_) if self.caller.is_none() => {
+                return Some(Step::Caller);
+            }
             Stage::ByHeader | Stage::ByBody if self.body.is_none() => {
                 return Some(Step::Body { most });
             }
-            Stage::Visit(visit) => return Some(visit.poll()),
-            Stage::Answered(answer) => return Some(Step::Answer(answer.clone())),
+            Stage::Request(request) => return Some(request.poll()),
+            Stage::Responded(response) => return Some(Step::Respond(response.clone())),
             Stage::Passed => return Some(Step::Pass),
             Stage::Begun => self.begun(),
-            Stage::ByHeader => self.read(true),
-            Stage::ByBody => self.read(false),
-            Stage::Read(claim) => self.judged(claim.clone()),
+            Stage::ByHeader => self.parse(true),
+            Stage::ByBody => self.parse(false),
+            Stage::Parsed(parsed) => self.request(parsed.clone()),
         };
         None
     }
 
     fn begun(&self) -> Stage {
         let (headers, limits) = (self.headers(), &self.service.settings().limits);
-        match claim::by_header(&headers, limits) {
+        match parsed_request::by_header(&headers, limits) {
             Some(Ok(())) => Stage::ByHeader,
-            Some(Err(reason)) => Stage::Answered(self.refused(reason.into()).unread()),
-            None if claim::is_readable(&headers, limits) => Stage::ByBody,
+            Some(Err(reason)) => Stage::Responded(self.refused(reason.into()).unread()),
+            None if parsed_request::is_readable(&headers, limits) => Stage::ByBody,
             None => Stage::Passed,
         }
     }
 
-    fn read(&self, is_ours: bool) -> Stage {
+    fn parse(&self, is_ours: bool) -> Stage {
         let body = self.body.as_deref().unwrap_or_default();
-        let claim = claim::read(&self.service, &self.headers(), body, is_ours);
-        claim.map_or(Stage::Passed, Stage::Read)
+        let parsed = parsed_request::parse(&self.service, &self.headers(), body, is_ours);
+        parsed.map_or(Stage::Passed, Stage::Parsed)
     }
 
-    fn judged(&self, claim: Claim) -> Stage {
+    fn request(&self, parsed: ParsedRequest) -> Stage {
         let (service, caller) = (self.service.clone(), self.caller.clone());
-        Visit::new(service, caller.unwrap_or_default(), claim)
-            .map_or_else(Stage::Answered, |visit| Stage::Visit(Box::new(visit)))
+        CallerRequest::new(service, caller.unwrap_or_default(), parsed)
+            .map_or_else(Stage::Responded, |request| {
+                Stage::Request(Box::new(request))
+            })
     }
 
     fn headers(&self) -> Headers<'_> {
@@ -185,14 +190,14 @@ impl EventExchange {
     }
 
     /// Refuses a request of which nothing is known yet.
-    fn refused(&self, problem: Problem) -> Answer {
+    fn refused(&self, problem: Problem) -> Response {
         let settings = self.service.settings();
-        Answer::refused(problem, None, (settings, settings.codes.for_client(false)))
+        Response::refused(problem, None, (settings, settings.codes.for_client(false)))
     }
 
-    fn visit(&mut self, handle: impl FnOnce(&mut Visit)) {
-        if let Stage::Visit(visit) = &mut self.stage {
-            handle(visit);
+    fn with_request(&mut self, handle: impl FnOnce(&mut CallerRequest)) {
+        if let Stage::Request(request) = &mut self.stage {
+            handle(request);
         }
     }
 }

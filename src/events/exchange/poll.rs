@@ -1,13 +1,13 @@
-//! The answer to `events/poll` (SEP-3415, Poll-Based Delivery).
+//! The result of `events/poll` (SEP-3415, Poll-Based Delivery).
 
 use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
     events::{
-        matching::Pick,
+        matching::Selected,
         name::EventName,
-        page::{Page, Question},
+        page::{LogQuery, Page},
         streams::{cursor_json, occurrence},
     },
     vocabulary::{position::Position, scope::Name},
@@ -16,32 +16,32 @@ use crate::{
 use super::request::Start;
 
 /// Returns what to ask the log for.
-pub(super) fn question(
+pub(super) fn log_query(
     name: &EventName,
     start: &Start,
     groups: &[Name],
     max_events: usize,
-) -> Question {
-    Question {
+) -> LogQuery {
+    LogQuery {
         name: name.clone(),
         cursor: start.cursor.clone(),
         max_age_ms: start.max_age,
         groups: groups.to_vec(),
         max_events,
-        max_bytes: ANSWER_BYTES,
-        max_scan: SCAN_BYTES,
+        max_bytes: MAX_RESULT_BYTES,
+        max_scan: MAX_SCAN_BYTES,
     }
 }
 
-/// Returns the result for a caller that receives these picks of the page. What comes before the
-/// oldest occurrence that is left is lost: the client learns that first, and polls again for the
-/// rest.
-pub(super) fn result(name: &EventName, page: &Page, picks: &[Pick], now: Millis) -> String {
+/// Returns the result for a caller that receives these occurrences of the page. If occurrences
+/// after its cursor were removed from the log, the client learns that first, and polls again for
+/// the rest.
+pub(super) fn result(name: &EventName, page: &Page, selected: &[Selected], now: Millis) -> String {
     let has_rest = page.more || !page.events.is_empty();
     let (events, cursor, has_more) = if page.trimmed {
         (Vec::new(), page.from, has_rest)
     } else {
-        fitting(name, page, picks)
+        fitting(name, page, selected)
     };
     format!(
         "{{\"resultType\":\"complete\",\"events\":[{}],\"cursor\":{},\"truncated\":{},\
@@ -49,27 +49,27 @@ pub(super) fn result(name: &EventName, page: &Page, picks: &[Pick], now: Millis)
         events.join(","),
         cursor_json(&page.cursor_at(cursor)),
         page.is_truncated(),
-        next_poll(page, picks, now).0,
+        next_poll(page, selected, now).0,
     )
 }
 
-/// Returns the occurrences that fit into one answer, the position after them, and whether there
+/// Returns the occurrences that fit into one result, the position after them, and whether there
 /// are more.
-fn fitting(name: &EventName, page: &Page, picks: &[Pick]) -> (Vec<String>, Position, bool) {
+fn fitting(name: &EventName, page: &Page, selected: &[Selected]) -> (Vec<String>, Position, bool) {
     let mut events = Vec::new();
     let mut bytes = 0;
-    for pick in picks {
-        let Some(event) = page.events.get(pick.place()) else {
+    for selected in selected {
+        let Some(event) = page.events.get(selected.place()) else {
             continue;
         };
-        let data = match pick {
-            Pick::Event(_) => &event.data,
-            Pick::Changed(_, data) => data,
-            Pick::Failed(_) => continue,
+        let data = match selected {
+            Selected::Event(_) => &event.data,
+            Selected::Transformed(_, data) => data,
+            Selected::Failed(_) => continue,
         };
         let text = format!("{{{}}}", occurrence(name, event, data));
         bytes += text.len();
-        if bytes > ANSWER_BYTES && !events.is_empty() {
+        if bytes > MAX_RESULT_BYTES && !events.is_empty() {
             return (events, event.position.previous(), true);
         }
         events.push(text);
@@ -78,23 +78,22 @@ fn fitting(name: &EventName, page: &Page, picks: &[Pick]) -> (Vec<String>, Posit
 }
 
 /// Returns when to poll next: soon while something happens.
-fn next_poll(page: &Page, picks: &[Pick], now: Millis) -> Millis {
-    let is_recent = |pick: &Pick| {
-        let event = page.events.get(pick.place());
+fn next_poll(page: &Page, selected: &[Selected], now: Millis) -> Millis {
+    let is_recent = |selected: &Selected| {
+        let event = page.events.get(selected.place());
         event.is_some_and(|event| now - event.at < RECENT)
     };
-    if picks.iter().any(is_recent) {
+    if selected.iter().any(is_recent) {
         SOON
     } else {
         LATER
     }
 }
 
-/// Maximum bytes of the occurrences in one answer; with the rest of it, an answer stays below
-/// 1 MiB.
-const ANSWER_BYTES: usize = 1_047_552;
+/// Maximum bytes of the occurrences in one result: the whole response stays below 1 MiB.
+const MAX_RESULT_BYTES: usize = 1_047_552;
 /// Maximum bytes of the log that one poll reads.
-const SCAN_BYTES: usize = 8_388_608;
+const MAX_SCAN_BYTES: usize = 8_388_608;
 const SOON: Millis = Millis(5_000);
 const LATER: Millis = Millis(30_000);
 const RECENT: Millis = Millis(60_000);

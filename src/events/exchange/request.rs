@@ -85,7 +85,7 @@ pub struct Start {
     pub max_age: Option<Millis>,
 }
 
-/// The terms of a webhook, as the client wrote them.
+/// The delivery to a webhook, as the client requested it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// The callback URL.

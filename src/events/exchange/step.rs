@@ -8,7 +8,7 @@ use crate::{
         catalogue::Mode,
         error::{CodeSet, EventError},
         name::EventName,
-        page::Question,
+        page::LogQuery,
         streams::error_response,
     },
     json, message,
@@ -29,7 +29,7 @@ use super::{
 #[non_exhaustive]
 pub enum Step {
     /// Respond with this.
-    Answer(Answer),
+    Respond(Response),
     /// Pass the request on: it is not about events.
     Pass,
     /// Read the body, up to this many bytes and a little more, then call
@@ -65,10 +65,10 @@ pub enum Step {
     },
     /// Ask the log of the bus, then call
     /// [`EventExchange::handle_page`](super::EventExchange::handle_page).
-    Page(Question),
-    /// Decide about each occurrence of the page, then call
-    /// [`EventExchange::handle_verdicts`](super::EventExchange::handle_verdicts).
-    Judge {
+    Page(LogQuery),
+    /// Match each occurrence of the page, then call
+    /// [`EventExchange::handle_match_results`](super::EventExchange::handle_match_results).
+    Match {
         /// The type and the arguments to match.
         subject: Subject,
     },
@@ -80,10 +80,10 @@ pub enum Step {
         groups: Vec<Name>,
     },
     /// Subscribe a webhook, then call
-    /// [`EventExchange::handle_reply`](super::EventExchange::handle_reply).
+    /// [`EventExchange::handle_response`](super::EventExchange::handle_response).
     Subscribe(Box<Subscribe>),
     /// Unsubscribe a webhook, then call
-    /// [`EventExchange::handle_reply`](super::EventExchange::handle_reply).
+    /// [`EventExchange::handle_response`](super::EventExchange::handle_response).
     Unsubscribe {
         /// The name of the caller.
         principal: Box<str>,
@@ -133,7 +133,7 @@ impl Caller {
 
 /// A response to a request about events.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The HTTP status.
     pub status: u16,
     /// The JSON-RPC message.
@@ -155,7 +155,7 @@ pub(super) enum Problem {
     Events(EventError),
 }
 
-impl Answer {
+impl Response {
     pub(super) fn result(id: &RequestId, result: &str) -> Self {
         Self {
             status: 200,

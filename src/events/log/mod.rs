@@ -15,7 +15,7 @@ use super::{
     cursor,
     name::EventName,
     occurrence::Draft,
-    page::{Page, Question},
+    page::{LogQuery, Page},
 };
 
 use names::Names;
@@ -102,7 +102,7 @@ impl<R: EventRows> EventLog<R> {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn page(&self, question: &Question, head: &Cursor, now: Millis) -> Result<Page, R::Error> {
+    pub fn page(&self, question: &LogQuery, head: &Cursor, now: Millis) -> Result<Page, R::Error> {
         let mut page = Page::at_end(head);
         let Some(cursor) = &question.cursor else {
             return Ok(page);
@@ -145,7 +145,7 @@ impl<R: EventRows> EventLog<R> {
     }
 
     /// Whether the log has an occurrence for this reader after `from` and up to `to`.
-    fn has_any(&self, question: &Question, from: Position, to: Position) -> Result<bool, R::Error> {
+    fn has_any(&self, question: &LogQuery, from: Position, to: Position) -> Result<bool, R::Error> {
         let mut has_any = false;
         self.rows.after(&question.name, from, &mut |row| {
             let is_before = row.position <= to;
@@ -155,7 +155,7 @@ impl<R: EventRows> EventLog<R> {
         Ok(has_any)
     }
 
-    fn read(&self, question: &Question, page: &mut Page) -> Result<(), R::Error> {
+    fn read(&self, question: &LogQuery, page: &mut Page) -> Result<(), R::Error> {
         let mut taken = 0;
         let mut scanned = 0;
         page.through = page.from;

@@ -1,13 +1,13 @@
 //! Which occurrences a subscription receives, by its arguments.
 
-mod by_name;
-mod pick;
-mod verdict;
+mod match_result;
+mod match_rules;
+mod selected;
 
-pub use by_name::Matches;
-pub use verdict::{Verdict, judged, verdicts};
+pub use match_result::{MatchResult, match_results, match_results_by_class};
+pub use match_rules::MatchRules;
 
-pub(crate) use pick::{Payloads, Pick, picks};
+pub(crate) use selected::{Payloads, Selected, select};
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
@@ -15,10 +15,10 @@ use crate::json::{self, Node, Value};
 
 use super::jcs::canonical;
 
-/// How the arguments of a subscription narrow what it receives.
+/// How the occurrences of a subscription are matched against its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Match {
-    /// They do not: every occurrence matches.
+pub enum MatchRule {
+    /// Not at all: every occurrence matches.
     #[default]
     Everything,
     /// Each argument that a subscription gives must equal a member of the payload.
@@ -47,7 +47,7 @@ pub enum Expected {
     Host(Box<str>),
 }
 
-impl Match {
+impl MatchRule {
     /// Reads `"host"`, or an object of JSON pointers by arguments. `None` if it is neither.
     pub fn from_node(node: &Node<'_>) -> Option<Self> {
         if node.as_str() == Some("host") {
@@ -92,7 +92,7 @@ impl Match {
 }
 
 impl Expected {
-    /// Returns the arguments that a function of the server has to judge, if it decides.
+    /// Returns the arguments for the function of the server, if it decides.
     pub fn for_host(&self) -> Option<&str> {
         match self {
             Self::Host(arguments) => Some(arguments),

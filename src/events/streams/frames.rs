@@ -3,7 +3,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     events::{
         error::{CodeSet, EventError},
-        matching::Pick,
+        matching::Selected,
         name::EventName,
         page::Page,
     },
@@ -27,25 +27,25 @@ impl Frames {
         bytes: &mut Vec<u8>,
         id: &RequestId,
         (name, page): (&EventName, &Page),
-        picks: &[Pick],
+        picks: &[Selected],
     ) {
         let mut has_failed = false;
         for pick in picks {
             match pick {
-                Pick::Event(place) => {
+                Selected::Event(place) => {
                     if let Some(around) = self.event(name, page, *place) {
                         push_line(bytes, id, around);
                     }
                 }
-                Pick::Changed(place, data) => {
+                Selected::Transformed(place, data) => {
                     if let Some(around) = around(name, page, *place, Some(data)) {
                         push_line(bytes, id, &around);
                     }
                 }
-                Pick::Failed(_) if has_failed => {}
-                Pick::Failed(_) => push_line(bytes, id, &failure()),
+                Selected::Failed(_) if has_failed => {}
+                Selected::Failed(_) => push_line(bytes, id, &failure()),
             }
-            has_failed = matches!(pick, Pick::Failed(_));
+            has_failed = matches!(pick, Selected::Failed(_));
         }
     }
 

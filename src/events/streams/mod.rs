@@ -22,9 +22,9 @@ use crate::{
 
 use super::{
     error::EventError,
-    matching::Verdict,
+    matching::MatchResult,
     name::EventName,
-    page::{Page, Question},
+    page::{LogQuery, Page},
 };
 
 use place::Place;
@@ -89,7 +89,7 @@ impl EventStreams {
 
     /// Returns what to ask the log for one stream: where it begins, or what it has missed. `None`
     /// if it gets the next page that is read for all.
-    pub fn question_of(&self, id: StreamId) -> Option<Question> {
+    pub fn question_of(&self, id: StreamId) -> Option<LogQuery> {
         let stream = self.streams.get(id)?;
         let from = match &stream.state {
             State::Opening { cursor, max_age } => (cursor.clone(), *max_age),
@@ -106,7 +106,12 @@ impl EventStreams {
     /// Begins a stream with the page that answers its question. Returns its first bytes: where it
     /// begins, and the occurrences of the page. `verdicts` are those of the server, if it decides:
     /// see [`EventStreams::arguments_of`]. `None` if it has begun before.
-    pub fn begin(&mut self, id: StreamId, page: &Page, verdicts: &[Verdict]) -> Option<Vec<u8>> {
+    pub fn begin(
+        &mut self,
+        id: StreamId,
+        page: &Page,
+        verdicts: &[MatchResult],
+    ) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
         let bytes = stream.begin(page, epoch.clone(), verdicts)?;
@@ -120,7 +125,7 @@ impl EventStreams {
         &mut self,
         id: StreamId,
         page: &Page,
-        verdicts: &[Verdict],
+        verdicts: &[MatchResult],
     ) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
@@ -139,7 +144,7 @@ impl EventStreams {
 
     /// Returns what to ask the log for all streams of a type; `None` if nothing is due, if the
     /// former question was not answered, or if every stream is behind.
-    pub fn question(&mut self, name: &EventName) -> Option<Question> {
+    pub fn question(&mut self, name: &EventName) -> Option<LogQuery> {
         let topic = self.topics.get(name)?;
         if !topic.is_due || topic.is_asked {
             return None;
@@ -157,7 +162,12 @@ impl EventStreams {
     /// Handles the page that answers [`EventStreams::question`]. `judged` are the verdicts of the
     /// server by class, if it decides: see [`EventStreams::classes`]. Poll
     /// [`EventStreams::poll_batch`] afterwards.
-    pub fn handle_page(&mut self, name: &EventName, page: Page, judged: &[(u32, Vec<Verdict>)]) {
+    pub fn handle_page(
+        &mut self,
+        name: &EventName,
+        page: Page,
+        judged: &[(u32, Vec<MatchResult>)],
+    ) {
         let epoch = self.shared(&page.epoch);
         let Some(topic) = self.topics.get_mut(name) else {
             return;

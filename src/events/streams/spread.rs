@@ -2,7 +2,7 @@ use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
     events::{
-        matching::{Payloads, Pick, Verdict, picks},
+        matching::{MatchResult, Payloads, Selected, select},
         name::EventName,
         page::Page,
     },
@@ -28,7 +28,7 @@ pub(super) struct Spread {
     /// What each class receives, by number; a class that was not judged is missing.
     classes: Map<u32, usize>,
     /// What classes receive, each once.
-    selections: Vec<Vec<Pick>>,
+    selections: Vec<Vec<Selected>>,
     frames: Frames,
     /// The slots of the streams to go, in order.
     slots: alloc::vec::IntoIter<u32>,
@@ -40,7 +40,7 @@ impl Spread {
         (name, topic): (&EventName, &Topic),
         page: Page,
         epoch: Arc<str>,
-        judged: &[(u32, Vec<Verdict>)],
+        judged: &[(u32, Vec<MatchResult>)],
     ) -> Self {
         let (classes, selections) = selected(topic, &page, judged);
         let slots: Vec<u32> = topic.slots.iter().copied().collect();
@@ -110,7 +110,7 @@ impl Spread {
         if position == self.page.from {
             return 0;
         }
-        let is_before = |pick: &Pick| {
+        let is_before = |pick: &Selected| {
             let event = self.page.events.get(pick.place());
             event.is_some_and(|event| event.position <= position)
         };
@@ -118,7 +118,7 @@ impl Spread {
         picks.map_or(0, |picks| picks.partition_point(is_before))
     }
 
-    fn picks(&self, share: Share) -> &[Pick] {
+    fn picks(&self, share: Share) -> &[Selected] {
         let picks = self.selections.get(share.selection);
         picks
             .and_then(|picks| picks.get(share.first..))
@@ -156,12 +156,12 @@ impl Spread {
 fn selected(
     topic: &Topic,
     page: &Page,
-    judged: &[(u32, Vec<Verdict>)],
-) -> (Map<u32, usize>, Vec<Vec<Pick>>) {
+    judged: &[(u32, Vec<MatchResult>)],
+) -> (Map<u32, usize>, Vec<Vec<Selected>>) {
     let expected = topic.classes.iter().map(|(_, class)| &class.expected);
     let payloads = Payloads::new(page, expected);
     let (mut classes, mut selections) = (Map::default(), Vec::new());
-    let mut known: Map<Vec<Pick>, usize> = Map::default();
+    let mut known: Map<Vec<Selected>, usize> = Map::default();
     for (number, class) in topic.classes.iter() {
         let verdicts = judged.iter().find(|(of, _)| *of == number);
         if class.expected.for_host().is_some() && verdicts.is_none() && !page.events.is_empty() {
@@ -169,7 +169,7 @@ fn selected(
         }
         let verdicts = verdicts.map_or(&[][..], |(_, verdicts)| verdicts);
         let reader = (&class.expected, &class.groups[..]);
-        let picks = picks(page, &payloads, reader, verdicts);
+        let picks = select(page, &payloads, reader, verdicts);
         let selection = known.get(&picks).copied().unwrap_or_else(|| {
             selections.push(picks.clone());
             known.insert(picks, selections.len() - 1);

@@ -4,7 +4,7 @@ use crate::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError},
-        matching::{Expected, Payloads, Verdict, picks},
+        matching::{Expected, MatchResult, Payloads, select},
         name::EventName,
         page::Page,
     },
@@ -112,7 +112,7 @@ impl Stream {
         &mut self,
         page: &Page,
         epoch: Arc<str>,
-        verdicts: &[Verdict],
+        verdicts: &[MatchResult],
     ) -> Option<Vec<u8>> {
         if !matches!(self.state, State::Opening { .. }) {
             return None;
@@ -132,7 +132,7 @@ impl Stream {
         &mut self,
         page: &Page,
         epoch: Arc<str>,
-        verdicts: &[Verdict],
+        verdicts: &[MatchResult],
     ) -> Option<Vec<u8>> {
         let place = &self.progress()?.place;
         let is_before = place.position < page.from;
@@ -182,10 +182,10 @@ impl Stream {
     }
 
     /// Appends the frames of what it receives after a position.
-    fn push(&self, bytes: &mut Vec<u8>, page: &Page, verdicts: &[Verdict], from: Position) {
+    fn push(&self, bytes: &mut Vec<u8>, page: &Page, verdicts: &[MatchResult], from: Position) {
         let Class { expected, groups } = &*self.class;
         let payloads = Payloads::new(page, core::iter::once(expected));
-        let mut picks = picks(page, &payloads, (expected, groups), verdicts);
+        let mut picks = select(page, &payloads, (expected, groups), verdicts);
         picks.retain(|pick| {
             let event = page.events.get(pick.place());
             event.is_some_and(|event| event.position > from)

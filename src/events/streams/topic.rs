@@ -2,7 +2,7 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use crate::{
     clock::Millis,
-    events::{cursor, matching::Expected, name::EventName, page::Question},
+    events::{cursor, matching::Expected, name::EventName, page::LogQuery},
     sorted::{Map, Set},
     vocabulary::scope::Name,
 };
@@ -101,7 +101,7 @@ impl Topic {
     }
 
     /// Returns the question that reads the log for all streams.
-    pub(super) fn question(&self, name: &EventName, from: &Place) -> Question {
+    pub(super) fn question(&self, name: &EventName, from: &Place) -> LogQuery {
         let classes = self.classes.iter();
         let mut groups: Vec<Name> = classes
             .flat_map(|(_, class)| class.groups.iter().cloned())
@@ -160,8 +160,8 @@ pub(super) fn question(
     name: &EventName,
     groups: Vec<Name>,
     (cursor, max_age_ms): (Option<Box<str>>, Option<Millis>),
-) -> Question {
-    Question {
+) -> LogQuery {
+    LogQuery {
         name: name.clone(),
         cursor,
         max_age_ms,

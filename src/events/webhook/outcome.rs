@@ -50,12 +50,12 @@ pub enum Failure {
 
 /// What an [`Outcome`] means for the delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// The endpoint has it.
-    Accepted,
-    /// The endpoint does not want it: it is not sent again.
-    Declined(Failure),
-    /// It may be sent again.
+pub(super) enum DeliveryResult {
+    /// The endpoint has accepted the message.
+    Delivered,
+    /// The endpoint has rejected the message: it is not sent again.
+    Rejected(Failure),
+    /// The message may be sent again.
     Failed {
         failure: Failure,
         status: u16,
@@ -70,10 +70,10 @@ impl Outcome {
         json::from_text(text)
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn delivery_result(&self) -> DeliveryResult {
         let response = match self {
             Self::Failure(failure) => {
-                return Verdict::Failed {
+                return DeliveryResult::Failed {
                     failure: *failure,
                     status: 0,
                     retry_after: None,
@@ -82,9 +82,9 @@ impl Outcome {
             Self::Response(response) => response,
         };
         match response.status {
-            200..=299 => Verdict::Accepted,
-            410 | 413 => Verdict::Declined(Failure::Http4xx),
-            status => Verdict::Failed {
+            200..=299 => DeliveryResult::Delivered,
+            410 | 413 => DeliveryResult::Rejected(Failure::Http4xx),
+            status => DeliveryResult::Failed {
                 failure: match status {
                     300..=499 => Failure::Http4xx,
                     _ => Failure::Http5xx,

@@ -2,19 +2,20 @@
 
 use crate::clock::Millis;
 
-/// Returns when a message is due again that has failed `attempts` times, first at `since`.
-/// `retry_after` is the wait that the endpoint asked for: it is honored within [`WINDOW`].
-pub(super) fn again_at(
+/// Returns when the next attempt is due for a message that has failed `attempts` times, first sent
+/// at `since`. `retry_after` is the wait that the endpoint asked for: it is honored within
+/// [`RETRY_WINDOW`].
+pub(super) fn next_attempt_at(
     attempts: u32,
     since: Millis,
     retry_after: Option<Millis>,
     now: Millis,
     random: f64,
 ) -> Millis {
-    let wait = WAITS.get(attempts.saturating_sub(1) as usize);
-    let own = now + spread(*wait.unwrap_or(&LONGEST), random);
+    let wait = RETRY_WAITS.get(attempts.saturating_sub(1) as usize);
+    let own = now + with_jitter(*wait.unwrap_or(&MAX_RETRY_WAIT), random);
     let asked = now + retry_after.unwrap_or_default();
-    own.max(asked.min(since + WINDOW))
+    own.max(asked.min(since + RETRY_WINDOW))
 }
 
 /// Returns a span that is up to a fifth shorter or longer, by `random` from [0, 1).
@@ -24,30 +25,38 @@ pub(super) fn again_at(
     clippy::cast_sign_loss,
     reason = "spans are far below 2^53, and the cast saturates"
 )]
-pub(super) fn spread(span: Millis, random: f64) -> Millis {
+pub(super) fn with_jitter(span: Millis, random: f64) -> Millis {
     Millis((span.0 as f64 * (0.8 + 0.4 * random.clamp(0.0, 1.0))) as u64)
 }
 
 /// After this many failures of one message in a row it is abandoned.
 pub(super) const MAX_ATTEMPTS: u32 = 5;
-/// After this many failures of any messages in a row, only one message at a time is tried.
+/// After this many failures of any messages in a row the endpoint is down: one message at a time is
+/// sent as a probe.
 pub(super) const MAX_FAILURES: u32 = 5;
-/// The wait between such tries.
-pub(super) const PROBE: Millis = Millis(48_000);
-/// An endpoint may answer 503 for this long after a grant: it has to store the grant first.
-pub(super) const SETTLING: Millis = Millis(60_000);
-/// The wait between the answer to a grant and the first message.
-pub(super) const PAUSE: Millis = Millis(1_000);
-/// A subscription without an expiry ends after failures for this long.
-pub(super) const PATIENCE: Millis = Millis(259_200_000);
+/// The wait between two probes.
+pub(super) const PROBE_INTERVAL: Millis = Millis(48_000);
+/// The time after a subscribe or renewal in which a 503 does not count as a failure of the
+/// endpoint: its server may not have stored the subscription yet.
+pub(super) const SUBSCRIBE_GRACE: Millis = Millis(60_000);
+/// The wait between the response to a subscribe and the first message.
+pub(super) const FIRST_MESSAGE_DELAY: Millis = Millis(1_000);
+/// A subscription without an expiry ends after its endpoint has failed for this long.
+pub(super) const MAX_FAILING: Millis = Millis(259_200_000);
 /// How long messages are signed with a replaced secret too.
-pub(super) const OVERLAP: Millis = Millis(900_000);
-/// How long the consent of an endpoint holds.
-pub(super) const CONSENT: Millis = Millis(86_400_000);
+pub(super) const SECRET_OVERLAP: Millis = Millis(900_000);
+/// How long the consent of an endpoint is valid.
+pub(super) const CONSENT_TTL: Millis = Millis(86_400_000);
 /// The wait after a failed check of an authorization.
-pub(super) const RECHECK: Millis = Millis(60_000);
+pub(super) const AUTHORIZE_RETRY: Millis = Millis(60_000);
 
-const WAITS: [Millis; 4] = [Millis(5_000), Millis(30_000), Millis(120_000), LONGEST];
-const LONGEST: Millis = Millis(480_000);
+/// The waits after the first failures of a message.
+const RETRY_WAITS: [Millis; 4] = [
+    Millis(5_000),
+    Millis(30_000),
+    Millis(120_000),
+    MAX_RETRY_WAIT,
+];
+const MAX_RETRY_WAIT: Millis = Millis(480_000);
 /// The time from the first attempt within which `Retry-After` is honored.
-const WINDOW: Millis = Millis(900_000);
+const RETRY_WINDOW: Millis = Millis(900_000);

@@ -29,23 +29,23 @@ pub trait Store {
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
     fn remove(&mut self, id: &str) -> Result<(), Self::Error>;
 
-    /// Returns the levels of all names.
+    /// Returns the shared watermarks of all event types.
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
-    fn levels(&self) -> Result<Vec<Level>, Self::Error>;
+    fn watermarks(&self) -> Result<Vec<SharedWatermark>, Self::Error>;
 
-    /// Stores the level of a name, replacing its former one.
+    /// Stores the shared watermark of an event type, replacing its former one.
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
-    fn put_level(&mut self, level: &Level) -> Result<(), Self::Error>;
+    fn put_watermark(&mut self, watermark: &SharedWatermark) -> Result<(), Self::Error>;
 
-    /// Removes the level of a name.
+    /// Removes the shared watermark of an event type.
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
-    fn remove_level(&mut self, name: &str) -> Result<(), Self::Error>;
+    fn remove_watermark(&mut self, name: &str) -> Result<(), Self::Error>;
 }
 
-/// Up to where the subscriptions to one name that have nothing left to do are delivered: one row,
-/// however many they are.
+/// The watermark of all subscriptions to one event type that have received everything: one row,
+/// however many subscriptions there are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Level {
+pub struct SharedWatermark {
     /// The type of the events.
     pub name: EventName,
     /// The epoch of the log.
@@ -54,8 +54,8 @@ pub struct Level {
     pub position: Position,
 }
 
-impl Level {
-    /// Returns the level as a store keeps it; [`json::from_text`] reads it.
+impl SharedWatermark {
+    /// Returns the watermark as a store keeps it; [`json::from_text`] reads it.
     pub fn to_json(&self) -> String {
         json::to_text(self)
     }

@@ -10,7 +10,7 @@ use crate::{
     vocabulary::{position::Cursor, scope::Name},
 };
 
-use super::{outcome::Failure, terms::RequestedTtl};
+use super::{outcome::Failure, ttl::RequestedTtl};
 
 /// A request to deliver occurrences to a webhook, with what the host has found out about it.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -46,7 +46,7 @@ pub struct Subscribe {
     /// Leaves out occurrences that were published longer ago than this.
     #[serde(default)]
     pub max_age_ms: Option<Millis>,
-    /// How long it shall last.
+    /// The requested lifetime.
     #[serde(default)]
     pub ttl: RequestedTtl,
     /// The text of 32 random bytes with which the endpoint is asked for consent.
@@ -56,9 +56,9 @@ pub struct Subscribe {
     pub total: usize,
 }
 
-/// The result of a [`Subscribe`].
+/// The result of `events/subscribe`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Granted<'g> {
+pub(super) struct SubscribeResult<'g> {
     pub(super) id: &'g str,
     pub(super) until: Option<Millis>,
     pub(super) watermark: Cursor,
@@ -66,7 +66,7 @@ pub(super) struct Granted<'g> {
     pub(super) status: Option<DeliveryStatus>,
 }
 
-/// How the delivery of a subscription goes, for its subscriber.
+/// The status of the delivery, for its subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DeliveryStatus {
     pub(super) is_throttled: bool,
@@ -102,8 +102,8 @@ impl Subscribe {
     }
 }
 
-impl Granted<'_> {
-    /// Returns the members of the result of `events/subscribe` as a JSON object.
+impl SubscribeResult<'_> {
+    /// Returns the members of the result as a JSON object.
     pub(super) fn to_json(&self) -> String {
         json::to_text(&Members {
             id: self.id,

@@ -15,7 +15,9 @@ use crate::{
 
 use super::{
     progress::Progress,
-    schedule::{MAX_ATTEMPTS, OVERLAP, PAUSE, SETTLING, again_at},
+    schedule::{
+        FIRST_MESSAGE_DELAY, MAX_ATTEMPTS, SECRET_OVERLAP, SUBSCRIBE_GRACE, next_attempt_at,
+    },
     subscribe::Subscribe,
 };
 
@@ -36,10 +38,11 @@ pub struct Subscription {
     pub url: Box<str>,
     /// The host of `url`.
     pub host: Box<str>,
-    pub(super) secrets: Vec<Sealed>,
+    pub(super) secrets: Vec<StoredSecret>,
     pub(super) codes: CodeSet,
+    /// When it was made or last renewed.
     pub(super) granted_at: Millis,
-    /// When it ends; `None`: when it is ended.
+    /// When it expires; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) until: Option<Millis>,
     /// Until when the consent of the endpoint holds; `None` if it needs none.
@@ -48,10 +51,14 @@ pub struct Subscription {
     /// When the server has to authorize it again; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) authorize_at: Option<Millis>,
-    /// Whether everything up to the level of its name, if it is stored and further than
-    /// `progress`, is delivered or abandoned.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub(super) is_level: bool,
+    /// Whether everything up to the shared watermark of its event type is delivered or abandoned,
+    /// if that is further than `progress`.
+    #[serde(
+        rename = "isLevel",
+        default,
+        skip_serializing_if = "core::ops::Not::not"
+    )]
+    pub(super) is_caught_up: bool,
     pub(super) progress: Progress,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ending: Option<Ending>,
@@ -59,7 +66,7 @@ pub struct Subscription {
 
 /// A secret as the host keeps it, which may be encrypted.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sealed {
+pub(super) struct StoredSecret {
     text: Box<str>,
     /// Equal for equal secrets.
     digest: Box<str>,
@@ -97,7 +104,7 @@ impl Subscription {
             until: None,
             verified_until: None,
             authorize_at: None,
-            is_level: false,
+            is_caught_up: false,
             progress: Progress::new(cursor),
             ending: None,
         }
@@ -113,25 +120,25 @@ impl Subscription {
         json::to_text(self)
     }
 
-    /// Applies the terms of a new grant.
-    pub(super) fn grant(&mut self, subscribe: &Subscribe, until: Option<Millis>, now: Millis) {
+    /// Applies a call that makes or renews it.
+    pub(super) fn apply(&mut self, subscribe: &Subscribe, until: Option<Millis>, now: Millis) {
         self.groups.clone_from(&subscribe.groups);
         self.codes = subscribe.codes;
         self.granted_at = now;
         self.until = until;
         self.replace_secret(subscribe, now);
-        self.progress.hurry();
+        self.progress.probe_now();
     }
 
-    /// Makes a secret the newest one. Messages are signed with its predecessor too for a while.
+    /// Makes a secret the newest one. Messages are also signed with the former one for a while.
     fn replace_secret(&mut self, subscribe: &Subscribe, now: Millis) {
         self.drop_secrets(now);
         self.secrets
             .retain(|own| own.digest != subscribe.secret_digest);
         for former in &mut self.secrets {
-            former.until.get_or_insert(now + OVERLAP);
+            former.until.get_or_insert(now + SECRET_OVERLAP);
         }
-        let newest = Sealed {
+        let newest = StoredSecret {
             text: subscribe.secret.clone(),
             digest: subscribe.secret_digest.clone(),
             until: None,
@@ -149,7 +156,7 @@ impl Subscription {
     }
 
     /// Returns the secrets to sign a message with, the newest first.
-    pub(super) fn signers(&self, now: Millis) -> Vec<Box<str>> {
+    pub(super) fn signing_secrets(&self, now: Millis) -> Vec<Box<str>> {
         let secrets = self.secrets.iter();
         let valid = secrets.filter(|own| own.until.is_none_or(|until| until > now));
         valid.map(|own| own.text.clone()).collect()
@@ -160,26 +167,26 @@ impl Subscription {
         self.ending.is_none() && self.until.is_none_or(|until| until > now)
     }
 
-    /// Whether a message may be sent: the subscriber has received the answer to its request, and
+    /// Whether a message may be sent: the subscriber has received the response to its request, and
     /// is still authorized.
     pub(super) fn may_send(&self, now: Millis) -> bool {
-        self.granted_at + PAUSE <= now && !self.is_lapsed(now)
+        self.granted_at + FIRST_MESSAGE_DELAY <= now && !self.needs_authorization(now)
     }
 
     /// Whether the server has to authorize it again.
-    pub(super) fn is_lapsed(&self, now: Millis) -> bool {
+    pub(super) fn needs_authorization(&self, now: Millis) -> bool {
         self.authorize_at.is_some_and(|at| at <= now)
     }
 
-    /// Whether a status says only that the subscriber has not yet stored the grant.
+    /// Whether a status only says that the subscriber has not yet stored the subscription.
     pub(super) fn excuses(&self, status: u16, now: Millis) -> bool {
-        status == 503 && now < self.granted_at + SETTLING
+        status == 503 && now < self.granted_at + SUBSCRIBE_GRACE
     }
 
-    /// Whether the consent of its endpoint holds for another subscription to the same url.
-    pub(super) fn vouches(&self, principal: &str, url: &str, now: Millis) -> bool {
-        let holds = self.verified_until.is_some_and(|until| until > now);
-        holds && *self.principal == *principal && *self.url == *url
+    /// Whether the consent of its endpoint is valid for a subscriber and a url.
+    pub(super) fn has_consent_for(&self, principal: &str, url: &str, now: Millis) -> bool {
+        let is_valid = self.verified_until.is_some_and(|until| until > now);
+        is_valid && *self.principal == *principal && *self.url == *url
     }
 
     /// Ends it: nothing but the message that it has ended is sent.
@@ -193,7 +200,7 @@ impl Subscription {
         });
     }
 
-    /// Returns when something is due beside its messages and an authorization that has lapsed.
+    /// Returns when something is due other than its messages and an expired authorization.
     pub(super) fn timeout(&self, now: Millis) -> Option<Millis> {
         let secrets = self.secrets.iter().filter_map(|own| own.until);
         let authorize_at = self.authorize_at.filter(|at| *at > now);
@@ -220,7 +227,7 @@ impl Ending {
     pub(super) fn fail(&mut self, retry_after: Option<Millis>, now: Millis, random: f64) -> bool {
         self.in_flight = false;
         self.attempts += 1;
-        self.due = again_at(self.attempts, self.at, retry_after, now, random);
+        self.due = next_attempt_at(self.attempts, self.at, retry_after, now, random);
         self.attempts < MAX_ATTEMPTS
     }
 }
@@ -235,5 +242,5 @@ impl fmt::Debug for Subscription {
     }
 }
 
-/// The newest secret, and those that it replaced within [`OVERLAP`].
+/// The newest secret, and those that it replaced within [`SECRET_OVERLAP`].
 const MAX_SECRETS: usize = 3;

@@ -83,11 +83,11 @@ pub enum UrlError {
 }
 
 impl UrlRules {
-    /// Judges a callback url.
+    /// Checks a callback url.
     ///
     /// # Errors
     /// A [`UrlError`] that says what is wrong.
-    pub fn judge(&self, url: &UrlParts) -> Result<Callback, UrlError> {
+    pub fn check(&self, url: &UrlParts) -> Result<Callback, UrlError> {
         check_text(url)?;
         let host = Host::of(&url.hostname).ok_or(UrlError::Malformed)?;
         let is_local = self.allow_insecure_localhost && host.is_local();

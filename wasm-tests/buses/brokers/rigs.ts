@@ -8,7 +8,7 @@ import { createClient } from 'redis';
 import type { BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from '../../../dist/testing/rig.js';
 import { placeOn } from '../members/place.ts';
 import { type BrokerProcess, startNats, startRedis, startValkey } from './broker-process.ts';
-import { Gate } from './gate.ts';
+import { BrokerProxy } from './broker-proxy.ts';
 
 /** A bus over a broker, which a test can cut, kill and close. */
 export type BrokerRig = OpenRig & CutRig & MortalRig & ClosableRig;
@@ -33,12 +33,12 @@ export async function channelRig(): Promise<OpenRig & ClosableRig> {
   };
 }
 
-/** Two buses over one Redis; the second connects through a gate. */
+/** Two buses over one Redis; the second connects through a proxy. */
 export async function redisRig(): Promise<BrokerRig> {
   return rigOn(await startRedis(), (port) => `redis://127.0.0.1:${port}`);
 }
 
-/** Two buses with the client `ioredis` over one Valkey; the second connects through a gate. */
+/** Two buses with the client `ioredis` over one Valkey; the second connects through a proxy. */
 export async function valkeyRig(): Promise<BrokerRig> {
   return rigOn(await startValkey(), (port) => new Redis(port, { lazyConnect: true }));
 }
@@ -60,7 +60,7 @@ function rigOn(
   );
 }
 
-/** Two buses over one NATS; the second connects through a gate. */
+/** Two buses over one NATS; the second connects through a proxy. */
 export async function natsRig(hasJetStream: boolean): Promise<BrokerRig> {
   const bus = (port: number) => natsBus(`nats://127.0.0.1:${port}`, QUIET);
   return brokerRig(await startNats(hasJetStream), bus, async (port, text) => {
@@ -75,15 +75,15 @@ async function brokerRig(
   make: (port: number) => ProcessBus,
   garbage: (port: number, text: string) => Promise<void>,
 ): Promise<BrokerRig> {
-  const gate = await Gate.before(broker.port);
-  const [here, there] = [make(broker.port), make(gate.port)];
+  const proxy = await BrokerProxy.before(broker.port);
+  const [here, there] = [make(broker.port), make(proxy.port)];
   return {
     ...rigOf(here, there),
     garbage: (text) => garbage(broker.port, text),
     async absence(meanwhile) {
-      gate.shut();
+      proxy.shut();
       await meanwhile();
-      gate.open();
+      proxy.open();
     },
     async loss(meanwhile) {
       await broker.kill();
@@ -93,7 +93,7 @@ async function brokerRig(
     },
     async stop() {
       await Promise.all([here.close(), there.close()]);
-      gate.stop();
+      proxy.stop();
       await broker.stop();
     },
   };

@@ -59,9 +59,9 @@ test('orders are confirmed and sent by keyboard alone', async () => {
 
 test('the wrong token shows nothing and asks for another', async () => {
   const console = await operating();
-  await console.page.getByLabel('Token of the operator').fill('of-someone-else');
+  await console.page.getByLabel('Operator token').fill('of-someone-else');
   await console.page.keyboard.press('Enter');
-  await console.page.getByText('Enter the token of the operator.').waitFor();
+  await console.page.getByText('Enter the operator token.').waitFor();
   console.errors.length = 0;
 });
 

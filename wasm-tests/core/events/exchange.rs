@@ -2,14 +2,14 @@
 
 use mcp_listen::events::{
     error::EventError,
-    exchange::{Answer, Caller, EventExchange, EventService, ServiceError, Step},
+    exchange::{Caller, EventExchange, EventService, Response, ServiceError, Step},
 };
 use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::host::{
-    answer, ask, ask_with, body, caller, declared, headers, params, refusal, refusal_in, result,
+    ask, ask_with, body, caller, declared, headers, params, refusal, refusal_in, response, result,
     service,
 };
 
@@ -28,7 +28,7 @@ fn a_request_by_its_header_fields_names_its_caller_before_its_body_is_read() {
     exchange.handle_caller(Caller::default());
     assert_eq!(exchange.poll(), Step::Body { most: 65_536 });
     exchange.handle_body(body("1", "events/list", &json!({}), &json!({})));
-    assert_eq!(answer(&mut exchange).status, 200);
+    assert_eq!(response(&mut exchange).status, 200);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn what_http_alone_refuses_asks_nobody() {
         ),
     ] {
         let headers = headers(method).replacen(from, to, 1);
-        let refused = answer(&mut EventExchange::new(service(&json!({})), &headers));
+        let refused = response(&mut EventExchange::new(service(&json!({})), &headers));
         assert_eq!(
             (refused.status, refused.is_unread),
             (status, true),
@@ -112,7 +112,7 @@ fn only_a_stream_needs_a_client_that_accepts_one() {
         let mut exchange = EventExchange::new(service.clone(), &headers);
         exchange.handle_caller(caller(Some("ann")));
         exchange.handle_body(body("1", method, &params("news"), &json!({})));
-        let is_refused = matches!(exchange.poll(), Step::Answer(Answer { status: 406, .. }));
+        let is_refused = matches!(exchange.poll(), Step::Respond(Response { status: 406, .. }));
         assert_eq!(is_refused, method == "events/stream", "{method}");
     }
 }
@@ -167,8 +167,8 @@ fn a_method_that_the_server_does_not_serve_is_unknown() {
         let service = service(&json!({ "modes": modes }));
         for method in METHODS.into_iter().chain(["events/publish"]) {
             let step = ask(&service, method, &params("news")).poll();
-            let is_unknown = matches!(&step, Step::Answer(answer) if answer.status == 404
-                && refusal_in(answer).1 == -32_601);
+            let is_unknown = matches!(&step, Step::Respond(response) if response.status == 404
+                && refusal_in(response).1 == -32_601);
             assert_eq!(
                 !is_unknown,
                 served.contains(&method),
@@ -179,15 +179,15 @@ fn a_method_that_the_server_does_not_serve_is_unknown() {
 }
 
 #[test]
-fn an_answer_out_of_turn_changes_nothing() {
+fn a_step_out_of_order_changes_nothing() {
     let mut exchange = ask(&service(&json!({})), "events/stream", &params("news"));
     let step = exchange.poll();
     exchange.handle_allowed();
     exchange.handle_denied(None);
     exchange.handle_shown(&[]);
     exchange.handle_validity(false);
-    exchange.handle_verdicts(&[]);
-    exchange.handle_reply("{}");
+    exchange.handle_match_results(&[]);
+    exchange.handle_response("{}");
     assert_eq!(exchange.poll(), step);
 }
 

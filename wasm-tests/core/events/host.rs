@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_listen::events::{
     EventName,
-    exchange::{Answer, Caller, EventExchange, EventService, Step},
+    exchange::{Caller, EventExchange, EventService, Response, Step},
     page::{Page, PageEvent},
 };
 use mcp_listen::{clock::Millis, position::Position};
@@ -74,18 +74,18 @@ pub(crate) fn ask_with(
     exchange
 }
 
-pub(crate) fn answer(exchange: &mut EventExchange) -> Answer {
+pub(crate) fn response(exchange: &mut EventExchange) -> Response {
     match exchange.poll() {
-        Step::Answer(answer) => answer,
+        Step::Respond(response) => response,
         step => panic!("{step:?}"),
     }
 }
 
 /// The result of a request.
 pub(crate) fn result(exchange: &mut EventExchange) -> Value {
-    let answer = answer(exchange);
-    let message: Value = serde_json::from_str(&answer.body).unwrap();
-    assert_eq!(answer.status, 200, "{message}");
+    let response = response(exchange);
+    let message: Value = serde_json::from_str(&response.body).unwrap();
+    assert_eq!(response.status, 200, "{message}");
     assert_eq!(message["id"], 7);
     assert_eq!(message["result"]["resultType"], "complete");
     message["result"].clone()
@@ -93,15 +93,15 @@ pub(crate) fn result(exchange: &mut EventExchange) -> Value {
 
 /// Status, code and data of a refusal.
 pub(crate) fn refusal(exchange: &mut EventExchange) -> (u16, i64, Value) {
-    refusal_in(&answer(exchange))
+    refusal_in(&response(exchange))
 }
 
-pub(crate) fn refusal_in(answer: &Answer) -> (u16, i64, Value) {
-    let message: Value = serde_json::from_str(&answer.body).unwrap();
+pub(crate) fn refusal_in(response: &Response) -> (u16, i64, Value) {
+    let message: Value = serde_json::from_str(&response.body).unwrap();
     let error = &message["error"];
     assert!(error["message"].is_string(), "{message}");
     (
-        answer.status,
+        response.status,
         error["code"].as_i64().unwrap(),
         error["data"].clone(),
     )

@@ -2,7 +2,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         Appended, Draft, EventLog, EventName, Window, cursor,
-        page::{Page, Question},
+        page::{LogQuery, Page},
     },
     position::{Cursor, Position},
     scope::Name,
@@ -50,14 +50,14 @@ impl Log {
         self.occurrences.has_room(&EventName::new(name).unwrap())
     }
 
-    fn page(&self, question: &Question) -> Page {
+    fn page(&self, query: &LogQuery) -> Page {
         self.occurrences
-            .page(question, &cursor("e", self.head), Millis(self.now))
+            .page(query, &cursor("e", self.head), Millis(self.now))
             .unwrap()
     }
 
     fn read(&self, name: &str, after: u64) -> Page {
-        self.page(&question(name, Some(&cursor::to_text(&cursor("e", after)))))
+        self.page(&query(name, Some(&cursor::to_text(&cursor("e", after)))))
     }
 }
 
@@ -68,8 +68,8 @@ fn cursor(epoch: &str, position: u64) -> Cursor {
     }
 }
 
-fn question(name: &str, cursor: Option<&str>) -> Question {
-    Question {
+fn query(name: &str, cursor: Option<&str>) -> LogQuery {
+    LogQuery {
         name: EventName::new(name).unwrap(),
         cursor: cursor.map(Into::into),
         max_age_ms: None,
@@ -88,7 +88,7 @@ fn positions(page: &Page) -> Vec<u64> {
 fn without_a_cursor_a_reader_gets_the_end_of_the_log() {
     let mut log = Log::new(Window::default());
     log.publish("a", "");
-    let page = log.page(&question("a", None));
+    let page = log.page(&query("a", None));
     assert_eq!(
         (page.from, page.through, page.more),
         (Position(1), Position(1), false)
@@ -136,10 +136,10 @@ fn occurrences_of_other_groups_never_leave_the_log() {
     log.publish("a", r#","group":"staff""#);
     log.publish("a", "");
     log.publish("a", r#","group":"admins""#);
-    let mut question = question("a", Some(&cursor::to_text(&cursor("e", 0))));
-    assert_eq!(positions(&log.page(&question)), [2]);
-    question.groups = vec![Name::new("staff").unwrap()];
-    let page = log.page(&question);
+    let mut query = query("a", Some(&cursor::to_text(&cursor("e", 0))));
+    assert_eq!(positions(&log.page(&query)), [2]);
+    query.groups = vec![Name::new("staff").unwrap()];
+    let page = log.page(&query);
     assert_eq!(positions(&page), [1, 2]);
     assert_eq!(page.through, Position(3));
 }
@@ -174,21 +174,21 @@ fn a_cursor_of_another_log_and_an_unreadable_one_begin_at_the_oldest() {
     let mut log = Log::new(Window::default());
     log.publish("a", "");
     for cursor in ["", "nonsense", &cursor::to_text(&cursor("other", 7))] {
-        let page = log.page(&question("a", Some(cursor)));
+        let page = log.page(&query("a", Some(cursor)));
         assert!(page.trimmed, "{cursor}");
         assert_eq!((page.from, positions(&page)), (Position(0), vec![1]));
     }
-    let ahead = log.page(&question("a", Some(&cursor::to_text(&cursor("e", 99)))));
+    let ahead = log.page(&query("a", Some(&cursor::to_text(&cursor("e", 99)))));
     assert_eq!((ahead.through, ahead.trimmed), (Position(1), false));
 }
 
 #[test]
 fn a_reader_is_ahead_of_a_copy_that_ends_before_its_cursor() {
-    let asked = question("a", Some(&cursor::to_text(&cursor("e", 5))));
+    let asked = query("a", Some(&cursor::to_text(&cursor("e", 5))));
     assert!(asked.is_ahead_of(&cursor("e", 4)));
     assert!(!asked.is_ahead_of(&cursor("e", 5)));
     assert!(!asked.is_ahead_of(&cursor("other", 4)));
-    assert!(!question("a", None).is_ahead_of(&cursor("e", 4)));
+    assert!(!query("a", None).is_ahead_of(&cursor("e", 4)));
 }
 
 #[test]
@@ -202,8 +202,8 @@ fn a_log_without_an_epoch_replays_nothing_and_truncates_nobody() {
     }
     let head = cursor("", log.head);
     let read = |cursor: &str| {
-        let question = question("a", Some(cursor));
-        log.occurrences.page(&question, &head, Millis(T0)).unwrap()
+        let query = query("a", Some(cursor));
+        log.occurrences.page(&query, &head, Millis(T0)).unwrap()
     };
     let foreign = read(&cursor::to_text(&cursor("e", 1)));
     assert_eq!((foreign.from, foreign.trimmed), (Position(4), false));
@@ -218,7 +218,7 @@ fn old_occurrences_are_left_out_for_a_reader_that_asks_so() {
     log.now += 10_000;
     log.publish("b", "");
     log.publish("a", "");
-    let mut asked = question("a", Some(&cursor::to_text(&cursor("e", 0))));
+    let mut asked = query("a", Some(&cursor::to_text(&cursor("e", 0))));
     asked.max_age_ms = Some(Millis(5_000));
     let page = log.page(&asked);
     assert_eq!(
@@ -302,7 +302,7 @@ fn a_scan_is_bounded_even_where_nothing_is_for_the_reader() {
     for _ in 0..20 {
         log.publish("a", r#","group":"staff""#);
     }
-    let mut asked = question("a", Some(&cursor::to_text(&cursor("e", 0))));
+    let mut asked = query("a", Some(&cursor::to_text(&cursor("e", 0))));
     asked.max_scan = 200;
     let page = log.page(&asked);
     assert!(page.events.is_empty() && page.more);
@@ -328,7 +328,7 @@ fn pages_put_together_are_the_log() {
             let mut got = Vec::new();
             let mut at = cursor("e", 0);
             loop {
-                let mut asked = question("a", Some(&cursor::to_text(&at)));
+                let mut asked = query("a", Some(&cursor::to_text(&at)));
                 asked.groups = vec![Name::new("g").unwrap()];
                 (asked.max_events, asked.max_bytes) = (max_events, max_bytes);
                 let page = log.page(&asked);
@@ -347,8 +347,8 @@ fn pages_put_together_are_the_log() {
 
 #[test]
 fn a_question_is_read_as_it_was_written() {
-    let mut asked = question("a", Some("c"));
+    let mut asked = query("a", Some("c"));
     asked.groups = vec![Name::new("staff").unwrap()];
     asked.max_age_ms = Some(Millis(5));
-    assert_eq!(Question::from_json(&asked.to_json()), Some(asked));
+    assert_eq!(LogQuery::from_json(&asked.to_json()), Some(asked));
 }

@@ -1,12 +1,12 @@
 use mcp_listen::{
-    events::matching::{Expected, Match, Verdict, judged, verdicts},
+    events::matching::{Expected, MatchResult, MatchRule, match_results, match_results_by_class},
     json,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-fn rule(text: &str) -> Option<Match> {
-    Match::from_node(&json::read(text.as_bytes(), 8).unwrap().root)
+fn rule(text: &str) -> Option<MatchRule> {
+    MatchRule::from_node(&json::read(text.as_bytes(), 8).unwrap().root)
 }
 
 fn matches(rule_text: &str, arguments: &str, data: &str) -> bool {
@@ -93,8 +93,8 @@ fn pointers_follow_rfc_6901() {
 
 #[test]
 fn a_rule_is_host_or_pointers_by_argument() {
-    assert_eq!(rule("\"host\""), Some(Match::Host));
-    assert_eq!(rule("{}"), Some(Match::Everything));
+    assert_eq!(rule("\"host\""), Some(MatchRule::Host));
+    assert_eq!(rule("{}"), Some(MatchRule::Everything));
     for text in ["1", "\"x\"", r#"{"a":1}"#, "[]"] {
         assert_eq!(rule(text), None, "{text}");
     }
@@ -102,38 +102,48 @@ fn a_rule_is_host_or_pointers_by_argument() {
 
 #[test]
 fn without_a_yes_of_the_server_nothing_matches() {
-    let expected = Match::Host.expected(r#"{"a":1}"#).unwrap();
+    let expected = MatchRule::Host.expected(r#"{"a":1}"#).unwrap();
     assert_eq!(expected.for_host(), Some(r#"{"a":1}"#));
     assert!(!expected.is_met(&json::read(b"{}", 8).unwrap().root));
-    assert_eq!(Match::Everything.expected("{}"), Some(Expected::Everything));
-    assert_eq!(Match::Host.expected("{"), None);
+    assert_eq!(
+        MatchRule::Everything.expected("{}"),
+        Some(Expected::Everything)
+    );
+    assert_eq!(MatchRule::Host.expected("{"), None);
 }
 
 #[test]
-fn verdicts_other_than_those_of_the_protocol_are_failures() {
+fn results_other_than_those_of_the_protocol_are_failures() {
     let read =
-        verdicts(r#"[true,false,{"data":{ "a": 1.0 }},null,"yes",1,{"data":[]},{}]"#).unwrap();
-    let changed = Verdict::Changed(r#"{"a":1.0}"#.into());
-    assert_eq!(read[..3], [Verdict::Passed, Verdict::Skipped, changed]);
-    assert!(read[3..].iter().all(|verdict| *verdict == Verdict::Failed));
+        match_results(r#"[true,false,{"data":{ "a": 1.0 }},null,"yes",1,{"data":[]},{}]"#).unwrap();
+    let changed = MatchResult::Transformed(r#"{"a":1.0}"#.into());
+    assert_eq!(
+        read[..3],
+        [MatchResult::Matched, MatchResult::NotMatched, changed]
+    );
+    assert!(
+        read[3..]
+            .iter()
+            .all(|result| *result == MatchResult::Failed)
+    );
     let large = format!(r#"[{{"data":{{"a":"{}"}}}}]"#, "x".repeat(200_000));
-    assert_eq!(verdicts(&large), Some(vec![Verdict::Failed]));
-    assert_eq!((verdicts("{}"), verdicts("[")), (None, None));
+    assert_eq!(match_results(&large), Some(vec![MatchResult::Failed]));
+    assert_eq!((match_results("{}"), match_results("[")), (None, None));
 }
 
 #[test]
-fn verdicts_name_the_class_that_they_are_for() {
-    let read = judged(r#"[{"class":3,"verdicts":[true]},{"class":4,"verdicts":[]}]"#);
+fn results_name_the_class_that_they_are_for() {
+    let read = match_results_by_class(r#"[{"class":3,"results":[true]},{"class":4,"results":[]}]"#);
     assert_eq!(
         read,
-        Some(vec![(3, vec![Verdict::Passed]), (4, Vec::new())])
+        Some(vec![(3, vec![MatchResult::Matched]), (4, Vec::new())])
     );
     for text in [
         "{}",
         "[1]",
-        r#"[{"class":-1,"verdicts":[]}]"#,
+        r#"[{"class":-1,"results":[]}]"#,
         r#"[{"class":1}]"#,
     ] {
-        assert_eq!(judged(text), None, "{text}");
+        assert_eq!(match_results_by_class(text), None, "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The answer to a poll.
+//! The response to a poll.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use mcp_listen::{
     events::{
         cursor,
         exchange::{EventService, Step},
-        matching::Verdict,
+        matching::MatchResult,
         page::Page,
     },
     position::{Cursor, Position},
@@ -96,7 +96,7 @@ fn a_client_that_has_lost_something_learns_that_before_it_gets_the_rest() {
 }
 
 #[test]
-fn occurrences_that_are_too_old_are_skipped_in_the_same_answer() {
+fn occurrences_that_are_too_old_are_skipped_in_the_same_result() {
     let mut page = page(4, 9, &[(5, "{}")]);
     page.skipped = true;
     let young = polled(page);
@@ -145,7 +145,7 @@ fn the_next_poll_is_soon_only_if_something_came_in_the_last_minute() {
 }
 
 #[test]
-fn an_answer_has_at_most_1_mib_and_goes_on_where_it_ends() {
+fn a_result_has_at_most_1_mib_and_goes_on_where_it_ends() {
     let large = format!(r#"{{"x":"{}"}}"#, "x".repeat(190_000));
     let events: Vec<(u64, &str)> = (5..13).map(|position| (position * 2, &*large)).collect();
     let mut exchange = ask(
@@ -155,32 +155,37 @@ fn an_answer_has_at_most_1_mib_and_goes_on_where_it_ends() {
     );
     exchange.poll();
     exchange.handle_page(page(4, 30, &events), NOW);
-    let Step::Answer(answer) = exchange.poll() else {
+    let Step::Respond(response) = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
-    assert!(answer.body.len() <= 1 << 20, "{}", answer.body.len());
+    assert!(response.body.len() <= 1 << 20, "{}", response.body.len());
     let part = result(&mut exchange);
     assert_eq!(ids(&part).len(), 5);
     assert_eq!((&part["cursor"], &part["hasMore"]), (&at(19), &json!(true)));
 }
 
 #[test]
-fn the_server_judges_a_page_if_it_decides_what_matches() {
+fn the_server_matches_a_page_if_it_decides_what_matches() {
     let service = service(&json!({ "events": { "order.paid": { "match": "host" } } }));
     let params = json!({ "name": "order.paid", "arguments": { "min": 5 }, "cursor": "x" });
     let mut exchange = ask(&service, "events/poll", &params);
     exchange.poll();
     let events: Vec<(u64, &str)> = (5..10).map(|position| (position, r#"{"n":1}"#)).collect();
     exchange.handle_page(page(4, 9, &events), NOW);
-    let Step::Judge { subject } = exchange.poll() else {
+    let Step::Match { subject } = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     assert_eq!(
         (&*subject.name, &*subject.arguments),
         ("order.paid", r#"{"min":5}"#)
     );
-    let changed = Verdict::Changed(r#"{"n":2}"#.into());
-    exchange.handle_verdicts(&[Verdict::Passed, Verdict::Skipped, changed, Verdict::Failed]);
+    let changed = MatchResult::Transformed(r#"{"n":2}"#.into());
+    exchange.handle_match_results(&[
+        MatchResult::Matched,
+        MatchResult::NotMatched,
+        changed,
+        MatchResult::Failed,
+    ]);
     let judged = result(&mut exchange);
     assert_eq!(
         ids(&judged),
@@ -194,7 +199,7 @@ fn the_server_judges_a_page_if_it_decides_what_matches() {
 }
 
 #[test]
-fn an_empty_page_needs_no_verdicts() {
+fn an_empty_page_needs_no_match_results() {
     let service = service(&json!({ "events": { "order.paid": { "match": "host" } } }));
     assert_eq!(
         ids(&polled_at(&service, &json!({}), page(4, 9, &[]), NOW)),
@@ -211,9 +216,9 @@ fn the_question_names_the_groups_of_the_caller() {
     );
     let caller = r#"{"groups":["a","b"]}"#;
     exchange.handle_caller(mcp_listen::events::exchange::Caller::from_json(caller).unwrap());
-    let Step::Page(question) = exchange.poll() else {
+    let Step::Page(query) = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
-    let groups: Vec<&str> = question.groups.iter().map(|group| &**group).collect();
-    assert_eq!((&*question.name, groups), ("news", vec!["a", "b"]));
+    let groups: Vec<&str> = query.groups.iter().map(|group| &**group).collect();
+    assert_eq!((&*query.name, groups), ("news", vec!["a", "b"]));
 }

@@ -2,24 +2,24 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::{cursor, exchange::Step, page::Question, webhook::RequestedTtl},
+    events::{cursor, exchange::Step, page::LogQuery, webhook::RequestedTtl},
 };
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::host::{answer, ask, ask_with, body, declared, refusal, result, service};
+use super::host::{ask, ask_with, body, declared, refusal, response, result, service};
 
-fn question(params: &Value) -> Question {
+fn query(params: &Value) -> LogQuery {
     match ask(&service(&json!({})), "events/poll", params).poll() {
-        Step::Page(question) => question,
+        Step::Page(query) => query,
         step => panic!("{step:?}"),
     }
 }
 
 fn is_invalid(method: &str, params: &Value) -> bool {
     let mut exchange = ask(&service(&json!({})), method, params);
-    let refused = matches!(exchange.poll(), Step::Answer(answer) if answer.status == 400);
+    let refused = matches!(exchange.poll(), Step::Respond(response) if response.status == 400);
     refused && refusal(&mut exchange).1 == -32_602
 }
 
@@ -53,10 +53,10 @@ fn an_absent_cursor_and_null_both_mean_now() {
         json!({ "name": "news" }),
         json!({ "name": "news", "cursor": null }),
     ] {
-        assert_eq!(question(&params).cursor, None);
+        assert_eq!(query(&params).cursor, None);
     }
-    let question = question(&json!({ "name": "news", "cursor": "x" }));
-    assert_eq!(question.cursor.as_deref(), Some("x"));
+    let query = query(&json!({ "name": "news", "cursor": "x" }));
+    assert_eq!(query.cursor.as_deref(), Some("x"));
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_cursor_that_is_not_a_string_is_invalid() {
 #[test]
 fn a_text_that_is_too_long_for_a_cursor_stands_for_a_position_that_is_gone() {
     let long = "A".repeat(cursor::MAX_CHARACTERS + 1);
-    let question = question(&json!({ "name": "news", "cursor": long }));
-    let cursor = question.cursor.unwrap();
+    let query = query(&json!({ "name": "news", "cursor": long }));
+    let cursor = query.cursor.unwrap();
     assert!(cursor.len() <= cursor::MAX_CHARACTERS && cursor::from_text(&cursor).is_none());
 }
 
@@ -90,9 +90,9 @@ fn a_poll_returns_50_occurrences_unless_it_asks_for_more_or_less_and_at_most_200
         (json!(200), 200),
         (json!(1e9), 200),
     ] {
-        let question = question(&json!({ "name": "news", "maxEvents": asked }));
-        assert_eq!(question.max_events, most);
-        assert!(question.max_bytes < 1 << 20 && question.max_scan == 8 << 20);
+        let query = query(&json!({ "name": "news", "maxEvents": asked }));
+        assert_eq!(query.max_events, most);
+        assert!(query.max_bytes < 1 << 20 && query.max_scan == 8 << 20);
     }
     for asked in [json!(0), json!(-1), json!("5"), json!([])] {
         assert!(is_invalid(
@@ -110,9 +110,9 @@ fn an_age_is_a_number_of_milliseconds_or_none() {
         (json!(1_500.7), Some(Millis(1_500))),
         (json!(1e300), Some(Millis((1 << 53) - 1))),
     ] {
-        let question = question(&json!({ "name": "news", "maxAgeMs": asked }));
-        assert_eq!(question.max_age_ms, age);
-        assert_eq!(Question::from_json(&question.to_json()), Some(question));
+        let query = query(&json!({ "name": "news", "maxAgeMs": asked }));
+        assert_eq!(query.max_age_ms, age);
+        assert_eq!(LogQuery::from_json(&query.to_json()), Some(query));
     }
     for asked in [json!(-1), json!("1"), json!({})] {
         assert!(is_invalid(
@@ -125,7 +125,7 @@ fn an_age_is_a_number_of_milliseconds_or_none() {
 #[test]
 fn the_wait_of_a_long_poll_is_ignored() {
     for wait in [json!(30_000), json!("x"), json!(null)] {
-        question(&json!({ "name": "news", "timeoutMs": wait, "other": 1 }));
+        query(&json!({ "name": "news", "timeoutMs": wait, "other": 1 }));
     }
 }
 
@@ -291,7 +291,7 @@ fn an_id_is_answered_verbatim() {
     for id in ["0", "\"\"", "12345678901234567890", "\"\\u0061\""] {
         let mut exchange = ask(&service(&json!({})), "events/list", &json!({}));
         exchange.handle_body(body(id, "events/list", &json!({}), &json!({})));
-        let body = answer(&mut exchange).body;
+        let body = response(&mut exchange).body;
         assert!(
             body.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"#)),
             "{body}"

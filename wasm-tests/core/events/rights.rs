@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::host::{answer, ask, caller, name, params, refusal, refusal_in, result, service};
+use super::host::{ask, caller, name, params, refusal, refusal_in, response, result, service};
 
 fn authorizing(options: &Value) -> Arc<EventService> {
     let mut options = options.clone();
@@ -78,7 +78,7 @@ fn an_event_that_the_caller_may_not_know_looks_like_an_unknown_one() {
                 exchange.handle_denied(None);
                 exchange.handle_shown(&[]);
             }
-            answer(&mut exchange).body
+            response(&mut exchange).body
         });
         assert_eq!(bodies[0], bodies[1]);
     }
@@ -158,7 +158,7 @@ fn arguments_that_break_the_schema_are_invalid_without_an_echo() {
     );
     exchange.poll();
     exchange.handle_validity(false);
-    let refused = answer(&mut exchange);
+    let refused = response(&mut exchange);
     assert_eq!((refused.status, refusal_in(&refused).1), (400, -32_602));
     assert!(!refused.body.contains("hush") && !refused.body.contains("news"));
 }

@@ -4,8 +4,8 @@ use mcp_listen::{
     events::{
         Draft, EventLog, EventStreams, Opening, Window, cursor,
         error::CodeSet,
-        matching::{Expected, Verdict},
-        page::{Page, Question},
+        matching::{Expected, MatchResult},
+        page::{LogQuery, Page},
     },
     fanout::{StreamId, WriteBatch},
     position::{Cursor, Position},
@@ -24,11 +24,11 @@ use super::{
 pub(crate) struct World {
     log: EventLog<MemoryRows>,
     head: Cursor,
-    /// Questions get at most so many occurrences.
+    /// Queries get at most so many occurrences.
     pub(crate) most: usize,
     pub(crate) streams: EventStreams,
     /// What was asked of the log.
-    pub(crate) asked: Vec<Question>,
+    pub(crate) asked: Vec<LogQuery>,
 }
 
 /// A stream's client, which reads what is written.
@@ -112,8 +112,8 @@ impl World {
         self.head.position = self.head.position.next();
     }
 
-    pub(crate) fn page(&mut self, question: &Question) -> Page {
-        let mut question = Question::from_json(&question.to_json()).unwrap();
+    pub(crate) fn page(&mut self, question: &LogQuery) -> Page {
+        let mut question = LogQuery::from_json(&question.to_json()).unwrap();
         question.max_events = question.max_events.min(self.most);
         self.asked.push(question.clone());
         let page = self.log.page(&question, &self.head, NOW).unwrap();
@@ -161,14 +161,14 @@ impl World {
         &mut self,
         event: &str,
         clients: &mut [Client],
-        judged: &[(u32, Vec<Verdict>)],
+        results: &[(u32, Vec<MatchResult>)],
     ) {
         for _ in 0..1_000 {
             let Some(question) = self.streams.question(&name(event)) else {
                 return;
             };
             let page = self.page(&question);
-            self.streams.handle_page(&name(event), page, judged);
+            self.streams.handle_page(&name(event), page, results);
             while let Some(batch) = self.streams.poll_batch() {
                 let missed = write(&batch, clients);
                 self.streams.handle_missed(missed);

@@ -30,28 +30,28 @@ test('@hono/mcp in mcp-listen/hono serves the callers that its middleware names'
 
 test('Mastra behind a gateway that watches it notifies clients of 2026', async () => {
   const { url } = await startedExample('frameworks/mastra', 'node', ['server.ts'], QUIET);
-  const gate = await gateway(url, { UPSTREAM_WATCH: 'on' });
-  await expectStreamNotified(gate.mcp(0), gate.mcp(1), { isWatched: true });
+  const gateway = await startGateway(url, { UPSTREAM_WATCH: 'on' });
+  await expectStreamNotified(gateway.mcp(0), gateway.mcp(1), { isWatched: true });
 });
 
 test('fastmcp behind a gateway that watches it notifies sessions', async () => {
   const { url } = await startedExample('frameworks/fastmcp', 'node', ['server.ts']);
-  const gate = await gateway(url, { UPSTREAM_WATCH: 'on' });
-  await expectSessionNotified(gate.mcp(0), gate.mcp(1), { isWatched: true });
+  const gateway = await startGateway(url, { UPSTREAM_WATCH: 'on' });
+  await expectSessionNotified(gateway.mcp(0), gateway.mcp(1), { isWatched: true });
 });
 
 test.each([['sdk_server.py'], ['fastmcp_server.py']])(
   'Python, %s, publishes at the gateway and notifies clients of both revisions',
   async (file) => {
     const port = String(await lastingPort());
-    const gate = await gateway(`http://127.0.0.1:${port}/mcp`, { UPSTREAM_WATCH: 'off' });
+    const gateway = await startGateway(`http://127.0.0.1:${port}/mcp`, { UPSTREAM_WATCH: 'off' });
     await startedExample('frameworks/python', fastmcpPython, [file], {
       PORT: port,
-      PUBLISH_URL: `${gate.origin(1)}/publish`,
+      PUBLISH_URL: `${gateway.origin(1)}/publish`,
       PUBLISH_TOKEN: SECRET,
     });
-    await expectStreamNotified(gate.mcp(0), gate.mcp(1));
-    await expectSessionNotified(gate.mcp(0), gate.mcp(1));
+    await expectStreamNotified(gateway.mcp(0), gateway.mcp(1));
+    await expectSessionNotified(gateway.mcp(0), gateway.mcp(1));
   },
 );
 
@@ -72,10 +72,13 @@ const BOB = { authorization: 'Bearer token-of-bob' };
 /** Switches off the telemetry of Mastra. */
 const QUIET = { MASTRA_TELEMETRY_DISABLED: '1' };
 
-async function gateway(upstream: string, text: Record<string, string>): Promise<GatewayFixture> {
-  const gate = await GatewayFixture.start(upstream, text);
-  onTestFinished(() => gate.stop());
-  return gate;
+async function startGateway(
+  upstream: string,
+  text: Record<string, string>,
+): Promise<GatewayFixture> {
+  const gateway = await GatewayFixture.start(upstream, text);
+  onTestFinished(() => gateway.stop());
+  return gateway;
 }
 
 /** Expects that a client of 2026 at one URL is notified when another one switches the lamp. */

@@ -17,18 +17,18 @@ describe.each([
   ['AWS Lambda behind API Gateway', lambda],
 ])('the example of %s, behind the gateway', (_host, example) => {
   let server: CountedServer;
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
 
   beforeAll(async () => {
     server = await CountedServer.start(await example());
-    gate = await GatewayFixture.start(server.url, { UPSTREAM_WATCH: 'off' });
-    vi.stubEnv('PUBLISH_URL', `${gate.origin(1)}/publish`);
+    gateway = await GatewayFixture.start(server.url, { UPSTREAM_WATCH: 'off' });
+    vi.stubEnv('PUBLISH_URL', `${gateway.origin(1)}/publish`);
     vi.stubEnv('PUBLISH_TOKEN', SECRET);
   });
 
   afterAll(async () => {
     vi.unstubAllEnvs();
-    await gate?.stop();
+    await gateway?.stop();
     await server?.stop();
   });
 
@@ -40,8 +40,8 @@ describe.each([
 
   test('reaches a client of 2026 with one POST, while no request of the function is open', async () => {
     const [listener, other] = [
-      await typescriptClient(gate.mcp(0)),
-      await typescriptClient(gate.mcp(1)),
+      await typescriptClient(gateway.mcp(0)),
+      await typescriptClient(gateway.mcp(1)),
     ];
     const notifications = new Notifications(listener);
     const subscription = await listener.listen(LAMP);
@@ -58,7 +58,7 @@ describe.each([
   });
 
   test('reaches a client of 2025 in its session', async () => {
-    const session = await SessionClient.connect(gate.mcp(0));
+    const session = await SessionClient.connect(gateway.mcp(0));
     await session.client.subscribeResource({ uri: 'lamp://desk' });
     await expect.poll(() => server.open).toBe(0);
     await session.client.callTool({ name: 'switch', arguments: {} });

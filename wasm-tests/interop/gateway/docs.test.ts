@@ -16,7 +16,7 @@ import { programs } from '../../host/snippets.ts';
 const exec = promisify(execFile);
 const FOLDER = join(root, '.build', 'gateway-docs');
 const behind = new WatchedServer();
-let gate: GatewayFixture;
+let gateway: GatewayFixture;
 /** The page about publishing, and that about the gateway. */
 let page: string;
 let gatewayPage: string;
@@ -24,12 +24,12 @@ let gatewayPage: string;
 beforeAll(async () => {
   page = await readFile(join(root, 'docs', 'publish.md'), 'utf8');
   gatewayPage = await readFile(join(root, 'docs', 'gateway.md'), 'utf8');
-  gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off' });
+  gateway = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off' });
   await mkdir(FOLDER, { recursive: true });
 });
 
 afterAll(async () => {
-  await gate?.stop();
+  await gateway?.stop();
   await behind.stop();
 });
 
@@ -40,7 +40,7 @@ function snippets(language: string): string[] {
   );
   return blocks
     .filter((code) => code.includes('https://gateway.example/publish'))
-    .map((code) => code.replaceAll('https://gateway.example', gate.origin(1)));
+    .map((code) => code.replaceAll('https://gateway.example', gateway.origin(1)));
 }
 
 /** Writes a program and runs it; returns its output. */
@@ -49,13 +49,13 @@ async function run(command: string[], name: string, code: string, env = process.
   await writeFile(file, code);
   const [program = '', ...args] = command;
   const { stdout } = await exec(program, [...args, file], {
-    env: { ...env, PUBLISH_TOKEN: SECRET, PUBLISH_URL: `${gate.origin(1)}/publish` },
+    env: { ...env, PUBLISH_TOKEN: SECRET, PUBLISH_URL: `${gateway.origin(1)}/publish` },
   });
   return stdout;
 }
 
 async function listening() {
-  const stream = await gate.subscribe({
+  const stream = await gateway.subscribe({
     toolsListChanged: true,
     resourceSubscriptions: ['note://todo'],
   });

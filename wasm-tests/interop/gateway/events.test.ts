@@ -37,60 +37,60 @@ const GLOBEX = { customer: 'globex', amount: 3 };
 
 describe('a gateway with EVENTS, in front of a server of the Python SDK', () => {
   let server: PythonServer;
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
 
   beforeAll(async () => {
     server = await pythonServer('stateless');
-    gate = await GatewayFixture.start(server.url, { EVENTS: await documentedTypes() });
+    gateway = await GatewayFixture.start(server.url, { EVENTS: await documentedTypes() });
   });
 
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     server?.stop();
   });
 
   test('adds the capability in both places to what the server announces', async () => {
     const direct = await typescriptClient(server.url);
-    const client = await typescriptClient(gate.mcp(0));
+    const client = await typescriptClient(gateway.mcp(0));
     const { extensions, ...others } = client.getServerCapabilities() ?? {};
     expect(extensions).toEqual({ ...direct.getServerCapabilities()?.extensions, ...OFFERED });
     expect(Object.keys(others)).toEqual(
       expect.arrayContaining(Object.keys(direct.getServerCapabilities() ?? {})),
     );
-    const { result } = await call<Discovered>(gate.mcp(1), 'server/discover');
+    const { result } = await call<Discovered>(gateway.mcp(1), 'server/discover');
     expect(result?.capabilities).toMatchObject({ ...LISTED, extensions: OFFERED });
     await Promise.all([direct.close(), client.close()]);
   });
 
   test('lists the types, and delivers what is posted to polls and streams that match', async () => {
-    const { result } = await call(gate.mcp(0), 'events/list');
+    const { result } = await call(gateway.mcp(0), 'events/list');
     const { match: _match, ...shown } = TYPES['order.paid'];
     expect(result).toMatchObject({
       events: [{ name: 'order.paid', delivery: ['poll', 'push'], ...shown }],
     });
-    const { cursor } = await poll(gate);
-    const all = await streamEvents(gate.mcp(0), { name: 'order.paid' }, 'all');
-    const acme = await streamEvents(gate.mcp(0), {
+    const { cursor } = await poll(gateway);
+    const all = await streamEvents(gateway.mcp(0), { name: 'order.paid' }, 'all');
+    const acme = await streamEvents(gateway.mcp(0), {
       name: 'order.paid',
       arguments: { customer: 'acme' },
     });
     for (const reader of [all, acme])
       expect(await reader.next()).toMatchObject({ method: 'notifications/events/active' });
-    await publish(gate, [paid(GLOBEX), paid(ACME, 'order-7')]);
+    await publish(gateway, [paid(GLOBEX), paid(ACME, 'order-7')]);
     for (const data of [GLOBEX, ACME]) expect(await all.next()).toMatchObject({ params: { data } });
     expect(await acme.next()).toMatchObject({ params: { eventId: 'order-7', data: ACME } });
-    expect((await poll(gate, cursor)).events).toMatchObject([{ data: GLOBEX }, { data: ACME }]);
+    expect((await poll(gateway, cursor)).events).toMatchObject([{ data: GLOBEX }, { data: ACME }]);
     for (const reader of [all, acme]) reader.drop();
   });
 
   test('still forwards what the server serves, and delivers its changes', async () => {
-    const python = new PythonClient(gate.mcp(1), 'auto');
+    const python = new PythonClient(gateway.mcp(1), 'auto');
     expect(await python.callTool('touch')).toBe('touched');
     await python.stop();
-    const client = await typescriptClient(gate.mcp(0));
+    const client = await typescriptClient(gateway.mcp(0));
     const notifications = new Notifications(client);
     const subscription = await client.listen({ resourceSubscriptions: ['note://b'] });
-    await publish(gate, [paid(ACME), { kind: 'resource_updated', uri: 'note://b' }]);
+    await publish(gateway, [paid(ACME), { kind: 'resource_updated', uri: 'note://b' }]);
     expect(await notifications.next()).toBe('resources/updated note://b');
     await subscription.close();
     await client.close();
@@ -100,15 +100,15 @@ describe('a gateway with EVENTS, in front of a server of the Python SDK', () => 
     ['an unknown name', { kind: 'event', name: 'order.lost', data: {} }, 'invalid-event-name'],
     ['a bad payload', paid({ customer: 'acme' }), 'invalid-event-data'],
   ])('refuses %s at /publish, and publishes nothing of the array', async (_case, bad, error) => {
-    const { cursor } = await poll(gate);
-    const answer = await publish(gate, [paid(ACME), bad]);
+    const { cursor } = await poll(gateway);
+    const answer = await publish(gateway, [paid(ACME), bad]);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ error, index: 1 });
-    expect((await poll(gate, cursor)).events).toEqual([]);
+    expect((await poll(gateway, cursor)).events).toEqual([]);
   });
 
   test('answers requests for other types itself', async () => {
-    const { error, status } = await call(gate.mcp(0), 'events/poll', { name: 'order.lost' });
+    const { error, status } = await call(gateway.mcp(0), 'events/poll', { name: 'order.lost' });
     expect([status, error?.data]).toEqual([400, { kind: 'event' }]);
   });
 });
@@ -119,15 +119,15 @@ describe('a gateway without event types, in front of a server that has some', ()
     events: defineEvents(TYPES),
   });
   let node: NodeServer;
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
 
   beforeAll(async () => {
     node = await serveOnNode(behind.fetch);
-    gate = await GatewayFixture.start(`${node.origin}/mcp`);
+    gateway = await GatewayFixture.start(`${node.origin}/mcp`);
   });
 
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     await node?.stop();
     await behind.close();
   });
@@ -140,7 +140,9 @@ describe('a gateway without event types, in front of a server that has some', ()
     'passes %s to the server, and its answer to the client, byte for byte',
     async (method, params) => {
       const [direct, passed] = await Promise.all(
-        [`${node.origin}/mcp`, gate.mcp(0)].map((url) => fetch(callRequest(url, method, params))),
+        [`${node.origin}/mcp`, gateway.mcp(0)].map((url) =>
+          fetch(callRequest(url, method, params)),
+        ),
       );
       expect(passed?.status).toBe(direct?.status);
       expect(await passed?.text()).toBe(await direct?.text());
@@ -148,12 +150,12 @@ describe('a gateway without event types, in front of a server that has some', ()
   );
 
   test('keeps the capability of the server in both places', async () => {
-    const { result } = await call<Discovered>(gate.mcp(0), 'server/discover');
+    const { result } = await call<Discovered>(gateway.mcp(0), 'server/discover');
     expect(result?.capabilities).toMatchObject({ events: {}, extensions: { [EXTENSION]: {} } });
   });
 
   test('passes the messages of a stream as they arrive, and its end to the server', async () => {
-    const reader = await streamEvents(gate.mcp(0), { name: 'order.paid' }, 'passed');
+    const reader = await streamEvents(gateway.mcp(0), { name: 'order.paid' }, 'passed');
     expect(await reader.next()).toMatchObject({ method: 'notifications/events/active' });
     for (const data of [ACME, GLOBEX]) {
       await behind.notify.event('order.paid', data);
@@ -172,7 +174,7 @@ describe('a gateway without event types, in front of a server that has some', ()
 
   test('watches its list of event types for those who listen', async () => {
     const filter = { eventsListChanged: true };
-    const stream = await gate.subscribe(filter, { edge: 1 });
+    const stream = await gateway.subscribe(filter, { edge: 1 });
     expect(await stream.message()).toBe(acknowledged('1', filter));
     // The list may have changed before the gateway watched it.
     expect(await stream.message()).toBe(listChanged('1', 'events'));
@@ -182,7 +184,7 @@ describe('a gateway without event types, in front of a server that has some', ()
   });
 
   test('refuses occurrences at /publish', async () => {
-    const answer = await publish(gate, paid(ACME));
+    const answer = await publish(gateway, paid(ACME));
     expect([answer.status, await answer.json()]).toMatchObject([
       400,
       { error: 'unknown-event-kind' },
@@ -193,13 +195,13 @@ describe('a gateway without event types, in front of a server that has some', ()
 describe('a gateway with WEBHOOK_KEY, in front of a server that needs credentials', () => {
   const endpoint = { url: 'https://127.0.0.1/hook', secret: `whsec_${btoa('s'.repeat(24))}` };
   let node: NodeServer;
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
 
   beforeAll(async () => {
     node = await serveOnNode(async (request) =>
       request.headers.has('authorization') ? discovering(request) : new Response(null, DENIED),
     );
-    gate = await GatewayFixture.start(`${node.origin}/mcp`, {
+    gateway = await GatewayFixture.start(`${node.origin}/mcp`, {
       EVENTS: JSON.stringify(TYPES),
       WEBHOOK_KEY: btoa('k'.repeat(32)),
       UPSTREAM_WATCH: 'off',
@@ -207,19 +209,19 @@ describe('a gateway with WEBHOOK_KEY, in front of a server that needs credential
   });
 
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     await node?.stop();
   });
 
   /** Sends a request with a token. */
   async function asAda(method: string, params: Record<string, unknown>) {
-    const request = callRequest(gate.mcp(0), method, params);
+    const request = callRequest(gateway.mcp(0), method, params);
     request.headers.set('authorization', 'Bearer ada');
     return (await fetch(request)).json();
   }
 
   test('offers webhooks to callers that the server knows', async () => {
-    const { status } = await call(gate.mcp(0), 'events/list');
+    const { status } = await call(gateway.mcp(0), 'events/list');
     expect(status).toBe(401);
     expect(await asAda('events/list', {})).toMatchObject({
       result: { events: [{ delivery: ['poll', 'push', 'webhook'] }] },
@@ -256,15 +258,15 @@ function paid(data: object, eventId?: string) {
   return { kind: 'event', name: 'order.paid', data, ...(eventId && { eventId }) };
 }
 
-async function poll(gate: GatewayFixture, cursor?: string): Promise<Polled> {
+async function poll(gateway: GatewayFixture, cursor?: string): Promise<Polled> {
   const params = { name: 'order.paid', ...(cursor && { cursor }) };
-  return (await call<Polled>(gate.mcp(1), 'events/poll', params)).result as Polled;
+  return (await call<Polled>(gateway.mcp(1), 'events/poll', params)).result as Polled;
 }
 
-function publish(gate: GatewayFixture, events: unknown): Promise<Response> {
+function publish(gateway: GatewayFixture, events: unknown): Promise<Response> {
   const headers = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };
   const init = { method: 'POST', headers, body: JSON.stringify(events) };
-  return fetch(`${gate.origin(1)}/publish`, init);
+  return fetch(`${gateway.origin(1)}/publish`, init);
 }
 
 const DENIED = { status: 401, headers: { 'www-authenticate': 'Bearer' } };

@@ -13,21 +13,21 @@ describe.each([['with sessions'], ['stateless']])(
   'a gateway in front of the Python SDK, %s',
   (kind) => {
     let server: PythonServer;
-    let gate: GatewayFixture;
+    let gateway: GatewayFixture;
 
     beforeAll(async () => {
       server = await pythonServer(...(kind === 'stateless' ? ['stateless'] : []));
-      gate = await GatewayFixture.start(server.url);
+      gateway = await GatewayFixture.start(server.url);
     });
 
     afterAll(async () => {
-      await gate?.stop();
+      await gateway?.stop();
       server?.stop();
     });
 
     test('forwards requests of both revisions, and of clients of both SDKs', async () => {
-      const modern = await typescriptClient(gate.mcp(0));
-      const session = await SessionClient.connect(gate.mcp(1));
+      const modern = await typescriptClient(gateway.mcp(0));
+      const session = await SessionClient.connect(gateway.mcp(1));
       for (const { listTools, callTool } of [bound(modern), bound(session.client)]) {
         expect((await listTools()).tools).toMatchObject([{ name: 'touch' }]);
         expect(await callTool({ name: 'touch', arguments: {} })).toMatchObject({
@@ -37,7 +37,7 @@ describe.each([['with sessions'], ['stateless']])(
       await modern.close();
       await session.client.close();
       for (const mode of ['auto', 'legacy'] as const) {
-        const client = new PythonClient(gate.mcp(0), mode);
+        const client = new PythonClient(gateway.mcp(0), mode);
         expect(await client.list('tools')).toEqual(['touch']);
         expect(await client.callTool('touch')).toBe('touched');
         expect(await client.read('note://a')).toBe('a');
@@ -46,15 +46,15 @@ describe.each([['with sessions'], ['stateless']])(
     });
 
     test('sends what the server announces to streams of 2026 and sessions of 2025', async () => {
-      const modern = await typescriptClient(gate.mcp(0));
+      const modern = await typescriptClient(gateway.mcp(0));
       const notifications = new Notifications(modern);
       const subscription = await modern.listen(FILTER);
-      const session = await SessionClient.connect(gate.mcp(1));
+      const session = await SessionClient.connect(gateway.mcp(1));
       for (const uri of FILTER.resourceSubscriptions)
         await session.client.subscribeResource({ uri });
       // The cues for what may have been missed before the watch come before the marker.
       await new Promise((resolve) => setTimeout(resolve, 3_000));
-      await gate.publish({ kind: 'resource_updated', uri: 'note://marker' });
+      await gateway.publish({ kind: 'resource_updated', uri: 'note://marker' });
       await until(notifications, 'resources/updated note://marker');
       await until(session, 'resources/updated note://marker');
       await modern.callTool({ name: 'touch', arguments: {} });
@@ -66,12 +66,12 @@ describe.each([['with sessions'], ['stateless']])(
     });
 
     test('sends them what is published over HTTP', async () => {
-      const modern = await typescriptClient(gate.mcp(0));
+      const modern = await typescriptClient(gateway.mcp(0));
       const notifications = new Notifications(modern);
       const subscription = await modern.listen({ resourceSubscriptions: ['note://b'] });
-      const session = await SessionClient.connect(gate.mcp(1));
+      const session = await SessionClient.connect(gateway.mcp(1));
       await session.client.subscribeResource({ uri: 'note://b' });
-      await gate.publish({ kind: 'ResourceUpdated', uri: 'note://b' });
+      await gateway.publish({ kind: 'ResourceUpdated', uri: 'note://b' });
       await until(notifications, 'resources/updated note://b');
       await until(session, 'resources/updated note://b');
       await subscription.close();

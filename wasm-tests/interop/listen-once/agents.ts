@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { startWorkerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
-import type { DeafClient } from './client.ts';
+import type { ListenOnceClient } from './client.ts';
 
 /** The Agents SDK's client in an agent (a Durable Object in a process) with a connected user. */
-export async function agents(url: string): Promise<DeafClient> {
+export async function agents(url: string): Promise<ListenOnceClient> {
   bundling ??= bundleWorker('wasm-tests/interop/listen-once/fixture/agent');
   const workerd = await startWorkerd({
     bundle: await bundling,

@@ -2,7 +2,7 @@
  * A client of an official SDK that listens once for changes of the list of tools. It does not
  * listen again when its stream ends, and receives nothing from then on.
  */
-export interface DeafClient {
+export interface ListenOnceClient {
   /** The names of the tools, as the client read them after the last notification. */
   tools(): Promise<string[]>;
   /** How its stream ended; undefined while it is open. */
@@ -12,4 +12,4 @@ export interface DeafClient {
 }
 
 /** Connects a client to the MCP endpoint at `url`; resolves when it listens. */
-export type Connect = (url: string) => Promise<DeafClient>;
+export type Connect = (url: string) => Promise<ListenOnceClient>;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { npmStart, type Started } from '../../host/servers/npm-start.ts';
 import { typescriptClient } from '../clients/typescript.ts';
 import { CLIENTS } from './all.ts';
-import type { DeafClient } from './client.ts';
+import type { ListenOnceClient } from './client.ts';
 
 /**
  * Milliseconds in which nothing happens. Objects hibernate after ten seconds; `npm run check:idle`
@@ -12,7 +12,7 @@ import type { DeafClient } from './client.ts';
 const IDLE_MS = Number(process.env['IDLE_MINUTES'] ?? 0.25) * 60_000;
 
 let server: Started;
-let clients: DeafClient[] = [];
+let clients: ListenOnceClient[] = [];
 
 beforeAll(async () => {
   server = await npmStart();

@@ -1,8 +1,8 @@
 import { PythonClient } from '../clients/python.ts';
-import type { DeafClient } from './client.ts';
+import type { ListenOnceClient } from './client.ts';
 
 /** The Python SDK's client, which reads the list of tools after each event of its subscription. */
-export async function python(url: string): Promise<DeafClient> {
+export async function python(url: string): Promise<ListenOnceClient> {
   const client = new PythonClient(url);
   let known: string[] = [];
   let end: string | undefined;

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { rmcpClient, rmcpProgram } from '../../../scripts/setup/rmcp.mjs';
-import type { DeafClient } from './client.ts';
+import type { ListenOnceClient } from './client.ts';
 
 /** The Rust SDK's client (a process), which reads the list of tools after each notification. */
-export async function rmcp(url: string): Promise<DeafClient> {
+export async function rmcp(url: string): Promise<ListenOnceClient> {
   compiling ??= rmcpClient();
   await compiling;
   const client = spawn(rmcpProgram, [url], { stdio: ['pipe', 'pipe', 'pipe'] });

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { World } from '../../faults/world.ts';
 import { listen, type WireStream } from '../../host/listen.ts';
-import type { Connect, DeafClient } from './client.ts';
+import type { Connect, ListenOnceClient } from './client.ts';
 
 /** How the bus of a stage is set up. */
 export interface StageOptions {
@@ -14,7 +14,7 @@ export interface StageOptions {
 /** The clients at one edge, another edge that publishes, and the bus in a separate process. */
 export class Stage {
   readonly world: World;
-  readonly #clients = new Map<string, DeafClient>();
+  readonly #clients = new Map<string, ListenOnceClient>();
   #changes = 0;
   #others: WireStream[] = [];
 
@@ -47,7 +47,7 @@ export class Stage {
   }
 
   /** One of the clients. */
-  client(name: string): DeafClient {
+  client(name: string): ListenOnceClient {
     const client = this.#clients.get(name);
     if (client === undefined) throw new Error(`there is no ${name}`);
     return client;

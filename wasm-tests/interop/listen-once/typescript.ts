@@ -1,8 +1,8 @@
 import { typescriptClient } from '../clients/typescript.ts';
-import type { DeafClient } from './client.ts';
+import type { ListenOnceClient } from './client.ts';
 
 /** The TypeScript SDK's client, which keeps the list of tools by its option `listChanged`. */
-export async function typescript(url: string): Promise<DeafClient> {
+export async function typescript(url: string): Promise<ListenOnceClient> {
   let known: string[] = [];
   let end: string | undefined;
   const onChanged = (error: Error | null, tools: { name: string }[] | null) => {

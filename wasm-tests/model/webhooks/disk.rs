@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         EventName,
-        webhook::{Level, Store, Subscription},
+        webhook::{SharedWatermark, Store, Subscription},
     },
 };
 
@@ -17,7 +17,7 @@ pub(super) struct Disk(Rc<RefCell<Rows>>);
 #[derive(Debug)]
 struct Rows {
     subscriptions: BTreeMap<Box<str>, String>,
-    levels: BTreeMap<EventName, Level>,
+    watermarks: BTreeMap<EventName, SharedWatermark>,
     alarm: Option<Millis>,
     choices: Seed,
     crashes: u64,
@@ -31,7 +31,7 @@ impl Disk {
     pub(super) fn new(seed: u64, crashes: u64) -> Self {
         Self(Rc::new(RefCell::new(Rows {
             subscriptions: BTreeMap::new(),
-            levels: BTreeMap::new(),
+            watermarks: BTreeMap::new(),
             alarm: None,
             choices: Seed::new(seed ^ 0xD15C),
             crashes,
@@ -88,17 +88,18 @@ impl Store for Disk {
         })
     }
 
-    fn levels(&self) -> Result<Vec<Level>, Crash> {
-        Ok(self.0.borrow().levels.values().cloned().collect())
+    fn watermarks(&self) -> Result<Vec<SharedWatermark>, Crash> {
+        Ok(self.0.borrow().watermarks.values().cloned().collect())
     }
 
-    fn put_level(&mut self, level: &Level) -> Result<(), Crash> {
+    fn put_watermark(&mut self, watermark: &SharedWatermark) -> Result<(), Crash> {
         self.write(|rows| {
-            rows.levels.insert(level.name.clone(), level.clone());
+            rows.watermarks
+                .insert(watermark.name.clone(), watermark.clone());
         })
     }
 
-    fn remove_level(&mut self, name: &str) -> Result<(), Crash> {
-        self.write(|rows| rows.levels.retain(|own, _| **own != *name))
+    fn remove_watermark(&mut self, name: &str) -> Result<(), Crash> {
+        self.write(|rows| rows.watermarks.retain(|own, _| **own != *name))
     }
 }

@@ -16,15 +16,15 @@ pub(super) struct Judge {
     subscriptions: BTreeMap<Box<str>, Judged>,
     consents: BTreeSet<Box<str>>,
     /// The messages that are being sent, with subscription and host.
-    flights: BTreeMap<u32, (Box<str>, usize)>,
+    in_flight: BTreeMap<u32, (Box<str>, usize)>,
     pub(super) told: Told,
 }
 
 #[derive(Debug, Default)]
 struct Judged {
-    /// The position after which it began, by its first answer.
+    /// The position after which it began, by its first response.
     begun: Option<u64>,
-    answered_at: Option<Millis>,
+    responded_at: Option<Millis>,
     /// The first and the last occurrence that was ever sent.
     first: u64,
     last: u64,
@@ -51,13 +51,13 @@ pub(super) struct Told {
 }
 
 impl Judge {
-    /// Handles that a subscription was granted up to a watermark.
-    pub(super) fn granted(&mut self, own: &Subscriber, reply: &str, log: &Log, now: Millis) {
-        let watermark = position_after(reply, "\"cursor\":\"");
+    /// Handles that a subscription was subscribed up to a watermark.
+    pub(super) fn subscribed(&mut self, own: &Subscriber, result: &str, log: &Log, now: Millis) {
+        let watermark = position_after(result, "\"cursor\":\"");
         let judged = self.subscriptions.entry(own.id()).or_default();
         let begun = *judged.begun.get_or_insert(watermark);
-        judged.answered_at = Some(now);
-        if reply.contains("\"truncated\":true") {
+        judged.responded_at = Some(now);
+        if result.contains("\"truncated\":true") {
             judged.gaps.insert(begun);
         }
         judged.check_watermark(watermark, own, log);
@@ -85,9 +85,9 @@ impl Judge {
         );
         let judged = self.subscriptions.entry(own.id()).or_default();
         let pause = judged
-            .answered_at
+            .responded_at
             .is_none_or(|at| at + Millis(1_000) <= now);
-        assert!(pause, "no message right after the answer");
+        assert!(pause, "no message right after the response");
         if post.kind == MessageKind::Event {
             judged.check_event(post, own, log);
         }
@@ -96,14 +96,14 @@ impl Judge {
     /// Counts a message to the limits of object, host and subscription.
     fn board(&mut self, post: &Post, own: &Subscriber) {
         let flight = (own.id(), own.host());
-        self.flights.insert(post.post, flight);
+        self.in_flight.insert(post.post, flight);
         if post.kind == MessageKind::Verification {
             return;
         }
-        let flights = || self.flights.values();
-        assert!(self.flights.len() <= 6);
-        assert!(flights().filter(|(_, host)| *host == own.host()).count() <= 2);
-        assert!(flights().filter(|(id, _)| *id == own.id()).count() <= 4);
+        let in_flight = || self.in_flight.values();
+        assert!(self.in_flight.len() <= 6);
+        assert!(in_flight().filter(|(_, host)| *host == own.host()).count() <= 2);
+        assert!(in_flight().filter(|(id, _)| *id == own.id()).count() <= 4);
     }
 
     /// Handles what an endpoint did with a message.
@@ -126,11 +126,11 @@ impl Judge {
 
     /// Handles that the deliverer knows the outcome of a message.
     pub(super) fn settled(&mut self, post: u32) {
-        self.flights.remove(&post);
+        self.in_flight.remove(&post);
     }
 
     pub(super) fn crashed(&mut self) {
-        self.flights.clear();
+        self.in_flight.clear();
         self.told.crashes += 1;
     }
 

@@ -2,7 +2,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         EventName, cursor,
-        page::{Page, PageEvent, Question},
+        page::{LogQuery, Page, PageEvent},
     },
     position::{Cursor, Position},
     scope::Name,
@@ -38,10 +38,10 @@ impl Log {
         (after + 1..).zip(&self.0[range])
     }
 
-    pub(super) fn page(&self, question: &Question) -> Page {
+    pub(super) fn page(&self, query: &LogQuery) -> Page {
         let head = self.head();
         let mut page = Page::at_end(&head);
-        let Some(cursor) = &question.cursor else {
+        let Some(cursor) = &query.cursor else {
             return page;
         };
         let mark = cursor::from_text(cursor).expect("a cursor of this log");
@@ -49,11 +49,11 @@ impl Log {
         page.from = mark.position;
         let mut rest = self.between(mark.position.0, head.position.0);
         for (position, one) in rest.by_ref() {
-            let may_have = question.may_have(one.group.as_deref());
-            if one.name != question.name || !may_have {
+            let may_have = query.may_have(one.group.as_deref());
+            if one.name != query.name || !may_have {
                 continue;
             }
-            if page.events.len() == question.max_events {
+            if page.events.len() == query.max_events {
                 page.more = true;
                 break;
             }

@@ -13,7 +13,7 @@ pub(super) struct Subscriber {
     number: usize,
     /// How often it has replaced its secret.
     pub(super) secret: u32,
-    /// Its last call, until that is answered.
+    /// Its last call, until it gets a response.
     pub(super) call: Option<u32>,
 }
 

@@ -7,8 +7,8 @@ use mcp_listen::{
     clock::Millis,
     events::{
         EventName,
-        page::Question,
-        webhook::{Deliverer, Matches, Options, Outcome, Output, Post, Terms},
+        page::LogQuery,
+        webhook::{Deliverer, MatchRules, Options, Outcome, Output, Post, TtlOptions},
     },
 };
 
@@ -57,9 +57,9 @@ enum Act {
     Wake(EventName),
     Ring,
     Subscribe(usize),
-    /// The deliverer did not answer this call.
+    /// The deliverer did not respond to this call.
     GiveUp(usize, u32),
-    Read(u64, u32, Question),
+    Read(u64, u32, LogQuery),
     Arrive(u64, Box<Post>),
     Respond(u64, u32, Outcome),
     Evict,
@@ -155,8 +155,8 @@ impl<'p> World<'p> {
             Act::GiveUp(number, call) if self.subscribers[number].call == Some(call) => {
                 self.subscribe(number);
             }
-            Act::Read(generation, read, question) if generation == self.generation => {
-                self.read(read, &question);
+            Act::Read(generation, read, query) if generation == self.generation => {
+                self.read(read, &query);
             }
             Act::Arrive(generation, post) => self.arrive(generation, &post),
             Act::Respond(generation, post, outcome) if generation == self.generation => {
@@ -225,16 +225,17 @@ impl<'p> World<'p> {
         self.call(|one, now, _| one.handle_subscribe(call, subscribe, now));
     }
 
-    fn answer(&mut self, call: u32, reply: Result<&str, ()>) {
+    fn respond(&mut self, call: u32, response: Result<&str, ()>) {
         let is_it = |own: &Subscriber| own.call == Some(call);
         let Some(number) = self.subscribers.iter().position(is_it) else {
             return;
         };
         let own = &mut self.subscribers[number];
         own.call = None;
-        match reply {
-            Ok(reply) => {
-                self.judge.granted(own, reply, &self.log, Millis(self.now));
+        match response {
+            Ok(result) => {
+                self.judge
+                    .subscribed(own, result, &self.log, Millis(self.now));
                 if !self.is_calm && self.now < START + self.plan.span {
                     self.later(Act::Subscribe(number), 1_200_000, 2_400_000);
                 }
@@ -243,12 +244,12 @@ impl<'p> World<'p> {
         }
     }
 
-    fn read(&mut self, read: u32, question: &Question) {
+    fn read(&mut self, read: u32, query: &LogQuery) {
         if self.chance(self.plan.bus_fails) {
             self.bus_failed_at = self.now;
             return self.call(|one, now, random| one.handle_read_failed(read, now, random));
         }
-        let page = self.log.page(question);
+        let page = self.log.page(query);
         self.call(|one, now, _| one.handle_page(read, page, now));
     }
 
@@ -293,14 +294,14 @@ impl<'p> World<'p> {
             return;
         }
         let options = Options {
-            terms: Terms {
+            ttl: TtlOptions {
                 no_expiry: true,
-                ..Terms::default()
+                ..TtlOptions::default()
             },
             ..Options::default()
         };
         let disk = self.disk.clone();
-        let deliverer = Deliverer::new(disk, options, Matches::default(), alarm).unwrap();
+        let deliverer = Deliverer::new(disk, options, MatchRules::default(), alarm).unwrap();
         self.followed = deliverer.names().cloned().collect();
         self.deliverer = Some(deliverer);
         self.is_checked = alarm.is_none();
@@ -320,8 +321,8 @@ impl<'p> World<'p> {
             Output::SetAlarm(at) => self.set_alarm(at),
             Output::Follow(name) => drop(self.followed.insert(name)),
             Output::Unfollow(name) => drop(self.followed.remove(&name)),
-            Output::Read { read, question } => {
-                self.later(Act::Read(self.generation, read, question), 1, 100);
+            Output::Read { read, query } => {
+                self.later(Act::Read(self.generation, read, query), 1, 100);
             }
             Output::Post(post) => {
                 let is_own = |own: &&Subscriber| own.id() == post.subscription;
@@ -330,8 +331,8 @@ impl<'p> World<'p> {
                 self.judge.sent((&post, own), &self.log, alarm, now);
                 self.later(Act::Arrive(self.generation, Box::new(post)), 1, 400);
             }
-            Output::Answer { call, reply } => {
-                self.answer(call, reply.as_deref().map_err(|_| ()));
+            Output::Respond { call, response } => {
+                self.respond(call, response.as_deref().map_err(|_| ()));
             }
             output => panic!("{output:?}"),
         }

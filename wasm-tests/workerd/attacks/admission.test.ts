@@ -42,20 +42,20 @@ const INITIALIZED = resultText({
 });
 
 /** Starts a gateway in front of a server that knows Bob, for the tests of a describe. */
-function gated(text: Record<string, string> = {}) {
+function withGateway(text: Record<string, string> = {}) {
   const behind = new GuardedServer({ bob: {} });
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
   beforeAll(async () => {
-    gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off', ...text });
+    gateway = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off', ...text });
   });
   beforeEach(() => {
     behind.trick = () => false;
   });
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     behind.stop();
   });
-  return { behind, gate: () => gate };
+  return { behind, gateway: () => gateway };
 }
 
 /** Answers of the upstream server to admission, and the status of a listen. */
@@ -85,16 +85,16 @@ const ADMISSIONS: [status: number, text: string, expected: number][] = [
 ];
 
 describe('a listen', () => {
-  const { behind, gate } = gated();
+  const { behind, gateway } = withGateway();
 
   /** Sends a listen to an isolate that knows the server's capabilities. */
   async function listenWith(
     headers: Record<string, string>,
     trick: Trick = () => false,
   ): Promise<Response> {
-    await gate().subscribe({ toolsListChanged: true }, { headers: BOB });
+    await gateway().subscribe({ toolsListChanged: true }, { headers: BOB });
     behind.trick = trick;
-    return (await gate().subscribe(SECRET, { headers })).response;
+    return (await gateway().subscribe(SECRET, { headers })).response;
   }
 
   test('with large header fields is admitted by its credentials only', async () => {
@@ -143,16 +143,17 @@ describe('a listen', () => {
     ['2026-07-28, 2025-11-25'],
     ['2026-07-29'],
   ])('with the version %s is not admitted', async (version) => {
-    const stream = await gate().subscribe(SECRET, { headers: { 'mcp-protocol-version': version } });
+    const headers = { 'mcp-protocol-version': version };
+    const stream = await gateway().subscribe(SECRET, { headers });
     expect([400, 401]).toContain(stream.response.status);
   });
 });
 
 describe('a session', () => {
-  const { gate } = gated();
+  const { gateway } = withGateway();
 
   test('needs credentials for every request that the gateway answers itself', async () => {
-    const session = await LegacySession.begin(gate().via(), BOB);
+    const session = await LegacySession.begin(gateway().via(), BOB);
     const requests = [
       'ping',
       'resources/subscribe',
@@ -182,22 +183,22 @@ describe('a server of 2025 that does not know server/discover', () => {
   );
 
   describe('by default', () => {
-    const { behind, gate } = gated();
+    const { behind, gateway } = withGateway();
 
     test('admits callers by its answer to initialize', async () => {
       behind.trick = unknown;
-      const session = await LegacySession.begin(gate().via(), BOB);
+      const session = await LegacySession.begin(gateway().via(), BOB);
       expect((await session.post(PING)).status).toBe(401);
       expect((await session.post(PING, BOB)).status).toBe(200);
     });
   });
 
   describe("with UNKNOWN_METHOD: 'admitted'", () => {
-    const { behind, gate } = gated({ UNKNOWN_METHOD: 'admitted' });
+    const { behind, gateway } = withGateway({ UNKNOWN_METHOD: 'admitted' });
 
     test('admits all callers, but not to the sessions of others', async () => {
       behind.trick = unknown;
-      const session = await LegacySession.begin(gate().via(), BOB);
+      const session = await LegacySession.begin(gateway().via(), BOB);
       expect((await session.post(PING)).status).toBe(404);
       expect((await session.post(PING, BOB)).status).toBe(200);
       expect(behind.count('bob initialize')).toBe(1);
@@ -207,16 +208,16 @@ describe('a server of 2025 that does not know server/discover', () => {
 
 test('admission leaves no session at a server of the 2025 SDK', async () => {
   const behind = await sdkSessions();
-  const gate = await GatewayFixture.start(behind.url, { UPSTREAM_WATCH: 'off' });
-  const session = await gate.session();
+  const gateway = await GatewayFixture.start(behind.url, { UPSTREAM_WATCH: 'off' });
+  const session = await gateway.session();
   expect((await session.post(PING)).status).toBe(200);
   expect(behind.sessions()).toBe(1);
-  await gate.stop();
+  await gateway.stop();
   await behind.stop();
 });
 
 describe('a caller who writes its token in several ways', () => {
-  const { behind, gate } = gated();
+  const { behind, gateway } = withGateway();
   /** The same token each time. */
   const spelled = (count: number) => ({
     authorization: `${count % 2 === 0 ? 'Bearer ' : 'bEARER   '}bob`,
@@ -229,7 +230,7 @@ describe('a caller who writes its token in several ways', () => {
   test('has as many streams as one caller', async () => {
     const statuses = [];
     for (let count = 0; count < 24; count += 1) {
-      const stream = await gate().subscribe(
+      const stream = await gateway().subscribe(
         { toolsListChanged: true },
         { headers: spelled(count) },
       );
@@ -244,13 +245,13 @@ describe('a caller who writes its token in several ways', () => {
   test('has as many sessions as one caller', async () => {
     const sessions: LegacySession[] = [];
     for (let count = 0; count < 20; count += 1)
-      sessions.push(await LegacySession.begin(gate().via(), spelled(count)));
+      sessions.push(await LegacySession.begin(gateway().via(), spelled(count)));
     const pings = await Promise.all(sessions.map((session) => session.post(PING, BOB)));
     expect(pings.filter(({ ok }) => ok)).toHaveLength(16);
   });
 
   test('keeps its session when a load balancer sets a cookie', async () => {
-    const session = await LegacySession.begin(gate().via(), BOB);
+    const session = await LegacySession.begin(gateway().via(), BOB);
     expect((await session.post(PING, { ...BOB, cookie: 'AWSALB=1' })).status).toBe(200);
   });
 });
@@ -264,22 +265,22 @@ describe('a cookie', () => {
   };
 
   describe('by default', () => {
-    const { behind, gate } = gated();
+    const { behind, gateway } = withGateway();
 
     test('names no caller, but is sent to the server for admission', async () => {
       behind.trick = byCookie;
-      const session = await LegacySession.begin(gate().via(), { cookie: 'user=ann' });
+      const session = await LegacySession.begin(gateway().via(), { cookie: 'user=ann' });
       expect((await session.post(PING, { cookie: 'user=ben' })).status).toBe(200);
       expect((await session.post(PING)).status).toBe(401);
     });
   });
 
   describe('in CREDENTIAL_HEADERS', () => {
-    const { behind, gate } = gated({ CREDENTIAL_HEADERS: 'Cookie' });
+    const { behind, gateway } = withGateway({ CREDENTIAL_HEADERS: 'Cookie' });
 
     test('names its caller', async () => {
       behind.trick = byCookie;
-      const session = await LegacySession.begin(gate().via(), { cookie: 'user=ann' });
+      const session = await LegacySession.begin(gateway().via(), { cookie: 'user=ann' });
       expect((await session.post(PING, { cookie: 'user=ben' })).status).toBe(404);
       expect((await session.post(PING, { cookie: 'user=ann' })).status).toBe(200);
     });
@@ -287,7 +288,7 @@ describe('a cookie', () => {
 });
 
 describe('a server that admits all callers', () => {
-  const { behind, gate } = gated();
+  const { behind, gateway } = withGateway();
   const open: Trick = admission((_incoming, outgoing, method) =>
     json(outgoing, 200, method === 'initialize' ? INITIALIZED : DISCOVERED),
   );
@@ -296,7 +297,9 @@ describe('a server that admits all callers', () => {
 
   test('names no caller by a token that it does not need, and gets that question once', async () => {
     behind.trick = open;
-    const session = await LegacySession.begin(gate().via(), { authorization: 'Bearer made-up-0' });
+    const session = await LegacySession.begin(gateway().via(), {
+      authorization: 'Bearer made-up-0',
+    });
     for (let count = 1; count < 6; count += 1) {
       const response = await session.post(PING, { authorization: `Bearer made-up-${count}` });
       expect(response.status).toBe(200);
@@ -308,26 +311,25 @@ describe('a server that admits all callers', () => {
     behind.trick = (incoming, outgoing, method) =>
       incoming.headers.authorization !== 'Bearer bad' && open(incoming, outgoing, method);
     const headers = { authorization: 'Bearer bad' };
-    expect((await gate().subscribe({ toolsListChanged: true }, { headers })).response.status).toBe(
-      401,
-    );
+    const { response } = await gateway().subscribe({ toolsListChanged: true }, { headers });
+    expect(response.status).toBe(401);
   });
 });
 
 describe('a server that does not answer without credentials', () => {
-  const { behind, gate } = gated();
+  const { behind, gateway } = withGateway();
 
   test('counts as one that requires them, and serves callers with credentials', async () => {
     behind.trick = ({ headers }) => headers.authorization === undefined;
     behind.rights['ben'] = {};
-    const session = await LegacySession.begin(gate().via(), BOB);
+    const session = await LegacySession.begin(gateway().via(), BOB);
     expect((await session.post(PING, BOB)).status).toBe(200);
     expect((await session.post(PING, { authorization: 'Bearer ben' })).status).toBe(404);
   }, 20_000);
 });
 
 describe('a slow server of 2025', () => {
-  const { behind, gate } = gated();
+  const { behind, gateway } = withGateway();
   const countOf = (method: string) => methods.filter((each) => each === method).length;
   const methods: string[] = [];
 
@@ -346,9 +348,11 @@ describe('a slow server of 2025', () => {
 
   test('serves sessions, and gets server/discover once', async () => {
     behind.trick = slow;
-    const session = await LegacySession.begin(gate().via(), BOB);
+    const session = await LegacySession.begin(gateway().via(), BOB);
     expect((await session.post(PING, BOB)).status).toBe(200);
-    const other = await LegacySession.initialize(gate().via(), { authorization: 'Bearer other' });
+    const other = await LegacySession.initialize(gateway().via(), {
+      authorization: 'Bearer other',
+    });
     const discovers = countOf('server/discover');
     expect((await other.post(PING, { authorization: 'Bearer other' })).status).toBe(200);
     expect(countOf('server/discover')).toBe(discovers);
@@ -356,7 +360,7 @@ describe('a slow server of 2025', () => {
 });
 
 describe('callers with API keys', () => {
-  const { behind, gate } = gated({ CREDENTIAL_HEADERS: 'X-API-Key, X-Tenant' });
+  const { behind, gateway } = withGateway({ CREDENTIAL_HEADERS: 'X-API-Key, X-Tenant' });
   const filter = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
   test('get the capabilities that the server has for each of them', async () => {
@@ -373,15 +377,15 @@ describe('callers with API keys', () => {
     });
     // The server refuses requests without a key.
     behind.trick = (...turn) => turn[0].headers['x-api-key'] !== undefined && answer(...turn);
-    const ann = await gate().subscribe(filter, { headers: { 'x-api-key': 'ann' } });
+    const ann = await gateway().subscribe(filter, { headers: { 'x-api-key': 'ann' } });
     expect(await ann.message()).toBe(acknowledged('1', filter));
-    const ben = await gate().subscribe(filter, { headers: { 'x-api-key': 'ben' } });
+    const ben = await gateway().subscribe(filter, { headers: { 'x-api-key': 'ben' } });
     expect(await ben.message()).toBe(acknowledged('1', { toolsListChanged: true }));
   });
 
   test('have separate limits of streams', async () => {
     const statusOf = async (key: string) => {
-      const stream = await gate().subscribe(
+      const stream = await gateway().subscribe(
         { toolsListChanged: true },
         { headers: { 'x-api-key': key } },
       );

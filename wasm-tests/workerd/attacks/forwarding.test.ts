@@ -6,10 +6,10 @@ import { GuardedServer } from '../../host/servers/guarded.ts';
 
 const behind = new GuardedServer({ ann: {} });
 const ANN = { authorization: 'Bearer ann' };
-let gate: GatewayFixture;
+let gateway: GatewayFixture;
 
 beforeAll(async () => {
-  gate = await GatewayFixture.start(await behind.start('/mcp?tenant=a&key='), {
+  gateway = await GatewayFixture.start(await behind.start('/mcp?tenant=a&key='), {
     UPSTREAM_WATCH: 'off',
   });
 });
@@ -18,7 +18,7 @@ beforeEach(() => {
   behind.trick = () => false;
 });
 afterAll(async () => {
-  await gate?.stop();
+  await gateway?.stop();
   behind.stop();
 });
 
@@ -84,7 +84,7 @@ describe('a request', () => {
       'cf-access-jwt-assertion': 'e.e.e',
       'content-type': 'application/json',
     };
-    await fetch(gate.mcp(), {
+    await fetch(gateway.mcp(), {
       method: 'POST',
       body: '{"id":1}',
       headers: { ...ANN, ...own, ...claims },
@@ -105,7 +105,7 @@ describe('a request', () => {
     ['?[tenant]=b&[tenant=c&tenant]=d&[[tenant]]=e', '?tenant=a&key='],
     ['?tenants=1', '?tenant=a&key=&tenants=1'],
   ])('with the query %s is forwarded with %s', async (query, expected) => {
-    await fetch(gate.mcp() + query, { method: 'POST', body: '{"id":1}', headers: ANN });
+    await fetch(gateway.mcp() + query, { method: 'POST', body: '{"id":1}', headers: ANN });
     expect(behind.requests.map(({ url }) => url)).toEqual([`/mcp${expected}`]);
   });
 });
@@ -116,7 +116,7 @@ describe('the metadata of the protected resource', () => {
   test('is read with GET and HEAD only', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const body = method === 'DELETE' ? null : '{}';
-      const response = await fetch(gate.origin() + path, {
+      const response = await fetch(gateway.origin() + path, {
         method,
         headers: { cookie: 'a=b' },
         body,
@@ -129,7 +129,7 @@ describe('the metadata of the protected resource', () => {
       return true;
     };
     for (const method of ['GET', 'HEAD'])
-      expect((await fetch(gate.origin() + path, { method })).status).toBe(200);
+      expect((await fetch(gateway.origin() + path, { method })).status).toBe(200);
     expect(behind.requests.map(({ method, url }) => [method, url])).toEqual([
       ['GET', path],
       ['HEAD', path],
@@ -137,7 +137,7 @@ describe('the metadata of the protected resource', () => {
   });
 
   test('is refused to pages that the endpoint refuses', async () => {
-    const response = await fetch(gate.origin() + path, {
+    const response = await fetch(gateway.origin() + path, {
       headers: { origin: 'https://evil.example', cookie: 'a=b' },
     });
     expect(response.status).toBe(403);
@@ -183,7 +183,7 @@ describe('an answer of the upstream server that the gateway reads whole', () => 
   );
 
   async function status(method: string): Promise<number> {
-    if (method !== 'initialize') return (await call(gate.mcp(), method)).status;
-    return (await post((init) => fetch(gate.mcp(), init), initialize('2025-11-25'))).status;
+    if (method !== 'initialize') return (await call(gateway.mcp(), method)).status;
+    return (await post((init) => fetch(gateway.mcp(), init), initialize('2025-11-25'))).status;
   }
 });

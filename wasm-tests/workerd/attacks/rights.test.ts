@@ -23,23 +23,26 @@ function guarded(): GuardedServer {
 /** Starts a gateway that watches that server as the administrator, for the tests of a describe. */
 function watching(text: Record<string, string> = {}) {
   const behind = guarded();
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
   beforeAll(async () => {
-    gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_TOKEN: 'admin', ...text });
+    gateway = await GatewayFixture.start(await behind.start(), {
+      UPSTREAM_TOKEN: 'admin',
+      ...text,
+    });
   });
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     behind.stop();
   });
-  return { behind, gate: () => gate };
+  return { behind, gateway: () => gateway };
 }
 
 describe('a stream of a gateway that watches with UPSTREAM_TOKEN', () => {
-  const { behind, gate } = watching();
+  const { behind, gateway } = watching();
 
   test('honors exactly what the server acknowledges for its caller', async () => {
     const filter = { resourceSubscriptions: [SALARIES, NOTE] };
-    const admin = await gate().subscribe(filter, { headers: ADMIN, edge: 1 });
+    const admin = await gateway().subscribe(filter, { headers: ADMIN, edge: 1 });
     expect(await admin.message()).toBe(acknowledged('1', filter));
     // The watch listens to both, and cues both.
     expect([await admin.message(), await admin.message()].sort()).toEqual([
@@ -47,28 +50,28 @@ describe('a stream of a gateway that watches with UPSTREAM_TOKEN', () => {
       updated('1', NOTE),
     ]);
     // The other stream opens after these cues, so it does not receive them.
-    const bob = await gate().subscribe(filter, { headers: BOB });
+    const bob = await gateway().subscribe(filter, { headers: BOB });
     expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
     behind.update(SALARIES);
     expect(await admin.message()).toBe(updated('1', SALARIES));
-    await gate().publish({ kind: 'resource_updated', uri: SALARIES });
+    await gateway().publish({ kind: 'resource_updated', uri: SALARIES });
     expect(await admin.message()).toBe(updated('1', SALARIES));
     behind.update(NOTE);
     expect(await bob.message()).toBe(updated('1', NOTE));
   });
 
   test('honors nothing if its caller may receive nothing of its filter', async () => {
-    const bob = await gate().subscribe({ resourceSubscriptions: [SALARIES] }, { headers: BOB });
+    const bob = await gateway().subscribe({ resourceSubscriptions: [SALARIES] }, { headers: BOB });
     expect(await bob.message()).toBe(acknowledged('1', {}));
   });
 
   test('honors a task only for the callers that the server allows it', async () => {
-    const bob = await gate().subscribe(
+    const bob = await gateway().subscribe(
       { taskIds: ['t-9f'], resourceSubscriptions: [NOTE] },
       init(BOB),
     );
     expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
-    const admin = await gate().subscribe({ taskIds: ['t-9f'] }, init(ADMIN));
+    const admin = await gateway().subscribe({ taskIds: ['t-9f'] }, init(ADMIN));
     expect(await admin.message()).toBe(acknowledged('1', { taskIds: ['t-9f'] }));
     await expect.poll(() => behind.count(/^admin subscriptions.*note.*t-9f/)).toBe(1);
     behind.advance('t-9f');
@@ -86,19 +89,19 @@ describe('a stream of a gateway that watches with UPSTREAM_TOKEN', () => {
         );
       return isListen;
     };
-    const stream = await gate().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
+    const stream = await gateway().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
     expect(await stream.message()).toBe(acknowledged('1', {}));
-    expect(gate().log()).toContain('supports no subscriptions');
+    expect(gateway().log()).toContain('supports no subscriptions');
     behind.trick = () => false;
   });
 });
 
 describe('a session of a gateway that watches with UPSTREAM_TOKEN', () => {
-  const { behind, gate } = watching();
+  const { behind, gateway } = watching();
 
   test('receives only what the server acknowledges for its caller', async () => {
     const [bob, admin] = await Promise.all(
-      [BOB, ADMIN].map((headers) => LegacySession.begin(gate().via(), headers)),
+      [BOB, ADMIN].map((headers) => LegacySession.begin(gateway().via(), headers)),
     );
     const message = {
       jsonrpc: '2.0',
@@ -113,9 +116,9 @@ describe('a session of a gateway that watches with UPSTREAM_TOKEN', () => {
       bob?.get(BOB, abort.signal),
       admin?.get(ADMIN, abort.signal),
     ]);
-    await gate().publish({ kind: 'resource_updated', uri: SALARIES });
+    await gateway().publish({ kind: 'resource_updated', uri: SALARIES });
     behind.update(SALARIES);
-    await gate().publish({ kind: 'tools_list_changed' });
+    await gateway().publish({ kind: 'tools_list_changed' });
     expect(await until(streams[1], SALARIES)).toContain(SALARIES);
     expect(behind.count(/^bob subscriptions\/listen .*hr:\/\/salaries/)).toBeGreaterThan(0);
     expect(await until(streams[0], 'tools/list_changed')).not.toContain(SALARIES);
@@ -123,7 +126,7 @@ describe('a session of a gateway that watches with UPSTREAM_TOKEN', () => {
   });
 
   test('cannot be used by another caller', async () => {
-    const session = await LegacySession.begin(gate().via(), ADMIN);
+    const session = await LegacySession.begin(gateway().via(), ADMIN);
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     expect((await session.post(ping, BOB)).status).toBe(404);
     expect((await session.get(BOB)).status).toBe(404);
@@ -132,10 +135,10 @@ describe('a session of a gateway that watches with UPSTREAM_TOKEN', () => {
 });
 
 describe("a gateway with UPSTREAM_RIGHTS: 'admitted'", () => {
-  const { behind, gate } = watching({ UPSTREAM_RIGHTS: 'admitted' });
+  const { behind, gateway } = watching({ UPSTREAM_RIGHTS: 'admitted' });
 
   test('honors everything, and does not watch tasks', async () => {
-    const bob = await gate().subscribe(
+    const bob = await gateway().subscribe(
       { taskIds: ['t-9f'], resourceSubscriptions: [SALARIES] },
       init(BOB),
     );
@@ -150,40 +153,40 @@ describe("a gateway with UPSTREAM_RIGHTS: 'admitted'", () => {
 
 describe('a gateway with tenants by path', () => {
   const behind = guarded();
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
   beforeAll(async () => {
     const text = { TENANTS: 'path', TENANT_NAMES: 'acme,globex', UPSTREAM_WATCH: 'off' };
-    gate = await GatewayFixture.start(await behind.start(), text);
+    gateway = await GatewayFixture.start(await behind.start(), text);
   });
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     behind.stop();
   });
 
   test('honors only what the server acknowledges by default', async () => {
     const filter = { taskIds: ['t-9f'], resourceSubscriptions: [SALARIES, NOTE] };
-    const bob = await gate.subscribe(filter, { ...init(BOB), tenant: '/globex' });
+    const bob = await gateway.subscribe(filter, { ...init(BOB), tenant: '/globex' });
     expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
   });
 
   test('names the tenant to the server in every request', async () => {
     behind.requests.length = 0;
     const headers = { authorization: 'Bearer admin', 'x-forwarded-prefix': '/acme' };
-    const stream = await gate.subscribe(
+    const stream = await gateway.subscribe(
       { resourceSubscriptions: [NOTE] },
       { headers, tenant: '/globex', edge: 1 },
     );
     expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
-    await gate.via({ tenant: '/globex' })({ method: 'POST', headers, body: '{"id":1}' });
+    await gateway.via({ tenant: '/globex' })({ method: 'POST', headers, body: '{"id":1}' });
     const prefixes = behind.requests.map((request) => request.headers['x-forwarded-prefix']);
     expect(prefixes.length).toBeGreaterThan(2);
     expect(new Set(prefixes)).toEqual(new Set(['/globex']));
-    expect(behind.requests[0]?.headers['x-forwarded-host']).toBe(new URL(gate.origin(1)).host);
+    expect(behind.requests[0]?.headers['x-forwarded-host']).toBe(new URL(gateway.origin(1)).host);
   });
 
   test('names no tenant in a request for the metadata of the protected resource', async () => {
     behind.requests.length = 0;
-    await fetch(`${gate.origin()}/.well-known/oauth-protected-resource/mcp`);
+    await fetch(`${gateway.origin()}/.well-known/oauth-protected-resource/mcp`);
     expect(behind.requests.map((request) => request.headers['x-forwarded-prefix'])).toEqual([
       undefined,
     ]);
@@ -270,16 +273,16 @@ test.each([
 
 test('with a server of the official SDK, which acknowledges everything, everything is honored', async () => {
   const behind = new WatchedServer();
-  const gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_TOKEN: 'own' });
+  const gateway = await GatewayFixture.start(await behind.start(), { UPSTREAM_TOKEN: 'own' });
   const filter = { toolsListChanged: true, resourceSubscriptions: [NOTE] };
-  const stream = await gate.subscribe(filter, { headers: BOB });
+  const stream = await gateway.subscribe(filter, { headers: BOB });
   expect(await stream.message()).toBe(acknowledged('1', filter));
   // The cues of the new watch.
   await stream.message();
   await stream.message();
   behind.notify.resourceUpdated(NOTE);
   expect(await stream.message()).toBe(updated('1', NOTE));
-  await gate.stop();
+  await gateway.stop();
   await behind.stop();
 });
 

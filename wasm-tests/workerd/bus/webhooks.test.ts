@@ -151,10 +151,10 @@ test('a bus that is reset between a publish and its call wakes the deliverer', a
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook, 'w');
   await setTimeout(1_100);
-  await at(ROOT, 'deafen', true);
+  await at(ROOT, 'refuseWakes', true);
   await publish('w', 'owed');
   await at(ROOT, 'reset');
-  await at(ROOT, 'deafen', false);
+  await at(ROOT, 'refuseWakes', false);
   await expect.poll(() => ids(hook), { timeout: 15_000 }).toEqual(['owed']);
 });
 

@@ -10,7 +10,7 @@ import { GatewayFixture } from '../../host/servers/gateway.ts';
 
 /** An upstream server that answers `x-own` requests as the test says, and all others by itself. */
 let behind: Server;
-let gate: GatewayFixture;
+let gateway: GatewayFixture;
 let requests: IncomingMessage[] = [];
 let onRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void = () => {};
 
@@ -28,10 +28,10 @@ beforeAll(async () => {
     UPSTREAM_WATCH: 'off',
     UPSTREAM_RIGHTS: 'admitted',
   };
-  gate = await GatewayFixture.start(url, text);
+  gateway = await GatewayFixture.start(url, text);
 });
 afterAll(async () => {
-  await gate?.stop();
+  await gateway?.stop();
   behind?.close().closeAllConnections();
 });
 
@@ -63,7 +63,7 @@ const INITIALIZED = {
 
 /** Sends a request that the upstream server answers as the test says. */
 function own(init: RequestInit, path = '/acme/mcp'): Promise<Response> {
-  return fetch(gate.origin() + path, {
+  return fetch(gateway.origin() + path, {
     method: 'POST',
     ...init,
     headers: { 'x-own': 'yes', ...(init.headers as object) },
@@ -107,7 +107,7 @@ describe('a forwarded request', () => {
         outgoing.once('close', () => gone.resolve());
         arrived.resolve();
       };
-      const client = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
+      const client = connect(Number(new URL(gateway.origin()).port), '127.0.0.1');
       client.write(
         `POST /acme/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Own: yes\r\nContent-Length: 2\r\n\r\n{}`,
       );
@@ -145,7 +145,7 @@ describe('a gateway', () => {
   test('serves the metadata of the protected resource beside its endpoint, and no other path', async () => {
     onRequest = (incoming, outgoing) => outgoing.end(incoming.url);
     const known = '/.well-known/oauth-protected-resource/mcp';
-    expect(await (await fetch(gate.origin() + known)).text()).toBe(known);
+    expect(await (await fetch(gateway.origin() + known)).text()).toBe(known);
     for (const path of [
       '/.well-known/..%2fadmin',
       '/.well-known/',
@@ -153,7 +153,7 @@ describe('a gateway', () => {
       '/mcp',
       '/acme/shard-1/mcp',
     ]) {
-      const response = await fetch(gate.origin() + path);
+      const response = await fetch(gateway.origin() + path);
       expect([path, response.status]).toEqual([path, 404]);
     }
   });
@@ -167,11 +167,11 @@ describe('the capabilities of the upstream server', () => {
       logging: {},
     };
     const { result } = await call<{ capabilities: unknown }>(
-      gate.mcp(0, '/acme'),
+      gateway.mcp(0, '/acme'),
       'server/discover',
     );
     expect(result?.capabilities).toEqual(offered);
-    const session = await gate.session({ tenant: '/acme' });
+    const session = await gateway.session({ tenant: '/acme' });
     expect(session.initialized.result).toMatchObject({
       capabilities: offered,
       serverInfo: { name: 'behind' },
@@ -181,7 +181,7 @@ describe('the capabilities of the upstream server', () => {
       promptsListChanged: true,
       resourceSubscriptions: ['note://a'],
     };
-    const stream = await gate.subscribe(everything, { tenant: '/acme' });
+    const stream = await gateway.subscribe(everything, { tenant: '/acme' });
     expect(await stream.message()).toBe(
       acknowledged('1', { toolsListChanged: true, resourceSubscriptions: ['note://a'] }),
     );
@@ -189,15 +189,15 @@ describe('the capabilities of the upstream server', () => {
 
   test('are kept from a caller whom it refuses: its own answer goes to the listen', async () => {
     const filter = { toolsListChanged: true };
-    const stream = await gate.subscribe(filter, {
+    const stream = await gateway.subscribe(filter, {
       tenant: '/acme',
       headers: { authorization: 'Bearer bad' },
     });
     const { headers, status } = stream.response;
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="behind"']);
-    const admitted = await gate.subscribe(filter, { tenant: '/acme', headers: BEARER });
+    const admitted = await gateway.subscribe(filter, { tenant: '/acme', headers: BEARER });
     expect(admitted.response.status).toBe(200);
-    const session = await LegacySession.begin(gate.via({ tenant: '/acme' }), BEARER);
+    const session = await LegacySession.begin(gateway.via({ tenant: '/acme' }), BEARER);
     expect((await session.get({ authorization: 'Bearer bad' })).status).toBe(401);
     expect((await session.get(BEARER)).status).toBe(200);
   });
@@ -208,17 +208,17 @@ describe('tenants', () => {
 
   test('receive their own events only, in both revisions', async () => {
     const [acme, other] = await Promise.all(
-      ['/acme', '/other'].map((tenant) => gate.subscribe(watched, { tenant, edge: 0 })),
+      ['/acme', '/other'].map((tenant) => gateway.subscribe(watched, { tenant, edge: 0 })),
     );
     await Promise.all([acme?.message(), other?.message()]);
     const sessions = await Promise.all(
-      ['/acme', '/other'].map((tenant) => gate.session({ tenant })),
+      ['/acme', '/other'].map((tenant) => gateway.session({ tenant })),
     );
     for (const session of sessions) await session.ask('resources/subscribe', { uri: 'note://a' });
-    const [old, oldOther] = await Promise.all(sessions.map((session) => gate.open(session)));
-    await gate.publish({ kind: 'resource_updated', uri: 'note://a' }, { tenant: '/acme' });
+    const [old, oldOther] = await Promise.all(sessions.map((session) => gateway.open(session)));
+    await gateway.publish({ kind: 'resource_updated', uri: 'note://a' }, { tenant: '/acme' });
     // Each receives its own event first.
-    await gate.publish(
+    await gateway.publish(
       [{ kind: 'tools_list_changed' }, { kind: 'resource_updated', uri: 'note://a' }],
       {
         tenant: '/other',
@@ -229,13 +229,13 @@ describe('tenants', () => {
     expect(await nextMessage(oldOther as never)).toEqual(listChange('tools'));
     expect(await other?.message()).toBe(updated('1', 'note://a'));
     expect(await nextMessage(oldOther as never)).toEqual(change('note://a'));
-    await gate.publish({ kind: 'tools_list_changed' }, { tenant: '/acme' });
+    await gateway.publish({ kind: 'tools_list_changed' }, { tenant: '/acme' });
     expect(await nextMessage(old as never)).toEqual(listChange('tools'));
   });
 
   test('cannot use a session of another tenant', async () => {
-    const session = await gate.session({ tenant: '/acme' });
-    const elsewhere = session.via(gate.via({ tenant: '/other' }));
+    const session = await gateway.session({ tenant: '/acme' });
+    const elsewhere = session.via(gateway.via({ tenant: '/other' }));
     expect((await elsewhere.get()).status).toBe(404);
     expect((await elsewhere.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(
       404,
@@ -247,11 +247,11 @@ describe('tenants', () => {
   test('that do not exist are a 404', async () => {
     const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
     for (const path of ['/mcp', '/a%20b/mcp', '/acme/shard-1/mcp', '/unknown/mcp']) {
-      expect([path, (await fetch(gate.origin() + path, init)).status]).toEqual([path, 404]);
+      expect([path, (await fetch(gateway.origin() + path, init)).status]).toEqual([path, 404]);
     }
     // The answer to a publisher does not reveal whether a tenant exists.
     for (const path of ['/acme/publish', '/acme/more/publish', '/unknown/publish']) {
-      expect([path, (await fetch(gate.origin() + path, init)).status]).toEqual([path, 401]);
+      expect([path, (await fetch(gateway.origin() + path, init)).status]).toEqual([path, 401]);
     }
   });
 });
@@ -268,15 +268,15 @@ test('without an upstream server, requests are a 502 and listens a 503', async (
 });
 
 test('a stream receives a change from another isolate', async () => {
-  const stream = await gate.subscribe({ toolsListChanged: true }, { tenant: '/acme', edge: 0 });
+  const stream = await gateway.subscribe({ toolsListChanged: true }, { tenant: '/acme', edge: 0 });
   await stream.message();
-  await gate.publish({ kind: 'tools_list_changed' }, { tenant: '/acme', edge: 1 });
+  await gateway.publish({ kind: 'tools_list_changed' }, { tenant: '/acme', edge: 1 });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
 /** Sends a request with a target that `fetch` would normalize; resolves once it is answered. */
 async function raw(target: string): Promise<void> {
-  const socket = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
+  const socket = connect(Number(new URL(gateway.origin()).port), '127.0.0.1');
   socket.end(
     `POST ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nConnection: close\r\nX-Own: yes\r\n\r\n{}`,
   );

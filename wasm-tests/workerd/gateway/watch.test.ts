@@ -19,26 +19,26 @@ const A = { resourceSubscriptions: ['note://a'] };
 
 describe('a server of 2026-07-28 behind', () => {
   const behind = new WatchedServer();
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
 
   beforeAll(async () => {
-    gate = await GatewayFixture.start(await behind.start());
+    gateway = await GatewayFixture.start(await behind.start());
   });
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     await behind.stop();
   });
 
   /** Opens a stream, and reads the cues for everything that the watch did not follow before. */
   async function open(filter: object, edge: number, cues: string[]): Promise<WireStream> {
-    const stream = await gate.subscribe(filter, { edge });
+    const stream = await gateway.subscribe(filter, { edge });
     expect(await stream.message()).toBe(acknowledged('1', filter));
     for (const cue of cues) expect(await stream.message()).toBe(cue);
     return stream;
   }
 
   test('receives requests through the gateway', async () => {
-    const { content } = await callTool(gate.mcp(), 'hello');
+    const { content } = await callTool(gateway.mcp(), 'hello');
     expect(content).toMatchObject([{ text: 'Hello.' }]);
   });
 
@@ -64,7 +64,7 @@ describe('a server of 2026-07-28 behind', () => {
   });
 
   test('gets a new listen after its stream breaks, and everything is cued', async () => {
-    const stream = await gate.subscribe({ toolsListChanged: true, ...A });
+    const stream = await gateway.subscribe({ toolsListChanged: true, ...A });
     await stream.message();
     await expect.poll(() => behind.listening).toBeGreaterThan(0);
     await settle(stream);
@@ -84,10 +84,10 @@ describe('a server of 2026-07-28 behind', () => {
 
   /** Reads the cues that earlier tests caused, so that the next change comes first. */
   async function settle(stream: WireStream): Promise<void> {
-    await gate.publish({ kind: 'resource_updated', uri: 'note://a' });
+    await gateway.publish({ kind: 'resource_updated', uri: 'note://a' });
     while ((await stream.message()) !== updated('1', 'note://a'));
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    await gate.publish([
+    await gateway.publish([
       { kind: 'resource_updated', uri: 'note://a' },
       { kind: 'tools_list_changed' },
     ]);
@@ -97,8 +97,8 @@ describe('a server of 2026-07-28 behind', () => {
 
 test('the watch of a server ends with the last stream of the gateway', async () => {
   const behind = new WatchedServer();
-  const gate = await GatewayFixture.start(await behind.start());
-  const client = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
+  const gateway = await GatewayFixture.start(await behind.start());
+  const client = connect(Number(new URL(gateway.origin()).port), '127.0.0.1');
   const body = listenBody(A);
   const fields = Object.entries({
     ...LISTEN_HEADERS,
@@ -113,46 +113,46 @@ test('the watch of a server ends with the last stream of the gateway', async () 
   client.resetAndDestroy();
   await expect.poll(() => behind.listening, { timeout: 40_000 }).toBe(0);
   expect(behind.listens).toBe(1);
-  await gate.stop();
+  await gateway.stop();
   await behind.stop();
 });
 
 describe('a server of 2025-11-25 with sessions behind', () => {
   let behind: Awaited<ReturnType<typeof sdkSessions>>;
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
 
   beforeAll(async () => {
     behind = await sdkSessions();
-    gate = await GatewayFixture.start(behind.url);
+    gateway = await GatewayFixture.start(behind.url);
   });
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     await behind?.stop();
   });
 
   test('keeps one session for each session of the gateway', async () => {
-    const session = await gate.session();
+    const session = await gateway.session();
     expect(behind.sessions()).toBe(1);
     const response = await session.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect([response.status, response.headers.get('mcp-session-id')]).toEqual([200, session.id]);
     expect(await response.text()).toContain('"id":1');
     const init = { method: 'DELETE', headers: { 'mcp-session-id': session.id } };
-    expect((await gate.via({ edge: 1 })(init)).status).toBe(200);
+    expect((await gateway.via({ edge: 1 })(init)).status).toBe(200);
     expect(behind.sessions()).toBe(0);
     expect((await session.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(404);
   });
 
   test('ends a session of the gateway by forgetting its own', async () => {
-    const session = await gate.session();
+    const session = await gateway.session();
     await behind.forget();
     expect((await session.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(404);
     expect((await session.get()).status).toBe(404);
   });
 
   test('has one subscription for all sessions', async () => {
-    const sessions = [await gate.session({ edge: 0 }), await gate.session({ edge: 1 })];
+    const sessions = [await gateway.session({ edge: 0 }), await gateway.session({ edge: 1 })];
     for (const session of sessions) await session.ask('resources/subscribe', { uri: 'note://a' });
-    const streams = await Promise.all(sessions.map((session) => gate.open(session)));
+    const streams = await Promise.all(sessions.map((session) => gateway.open(session)));
     // The watch cues what may have changed before it began.
     for (const stream of streams)
       while (!isDeepStrictEqual(await nextMessage(stream), change('note://a')));

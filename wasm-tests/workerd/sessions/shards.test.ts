@@ -84,7 +84,7 @@ test('the end of a session ends its stream at a shard, also after failed calls t
   const session = await fixture().session(0);
   const stream = await fixture().openSession(session, 0);
   await stream.event();
-  await fixture().post(0, '/bus/deafen?calls=2');
+  await fixture().post(0, '/bus/refuseSessionCalls?calls=2');
   expect((await session.via(fixture().via(1)).end()).status).toBe(503);
   expect((await session.get()).status).toBe(404);
   // The alarm of the bus repeats the call.

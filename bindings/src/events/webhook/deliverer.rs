@@ -5,9 +5,9 @@ use mcp_listen::{
         EventName,
         catalogue::{Catalogue, Mode},
         error::{EventError, Missing},
-        matching::verdicts,
+        matching::match_results,
         page::Page,
-        webhook::{Deliverer, Matches, Options, Outcome, Subscribe},
+        webhook::{Deliverer, MatchRules, Options, Outcome, Subscribe},
     },
     position::Cursor,
 };
@@ -20,22 +20,22 @@ use crate::{
 
 use super::{
     super::log::position,
-    output::{Counts, Step, reply_of},
+    output::{Counts, Step, response_of},
     rows::Rows,
 };
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** The terms and limits of an `EventDeliverer`. Times are in milliseconds. */
+/** The lifetimes and limits of an `EventDeliverer`. Times are in milliseconds. */
 export interface DelivererOptions {
-  terms?: {
-    /** How long a subscription lasts if the client names no time. Default 1 hour. */
+  ttl?: {
+    /** Lifetime if the client requests none. Default 1 hour. */
     defaultTtlMs?: number;
-    /** The least that is given. Default 5 minutes. */
+    /** Minimum lifetime, also if a client asks for less. Default 5 minutes. */
     minTtlMs?: number;
-    /** The most that is given. Default 24 hours. */
+    /** Maximum lifetime. Default 24 hours. */
     maxTtlMs?: number;
-    /** Grants subscriptions without an end to those who ask for that. Default false. */
+    /** Whether clients may request subscriptions that do not expire. Default false. */
     noExpiry?: boolean;
   };
   /** How often the server authorizes subscriptions again. Default: only when they are renewed. */
@@ -122,17 +122,17 @@ impl EventDeliverer {
     }
 
     /// Makes or renews a subscription. `subscribe` is the JSON text of a `WebhookSubscribe`; a step
-    /// `answer` with the number of the call follows, within 10 seconds.
+    /// `respond` with the number of the call follows, within 10 seconds.
     pub fn subscribe(&mut self, call: u32, subscribe: &str, now: f64) -> Result<(), JsValue> {
         let subscribe = Subscribe::from_json(subscribe).ok_or_else(|| malformed("subscription"))?;
         self.0.handle_subscribe(call, subscribe, millis(now))
     }
 
-    /// Removes a subscription. Returns the reply for `EventExchange.answered`.
+    /// Removes a subscription. Returns the response for `EventExchange.responded`.
     pub fn unsubscribe(&mut self, id: &str, now: f64) -> Result<String, JsValue> {
         let is_known = self.0.handle_unsubscribe(id, millis(now))?;
         let missing = EventError::NotFound(Missing::Subscription);
-        Ok(reply_of(if is_known {
+        Ok(response_of(if is_known {
             Ok("{}".into())
         } else {
             Err(missing)
@@ -160,22 +160,22 @@ impl EventDeliverer {
         self.0.handle_sent(post, &outcome, millis(now), random)
     }
 
-    /// Takes the page that answers the question of a `read`.
+    /// Takes the page for the query of a `read`.
     pub fn page(&mut self, read: u32, page: &str, now: f64) -> Result<(), JsValue> {
         let page = Page::from_json(page).ok_or_else(|| malformed("page"))?;
         self.0.handle_page(read, page, millis(now))
     }
 
-    /// A `read` or `judge` failed.
+    /// A `read` or `match` failed.
     #[wasm_bindgen(js_name = readFailed)]
     pub fn read_failed(&mut self, read: u32, now: f64, random: f64) -> Result<(), JsValue> {
         self.0.handle_read_failed(read, millis(now), random)
     }
 
-    /// Takes the decisions about the occurrences of a page, as `EventExchange.judged` does.
-    pub fn judged(&mut self, read: u32, decisions: &str, now: f64) -> Result<(), JsValue> {
-        let decisions = verdicts(decisions).ok_or_else(|| malformed("decisions"))?;
-        self.0.handle_verdicts(read, &decisions, millis(now))
+    /// Takes the match results of the occurrences of a page, as `EventExchange.matched` does.
+    pub fn matched(&mut self, read: u32, results: &str, now: f64) -> Result<(), JsValue> {
+        let results = match_results(results).ok_or_else(|| malformed("match results"))?;
+        self.0.handle_match_results(read, &results, millis(now))
     }
 
     /// Takes whether a subscriber may still receive what it subscribed to; undefined if that could
@@ -202,7 +202,7 @@ impl EventDeliverer {
     }
 }
 
-fn matches_of(catalogue: &Catalogue) -> Matches {
+fn matches_of(catalogue: &Catalogue) -> MatchRules {
     let known = catalogue.names().filter_map(|name| catalogue.get(name));
     known
         .map(|(name, definition)| (name.clone(), definition.matching.clone()))

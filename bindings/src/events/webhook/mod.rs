@@ -8,8 +8,8 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     events::{
-        self, ArgumentsError,
-        webhook::{self, Secret, UrlParts, UrlRules, signature},
+        self,
+        webhook::{self, UrlParts, UrlRules},
     },
     json,
 };
@@ -57,15 +57,6 @@ export interface AcceptedCallback {
 }
 ";
 
-/// Returns the arguments of a subscription as canonical JSON; throws with a `code` if they are not
-/// an object, or are too large.
-#[wasm_bindgen(js_name = canonicalArguments)]
-pub fn canonical_arguments(text: &str) -> Result<String, JsValue> {
-    let canonical = events::canonical_arguments(text);
-    let refused = |error: ArgumentsError| coded(error.code(), &error.to_string());
-    canonical.map(String::from).map_err(refused)
-}
-
 /// Returns the text whose SHA-256 identifies a subscription. `arguments` is canonical.
 #[wasm_bindgen(js_name = subscriptionIdentity)]
 pub fn subscription_identity(principal: &str, url: &str, name: &str, arguments: &str) -> String {
@@ -78,15 +69,15 @@ pub fn subscription_id(digest: &[u8]) -> Option<String> {
     events::subscription_id(digest).map(String::from)
 }
 
-/// Judges a callback url; `url` and `rules` are JSON text of a `CallbackUrl` and of
+/// Checks a callback url; `url` and `rules` are JSON text of a `CallbackUrl` and of
 /// `CallbackRules`. Throws with a `code`, and a message for the client, if it is refused.
-#[wasm_bindgen(js_name = judgeCallback, unchecked_return_type = "AcceptedCallback")]
-pub fn judge_callback(url: &str, rules: &str) -> Result<JsValue, JsValue> {
+#[wasm_bindgen(js_name = checkCallback, unchecked_return_type = "AcceptedCallback")]
+pub fn check_callback(url: &str, rules: &str) -> Result<JsValue, JsValue> {
     let malformed = || coded("invalid-options", "the url or its rules cannot be read");
     let url: UrlParts = json::from_text(url).ok_or_else(malformed)?;
     let rules: UrlRules = json::from_text(rules).ok_or_else(malformed)?;
-    let judged = rules.judge(&url);
-    let callback = judged.map_err(|error| coded(error.code(), &error.to_string()))?;
+    let checked = rules.check(&url);
+    let callback = checked.map_err(|error| coded(error.code(), &error.to_string()))?;
     Ok(object(&callback))
 }
 
@@ -95,34 +86,3 @@ pub fn judge_callback(url: &str, rules: &str) -> Result<JsValue, JsValue> {
 pub fn is_public_address(text: &str) -> bool {
     webhook::is_public_address(text)
 }
-
-/// Returns the key of a secret for HMAC-SHA256; undefined if the secret is not valid.
-#[wasm_bindgen(js_name = secretKey)]
-pub fn secret_key(secret: &str) -> Option<Vec<u8>> {
-    Secret::new(secret).map(|secret| secret.key().to_vec())
-}
-
-/// Returns the text of a message that is signed; `timestamp` is in seconds since 1970.
-#[wasm_bindgen(js_name = signedText)]
-pub fn signed_text(id: &str, timestamp: f64, body: &str) -> String {
-    signature::signed_text(id, seconds(timestamp), body)
-}
-
-/// Returns the value of `webhook-signature`. `macs` has the HMAC-SHA256 of the signed text by each
-/// secret one after another, that of the newest first: 32 bytes each.
-#[wasm_bindgen(js_name = signatureHeader)]
-pub fn signature_header(macs: &[u8]) -> String {
-    let macs: Vec<&[u8]> = macs.chunks(MAC_BYTES).collect();
-    signature::header(&macs)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates"
-)]
-fn seconds(timestamp: f64) -> u64 {
-    timestamp as u64
-}
-
-const MAC_BYTES: usize = 32;

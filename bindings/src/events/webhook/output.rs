@@ -18,9 +18,9 @@ export type DelivererStep =
   | { kind: 'follow'; name: string }
   | { kind: 'unfollow'; name: string }
   /** Ask the log of the bus, then call `page` or `readFailed`. */
-  | { kind: 'read'; read: number; question: string }
-  /** Decide about each occurrence of the page, then call `judged` or `readFailed`. */
-  | { kind: 'judge'; read: number; name: string; arguments: string; page: string }
+  | { kind: 'read'; read: number; query: string }
+  /** Match each occurrence of the page, then call `matched` or `readFailed`. */
+  | { kind: 'match'; read: number; name: string; arguments: string; page: string }
   /** Send a message, then call `sent`. */
   | { kind: 'post'; post: WebhookPost }
   /** Find out whether the subscriber may still receive this, then call `authorized`. */
@@ -31,8 +31,8 @@ export type DelivererStep =
       name: string;
       arguments: string;
     }
-  /** Answer this call of `subscribe`: `EventExchange.answered` takes the reply. */
-  | { kind: 'answer'; call: number; reply: string };
+  /** Respond to this call of `subscribe`: `EventExchange.responded` takes the response. */
+  | { kind: 'respond'; call: number; response: string };
 
 /** A message to send by POST within 10 seconds, without following redirects. */
 export interface WebhookPost {
@@ -76,9 +76,9 @@ pub(super) enum Step {
     },
     Read {
         read: u32,
-        question: String,
+        query: String,
     },
-    Judge {
+    Match {
         read: u32,
         name: String,
         arguments: String,
@@ -93,9 +93,9 @@ pub(super) enum Step {
         name: String,
         arguments: String,
     },
-    Answer {
+    Respond {
         call: u32,
-        reply: String,
+        response: String,
     },
 }
 
@@ -133,16 +133,16 @@ impl Step {
             Output::Unfollow(name) => Self::Unfollow {
                 name: name.to_string(),
             },
-            Output::Read { read, question } => Self::Read {
+            Output::Read { read, query } => Self::Read {
                 read,
-                question: question.to_json(),
+                query: query.to_json(),
             },
-            Output::Judge {
+            Output::Match {
                 read,
                 name,
                 arguments,
                 page,
-            } => Self::Judge {
+            } => Self::Match {
                 read,
                 name: name.to_string(),
                 arguments: arguments.into(),
@@ -160,18 +160,18 @@ impl Step {
                 name: name.to_string(),
                 arguments: arguments.into(),
             },
-            Output::Answer { call, reply } => Self::Answer {
+            Output::Respond { call, response } => Self::Respond {
                 call,
-                reply: reply_of(reply),
+                response: response_of(response),
             },
             _ => return None,
         })
     }
 }
 
-/// Returns a reply as `EventExchange.answered` reads it.
-pub(super) fn reply_of(reply: Result<String, EventError>) -> String {
-    match reply {
+/// Returns a response as `EventExchange.responded` reads it.
+pub(super) fn response_of(response: Result<String, EventError>) -> String {
+    match response {
         Ok(members) => format!("{{\"result\":{members}}}"),
         Err(error) => format!("{{\"error\":{}}}", error.to_json()),
     }

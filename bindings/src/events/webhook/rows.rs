@@ -3,7 +3,7 @@ use std::fmt;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    events::webhook::{Level, Store, Subscription},
+    events::webhook::{SharedWatermark, Store, Subscription},
     json,
 };
 
@@ -19,11 +19,11 @@ export interface SubscriptionRows {
   /** Stores a subscription, replacing its former text. */
   put(id: string, text: string): void;
   remove(id: string): void;
-  /** Returns the stored levels. */
-  levels(): string[];
-  /** Stores the level of an event type, replacing its former text. */
-  putLevel(name: string, text: string): void;
-  removeLevel(name: string): void;
+  /** Returns the stored watermarks. */
+  watermarks(): string[];
+  /** Stores the shared watermark of an event type, replacing its former text. */
+  putWatermark(name: string, text: string): void;
+  removeWatermark(name: string): void;
 }
 
 /** A stored subscription. Its text has the secrets as the host has given them. */
@@ -45,11 +45,11 @@ extern "C" {
     #[wasm_bindgen(method, structural, catch)]
     fn remove(this: &Rows, id: &str) -> Result<(), JsValue>;
     #[wasm_bindgen(method, structural, catch)]
-    fn levels(this: &Rows) -> Result<Vec<String>, JsValue>;
-    #[wasm_bindgen(method, structural, catch, js_name = putLevel)]
-    fn put_level(this: &Rows, name: &str, text: &str) -> Result<(), JsValue>;
-    #[wasm_bindgen(method, structural, catch, js_name = removeLevel)]
-    fn remove_level(this: &Rows, name: &str) -> Result<(), JsValue>;
+    fn watermarks(this: &Rows) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = putWatermark)]
+    fn put_watermark(this: &Rows, name: &str, text: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = removeWatermark)]
+    fn remove_watermark(this: &Rows, name: &str) -> Result<(), JsValue>;
 
     type JsRow;
     #[wasm_bindgen(method, structural, getter)]
@@ -79,20 +79,20 @@ impl Store for Rows {
         Rows::remove(self, id)
     }
 
-    fn levels(&self) -> Result<Vec<Level>, JsValue> {
-        let levels = Rows::levels(self)?;
-        Ok(levels
+    fn watermarks(&self) -> Result<Vec<SharedWatermark>, JsValue> {
+        let watermarks = Rows::watermarks(self)?;
+        Ok(watermarks
             .iter()
             .filter_map(|text| json::from_text(text))
             .collect())
     }
 
-    fn put_level(&mut self, level: &Level) -> Result<(), JsValue> {
-        Rows::put_level(self, &level.name, &level.to_json())
+    fn put_watermark(&mut self, watermark: &SharedWatermark) -> Result<(), JsValue> {
+        Rows::put_watermark(self, &watermark.name, &watermark.to_json())
     }
 
-    fn remove_level(&mut self, name: &str) -> Result<(), JsValue> {
-        Rows::remove_level(self, name)
+    fn remove_watermark(&mut self, name: &str) -> Result<(), JsValue> {
+        Rows::remove_watermark(self, name)
     }
 }
 

@@ -57,9 +57,9 @@ export class Occurrences {
     });
   }
 
-  /** Returns the page that answers a question, for a bus whose last position is `head`. */
-  page(question: string, head: number): string {
-    return this.#required.page(question, head, Date.now());
+  /** Returns the page that answers a query, for a bus whose last position is `head`. */
+  page(query: string, head: number): string {
+    return this.#required.page(query, head, Date.now());
   }
 
   get #required(): EventStore {

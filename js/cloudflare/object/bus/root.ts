@@ -134,9 +134,9 @@ export class RootBus implements WatchedBus {
     throw new ListenError('malformed-event', 'the event is not an occurrence');
   }
 
-  /** Returns the page of occurrences that answers a question, both as text of the core. */
-  readEvents(question: string): string {
-    return this.#occurrences.page(question, this.#log.position);
+  /** Returns the page of occurrences that answers a query, both as text of the core. */
+  readEvents(query: string): string {
+    return this.#occurrences.page(query, this.#log.position);
   }
 
   /** The union of what all streams want, here and at shards. */

@@ -51,16 +51,16 @@ export class WebhookTable implements WebhookRows {
     this.#sql.exec('DELETE FROM webhook WHERE id = ?', id);
   }
 
-  levels(): string[] {
+  watermarks(): string[] {
     const rows = this.#sql.exec<{ text: string }>('SELECT text FROM webhook_level').toArray();
     return rows.map(({ text }) => text);
   }
 
-  putLevel(name: string, text: string): void {
+  putWatermark(name: string, text: string): void {
     this.#sql.exec('INSERT OR REPLACE INTO webhook_level VALUES (?, ?)', name, text);
   }
 
-  removeLevel(name: string): void {
+  removeWatermark(name: string): void {
     this.#sql.exec('DELETE FROM webhook_level WHERE name = ?', name);
   }
 }

@@ -57,9 +57,9 @@ export class StreamGroup implements EventStreamGroup {
     this.#enter(stream);
     const page = await this.#options.log.page(this.#core.questionOf(stream.id) ?? '');
     this.#expect(stream);
-    const verdicts = await this.#verdicts(stream, page);
+    const results = await this.#matchResults(stream, page);
     this.#expect(stream);
-    const bytes = this.#core.begin(stream.id, page, verdicts);
+    const bytes = this.#core.begin(stream.id, page, results);
     if (bytes !== undefined) stream.write(bytes);
     this.#settle(stream);
     this.#read(stream.name);
@@ -191,10 +191,10 @@ export class StreamGroup implements EventStreamGroup {
   async #spread(name: string, question: string, read: Read): Promise<void> {
     const page = await this.#options.log.page(question);
     if (!this.#awaits(name, read)) return;
-    const judged = await this.#judged(name, page);
+    const results = await this.#matchResultsByClass(name, page);
     if (!this.#awaits(name, read)) return;
     this.#reads.delete(name);
-    let fan = this.#core.page(name, page, judged);
+    let fan = this.#core.page(name, page, results);
     while (fan !== undefined) {
       const missed = this.#write(fan);
       if (missed.length > 0) this.#core.missed(Uint32Array.from(missed));
@@ -243,9 +243,9 @@ export class StreamGroup implements EventStreamGroup {
       if (question === undefined || !stream.mayReceive) return;
       const page = await this.#options.log.page(question);
       if (!this.#holds(stream)) return;
-      const verdicts = await this.#verdicts(stream, page);
+      const results = await this.#matchResults(stream, page);
       if (!this.#holds(stream)) return;
-      const bytes = this.#core.own(stream.id, page, verdicts);
+      const bytes = this.#core.own(stream.id, page, results);
       if (bytes !== undefined) stream.write(bytes);
     }
   }
@@ -266,21 +266,21 @@ export class StreamGroup implements EventStreamGroup {
     if (stream.isBehind) stream.awaitRoom();
   }
 
-  /** Returns the verdicts of the server for one stream, if it decides. */
-  async #verdicts({ id, name }: EventStream, page: string): Promise<string | undefined> {
+  /** Returns the match results of the server for one stream, if it decides. */
+  async #matchResults({ id, name }: EventStream, page: string): Promise<string | undefined> {
     const args = this.#core.argumentsOf(id);
-    return args === undefined ? undefined : this.#options.types.verdicts(name, args, page);
+    return args === undefined ? undefined : this.#options.types.matchResults(name, args, page);
   }
 
-  /** Returns the verdicts of the server for the classes of a name, if it decides. */
-  async #judged(name: string, page: string): Promise<string | undefined> {
+  /** Returns the match results of the server for the classes of a name, if it decides. */
+  async #matchResultsByClass(name: string, page: string): Promise<string | undefined> {
     const classes = this.#core.classes(name) as EventClass[];
     if (classes.length === 0) return undefined;
-    const judged = classes.map(async ({ arguments: args, class: number }) => {
-      const verdicts = await this.#options.types.verdicts(name, args, page);
-      return `{"class":${number},"verdicts":${verdicts}}`;
+    const results = classes.map(async ({ arguments: args, class: number }) => {
+      const matched = await this.#options.types.matchResults(name, args, page);
+      return `{"class":${number},"results":${matched}}`;
     });
-    return `[${(await Promise.all(judged)).join(',')}]`;
+    return `[${(await Promise.all(results)).join(',')}]`;
   }
 
   #holds(stream: EventStream): boolean {

@@ -1,13 +1,13 @@
 use crate::clock::Millis;
 
-use super::flights::GUARD;
+use super::in_flight::MAX_WAIT;
 
 /// The alarm of the host.
 #[derive(Debug)]
 pub(super) struct Alarm {
     at: Option<Millis>,
-    /// When the host has to be woken if it forgets what is under way.
-    guard: Option<Millis>,
+    /// When the host has to be woken if it loses what is under way.
+    watchdog: Option<Millis>,
     /// Whether something may have been under way before this deliverer was made.
     is_inherited: bool,
 }
@@ -17,21 +17,21 @@ impl Alarm {
     pub(super) fn inherit(at: Option<Millis>) -> Self {
         Self {
             at,
-            guard: None,
+            watchdog: None,
             is_inherited: at.is_some(),
         }
     }
 
     /// Handles that it went off. Returns whether the deliverer has to find out what its predecessor
     /// left behind.
-    pub(super) fn ring(&mut self) -> bool {
+    pub(super) fn handle_fired(&mut self) -> bool {
         self.at = None;
-        self.guard = None;
+        self.watchdog = None;
         core::mem::take(&mut self.is_inherited)
     }
 
     /// Sets the alarm to when something is due, or when what is under way is overdue. Returns the
-    /// new time if it is another one; an earlier one stays while something is under way.
+    /// new time if it differs; an earlier alarm stays set while something is under way.
     #[expect(clippy::option_option, reason = "no change and no alarm differ")]
     pub(super) fn set(
         &mut self,
@@ -39,14 +39,14 @@ impl Alarm {
         is_busy: bool,
         now: Millis,
     ) -> Option<Option<Millis>> {
-        let is_late = self.guard.is_none_or(|at| at < now + MARGIN);
-        self.guard = match self.guard {
+        let is_near = self.watchdog.is_none_or(|at| at < now + MARGIN);
+        self.watchdog = match self.watchdog {
             _ if !is_busy => None,
-            _ if is_late => Some(now + GUARD),
-            guard => guard,
+            _ if is_near => Some(now + MAX_WAIT),
+            watchdog => watchdog,
         };
         let former = self.at.filter(|_| self.is_inherited);
-        let next = due.into_iter().chain(self.guard).chain(former).min();
+        let next = due.into_iter().chain(self.watchdog).chain(former).min();
         let is_earlier = next.is_some_and(|next| self.at.is_none_or(|at| next < at));
         let is_changed = is_earlier || (!is_busy && next != self.at);
         is_changed.then(|| {
@@ -56,5 +56,5 @@ impl Alarm {
     }
 }
 
-/// The guard is set again if it is nearer than this.
+/// The watchdog is set again if it is nearer than this.
 const MARGIN: Millis = Millis(11_000);

@@ -2,25 +2,20 @@
 
 mod alarm;
 mod calls;
-mod flights;
-mod granting;
+mod ending;
+mod in_flight;
 mod options;
+mod outcomes;
 mod output;
 mod pages;
-mod roster;
-mod round;
-mod settling;
-mod turn;
+mod queue;
+mod step;
+mod subscriptions;
 
 pub use options::Options;
 pub use output::{MessageKind, Output, Post};
 
-use alloc::{
-    boxed::Box,
-    collections::VecDeque,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 
 use core::fmt;
 
@@ -28,7 +23,7 @@ use crate::{
     clock::Millis,
     events::{
         error::EventError,
-        matching::{Matches, Verdict},
+        matching::{MatchResult, MatchRules},
         name::EventName,
         page::Page,
     },
@@ -42,9 +37,9 @@ use super::{
 };
 use alarm::Alarm;
 use calls::Calls;
-use flights::Flights;
-use pages::{Of, Pages};
-use roster::Roster;
+use in_flight::InFlight;
+use pages::{Pages, Purpose};
+use subscriptions::Subscriptions;
 
 /// Delivers occurrences to webhooks: at least once, started in order, from the log of a bus.
 ///
@@ -52,25 +47,26 @@ use roster::Roster;
 /// what [`Deliverer::poll_output`] returns until it returns `None`. If a call fails, the store
 /// failed: create a new deliverer. Whatever was in memory is delivered again.
 pub struct Deliverer<S> {
-    roster: Roster<S>,
+    subscriptions: Subscriptions<S>,
     pages: Pages,
-    flights: Flights,
+    in_flight: InFlight,
     calls: Calls,
-    /// The subscriptions that have something to do, in turns.
+    /// The subscriptions that have something to do.
     queue: VecDeque<Box<str>>,
     outputs: VecDeque<Output>,
     /// The messages that are sent once the alarm is set.
     posts: Vec<Output>,
     options: Options,
-    matches: Matches,
+    match_rules: MatchRules,
     alarm: Alarm,
-    /// When a subscription has something to do next, as of `looked_at`.
+    /// When a subscription has something to do next, as of the last scan.
     next_due: Option<Millis>,
-    looked_at: Millis,
+    /// When all subscriptions were last scanned.
+    scanned_at: Millis,
     /// Whether something has changed since then.
-    is_look_skipped: bool,
-    /// Whether a subscription waits because too much is being read.
-    is_starved: bool,
+    is_scan_outdated: bool,
+    /// Whether a subscription waits to read because too many reads are under way.
+    is_read_postponed: bool,
 }
 
 /// What a deliverer has to do.
@@ -95,35 +91,35 @@ impl<S: Store> Deliverer<S> {
     pub fn new(
         store: S,
         options: Options,
-        matches: Matches,
+        match_rules: MatchRules,
         alarm: Option<Millis>,
     ) -> Result<Self, S::Error> {
         Ok(Self {
-            roster: Roster::load(store, &matches)?,
+            subscriptions: Subscriptions::load(store, &match_rules)?,
             pages: Pages::default(),
-            flights: Flights::default(),
+            in_flight: InFlight::default(),
             calls: Calls::default(),
             queue: VecDeque::new(),
             outputs: VecDeque::new(),
             posts: Vec::new(),
             options,
-            matches,
+            match_rules,
             alarm: Alarm::inherit(alarm),
             next_due: None,
-            looked_at: Millis(0),
-            is_look_skipped: false,
-            is_starved: false,
+            scanned_at: Millis(0),
+            is_scan_outdated: false,
+            is_read_postponed: false,
         })
     }
 
     /// Returns the store.
     pub fn store(&self) -> &S {
-        self.roster.store()
+        self.subscriptions.store()
     }
 
     /// Consumes the deliverer and returns the store.
     pub fn into_store(self) -> S {
-        self.roster.into_store()
+        self.subscriptions.into_store()
     }
 
     /// Returns the next output.
@@ -134,20 +130,20 @@ impl<S: Store> Deliverer<S> {
     /// Returns the names of the event types that have subscriptions. Have the bus follow them when
     /// the deliverer is made: an [`Output::Follow`] may have been lost.
     pub fn names(&self) -> impl Iterator<Item = &EventName> {
-        self.roster.names().map(|(name, _)| name)
+        self.subscriptions.names()
     }
 
     /// Returns what there is to do.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts {
-            in_flight: self.flights.len(),
+            in_flight: self.in_flight.len(),
             ..Counts::default()
         };
-        for (_, member) in self.roster.iter() {
-            if member.row.ending.is_none() {
+        for (_, entry) in self.subscriptions.iter() {
+            if entry.row.ending.is_none() {
                 counts.subscriptions += 1;
-                counts.throttled += usize::from(member.row.progress.is_throttled());
-                counts.waiting += member.row.progress.len();
+                counts.throttled += usize::from(entry.row.progress.is_throttled());
+                counts.waiting += entry.row.progress.len();
             }
         }
         counts
@@ -155,20 +151,11 @@ impl<S: Store> Deliverer<S> {
 
     /// Whether nothing is being sent or read, and nothing is due now.
     pub fn is_idle(&self) -> bool {
-        self.flights.is_empty() && self.pages.is_idle() && self.queue.is_empty()
+        self.in_flight.is_empty() && self.pages.is_idle() && self.queue.is_empty()
     }
 
-    /// Removes a subscription. Returns whether there was one.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
-    pub fn handle_unsubscribe(&mut self, id: &str, now: Millis) -> Result<bool, S::Error> {
-        let is_live = self.live(id, now).is_some();
-        self.remove(id)?;
-        self.advance(now)?;
-        Ok(is_live)
-    }
-
-    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the
-    /// bus once the outputs are carried out: then the alarm is set.
+    /// Handles that the bus has an occurrence of an event type, and ends at `head`. Confirm that to
+    /// the bus once the outputs are carried out: then the alarm is set.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_wake(
         &mut self,
@@ -176,31 +163,31 @@ impl<S: Store> Deliverer<S> {
         head: Cursor,
         now: Millis,
     ) -> Result<(), S::Error> {
-        self.begin_burst(now);
+        self.begin_invocation(now);
         match self
-            .roster
-            .named_mut(name)
-            .filter(|named| !named.ids.is_empty())
+            .subscriptions
+            .event_type_mut(name)
+            .filter(|event_type| !event_type.ids.is_empty())
         {
-            Some(named) => named.note_head(head),
+            Some(event_type) => event_type.note_head(head),
             None => self.outputs.push_back(Output::Unfollow(name.clone())),
         }
-        self.queue_name(name);
+        self.queue_type(name);
         self.advance(now)
     }
 
     /// Handles that the alarm went off.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_alarm(&mut self, now: Millis, random: f64) -> Result<(), S::Error> {
-        if self.alarm.ring() {
-            self.roster.read_again();
+        if self.alarm.handle_fired() {
+            self.subscriptions.read_again();
         }
-        self.flights.begin_burst(now);
-        for post in self.flights.overdue(now) {
-            self.settle(post, &Outcome::Failure(Failure::Timeout), now, random)?;
+        self.in_flight.begin_invocation(now);
+        for post in self.in_flight.overdue(now) {
+            self.handle_outcome(post, &Outcome::Failure(Failure::Timeout), now, random)?;
         }
         for read in self.pages.overdue(now) {
-            self.fail_read(read, now, random);
+            self.read_failed(read, now, random);
         }
         self.queue_all();
         self.advance(now)
@@ -215,7 +202,7 @@ impl<S: Store> Deliverer<S> {
         now: Millis,
         random: f64,
     ) -> Result<(), S::Error> {
-        self.settle(post, outcome, now, random)?;
+        self.handle_outcome(post, outcome, now, random)?;
         self.advance(now)
     }
 
@@ -223,17 +210,17 @@ impl<S: Store> Deliverer<S> {
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_page(&mut self, read: u32, page: Page, now: Millis) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read) {
-            match read.of {
-                Of::Call(call) => self.opened(call, &page, now)?,
-                Of::Name => self.take_page(read, page, now),
-                Of::Judgement(_) => {}
+            match read.purpose {
+                Purpose::Call(call) => self.create(call, &page, now)?,
+                Purpose::Type => self.page_read(read, page, now),
+                Purpose::Match(_) => {}
             }
         }
-        self.feed();
+        self.retry_reads();
         self.advance(now)
     }
 
-    /// Handles that a page could not be read, or not be decided about.
+    /// Handles that a page could not be read or matched.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_read_failed(
         &mut self,
@@ -241,32 +228,32 @@ impl<S: Store> Deliverer<S> {
         now: Millis,
         random: f64,
     ) -> Result<(), S::Error> {
-        self.fail_read(read, now, random);
-        self.feed();
+        self.read_failed(read, now, random);
+        self.retry_reads();
         self.advance(now)
     }
 
-    /// Handles the decisions about the occurrences of a page, in order; a missing one is a failure,
-    /// and the occurrence is passed over.
+    /// Handles the match results of the occurrences of a page, in order; a missing one is a
+    /// failure, and the occurrence is skipped.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
-    pub fn handle_verdicts(
+    pub fn handle_match_results(
         &mut self,
         read: u32,
-        verdicts: &[Verdict],
+        results: &[MatchResult],
         now: Millis,
     ) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read)
-            && let Of::Judgement(id) = &read.of
-            && let Some(member) = self.roster.get(id)
+            && let Purpose::Match(id) = &read.purpose
+            && let Some(entry) = self.subscriptions.get(id)
         {
-            self.pages.judge(&read, &member.reader(id), verdicts);
+            self.pages.keep_results(&read, &entry.reader(id), results);
             self.queue(id);
         }
         self.advance(now)
     }
 
     /// Handles whether a subscriber may still receive the events of a subscription; `None` if that
-    /// could not be found out: it is asked again later, and nothing is sent meanwhile.
+    /// is unknown: an [`Output::Authorize`] follows later, and nothing is sent meanwhile.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_authorized(
         &mut self,
@@ -274,17 +261,17 @@ impl<S: Store> Deliverer<S> {
         is_allowed: Option<bool>,
         now: Millis,
     ) -> Result<(), S::Error> {
-        let grant = self.options.authorization_ttl_ms;
-        if let Some(member) = self
-            .roster
+        let ttl = self.options.authorization_ttl_ms;
+        if let Some(entry) = self
+            .subscriptions
             .get_mut(id)
-            .filter(|one| one.row.ending.is_none())
+            .filter(|entry| entry.row.ending.is_none())
         {
             match is_allowed {
                 Some(true) => {
-                    member.row.authorize_at = grant.map(|grant| now + grant);
-                    member.asked_at = None;
-                    self.roster.put(id)?;
+                    entry.row.authorize_at = ttl.map(|ttl| now + ttl);
+                    entry.asked_at = None;
+                    self.subscriptions.put(id)?;
                     self.queue(id);
                 }
                 Some(false) => self.end(id, &EventError::Forbidden { reason: None }, now)?,
@@ -294,91 +281,19 @@ impl<S: Store> Deliverer<S> {
         self.advance(now)
     }
 
-    /// Ends the subscriptions of a subscriber whose access was revoked.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
-    pub fn handle_disconnected(&mut self, principal: &str, now: Millis) -> Result<(), S::Error> {
-        let error = EventError::Forbidden { reason: None };
-        self.end_all(|own, _| *own == *principal, &error, now)
-    }
-
-    /// Ends the subscriptions to an event type: it was removed, or its schema has changed.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
-    pub fn handle_ended(
-        &mut self,
-        name: &EventName,
-        error: &EventError,
-        now: Millis,
-    ) -> Result<(), S::Error> {
-        self.end_all(|_, own| *own == *name, error, now)
-    }
-
-    /// Ends the subscriptions, and refuses the calls, whose principal and name `is_one` picks.
-    fn end_all(
-        &mut self,
-        is_one: impl Fn(&str, &EventName) -> bool,
-        error: &EventError,
-        now: Millis,
-    ) -> Result<(), S::Error> {
-        self.begin_burst(now);
-        for call in self.calls.take_all(|one| is_one(&one.principal, &one.name)) {
-            self.answer(call, Err(error.clone()));
-        }
-        let rows = self.roster.iter().map(|(id, one)| (id, &one.row));
-        let picked = rows.filter(|(_, row)| is_one(&row.principal, &row.name));
-        let ids: Vec<String> = picked.map(|(id, _)| id.to_string()).collect();
-        for id in ids {
-            self.end(&id, error, now)?;
-        }
-        self.advance(now)
-    }
-
-    /// Ends a subscription: its last message is sent next.
-    pub(super) fn end(
-        &mut self,
-        id: &str,
-        error: &EventError,
-        now: Millis,
-    ) -> Result<(), S::Error> {
-        let Some(member) = self.roster.get_mut(id) else {
-            return Ok(());
-        };
-        let name = member.row.name.clone();
-        member.row.end(error.clone(), now);
-        self.roster.put(id)?;
-        self.detach(id, &name)?;
-        self.queue(id);
-        Ok(())
-    }
-
-    pub(super) fn remove(&mut self, id: &str) -> Result<(), S::Error> {
-        match self.roster.remove(id)? {
-            Some(member) => self.detach(id, &member.row.name),
-            None => Ok(()),
-        }
-    }
-
-    fn detach(&mut self, id: &str, name: &EventName) -> Result<(), S::Error> {
-        self.pages.forget_reader(id);
-        if self.roster.detach(id, name)? {
-            self.pages.forget_name(name);
-            self.outputs.push_back(Output::Unfollow(name.clone()));
-        }
-        Ok(())
-    }
-
     /// Returns a subscription that has neither ended nor expired.
     pub(super) fn live(&self, id: &str, now: Millis) -> Option<&Subscription> {
-        let row = self.roster.get(id).map(|member| &member.row);
+        let row = self.subscriptions.get(id).map(|entry| &entry.row);
         row.filter(|row| row.is_live(now))
     }
 
-    pub(super) fn answer(&mut self, call: u32, reply: Result<String, EventError>) {
-        self.outputs.push_back(Output::Answer { call, reply });
+    pub(super) fn respond(&mut self, call: u32, response: Result<String, EventError>) {
+        self.outputs.push_back(Output::Respond { call, response });
     }
 
-    pub(super) fn begin_burst(&mut self, now: Millis) {
+    pub(super) fn begin_invocation(&mut self, now: Millis) {
         if self.is_idle() {
-            self.flights.begin_burst(now);
+            self.in_flight.begin_invocation(now);
         }
     }
 }

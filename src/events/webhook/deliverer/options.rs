@@ -2,14 +2,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{clock::Millis, json};
 
-use super::super::Terms;
+use super::super::TtlOptions;
 
-/// The terms and limits of a deliverer.
+/// The lifetimes and limits of a deliverer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Options {
     /// How long subscriptions last.
-    pub terms: Terms,
+    pub ttl: TtlOptions,
     /// Milliseconds after which the server has to authorize a subscription again. Default none:
     /// only when it is made or renewed.
     pub authorization_ttl_ms: Option<Millis>,
@@ -24,7 +24,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            terms: Terms::default(),
+            ttl: TtlOptions::default(),
             authorization_ttl_ms: None,
             max_per_principal: 100,
             max_held: 10_000,

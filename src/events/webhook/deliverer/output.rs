@@ -3,7 +3,7 @@ use core::fmt;
 
 use crate::{
     clock::Millis,
-    events::{error::EventError, name::EventName, page::Question},
+    events::{error::EventError, name::EventName, page::LogQuery},
 };
 
 /// A step of the host, to be carried out in order.
@@ -22,11 +22,11 @@ pub enum Output {
         /// The number of the read.
         read: u32,
         /// What to read.
-        question: Question,
+        query: LogQuery,
     },
-    /// Let the functions of the server decide about each occurrence of a page, then call
-    /// [`Deliverer::handle_verdicts`](super::Deliverer::handle_verdicts).
-    Judge {
+    /// Have the functions of the server match each occurrence of a page, then call
+    /// [`Deliverer::handle_match_results`](super::Deliverer::handle_match_results).
+    Match {
         /// The number of the read.
         read: u32,
         /// The type of the events.
@@ -50,12 +50,12 @@ pub enum Output {
         /// The arguments as JSON.
         arguments: Box<str>,
     },
-    /// Answer a call of [`Deliverer::handle_subscribe`](super::Deliverer::handle_subscribe).
-    Answer {
+    /// Respond to a call of [`Deliverer::handle_subscribe`](super::Deliverer::handle_subscribe).
+    Respond {
         /// The number of the call.
         call: u32,
         /// The members of the result as a JSON object, or the error.
-        reply: Result<String, EventError>,
+        response: Result<String, EventError>,
     },
 }
 
@@ -111,10 +111,10 @@ impl fmt::Debug for Output {
             Self::Follow(name) => formatter.debug_tuple("Follow").field(name).finish(),
             Self::Unfollow(name) => formatter.debug_tuple("Unfollow").field(name).finish(),
             Self::Read { read, .. } => formatter.debug_tuple("Read").field(read).finish(),
-            Self::Judge { read, .. } => formatter.debug_tuple("Judge").field(read).finish(),
+            Self::Match { read, .. } => formatter.debug_tuple("Match").field(read).finish(),
             Self::Post(post) => post.fmt(formatter),
             Self::Authorize { name, .. } => formatter.debug_tuple("Authorize").field(name).finish(),
-            Self::Answer { call, .. } => formatter.debug_tuple("Answer").field(call).finish(),
+            Self::Respond { call, .. } => formatter.debug_tuple("Respond").field(call).finish(),
         }
     }
 }

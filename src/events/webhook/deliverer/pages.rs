@@ -4,21 +4,22 @@ use crate::{
     clock::Millis,
     events::{
         cursor,
-        matching::{Expected, Payloads, Pick, Verdict, picks},
+        matching::{Expected, MatchResult, Payloads, Selected, select},
         name::EventName,
-        page::{Page, Question},
+        page::{LogQuery, Page},
     },
     sorted::Map,
     vocabulary::{position::Cursor, scope::Name},
 };
 
-use super::flights::GUARD;
+use super::in_flight::MAX_WAIT;
 
 /// The pages of the log that are in memory or being read.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     /// The newest last.
-    kept: VecDeque<Kept>,
+    cached: VecDeque<CachedPage>,
+    /// The size of the cached pages.
     bytes: usize,
     reads: Map<u32, Read>,
     next: u32,
@@ -26,32 +27,32 @@ pub(super) struct Pages {
 
 /// A page with what each subscription receives of it.
 #[derive(Debug)]
-struct Kept {
+struct CachedPage {
     name: EventName,
     page: Page,
     bytes: usize,
-    picks: Map<Box<str>, Vec<Pick>>,
+    selections: Map<Box<str>, Vec<Selected>>,
 }
 
-/// A question to the log, or to the functions of the server about a page.
+/// A query to the log, or a request to the server to match a page.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) name: EventName,
     /// The page begins after this.
     pub(super) after: Cursor,
-    pub(super) of: Of,
+    pub(super) purpose: Purpose,
     at: Millis,
 }
 
-/// For whom something is read.
+/// What something is read for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Of {
-    /// For all subscriptions to the name.
-    Name,
+pub(super) enum Purpose {
+    /// For all subscriptions to the event type.
+    Type,
     /// For a call that makes a subscription.
     Call(u32),
-    /// The decision of the server about a page, for one subscription.
-    Judgement(Box<str>),
+    /// The match results of the server for a page and one subscription.
+    Match(Box<str>),
 }
 
 /// A subscription that receives occurrences.
@@ -64,13 +65,13 @@ pub(super) struct Reader<'r> {
 
 /// What is known of the occurrences after a position.
 #[derive(Debug)]
-pub(super) enum Found<'p> {
-    /// Nothing: they have to be read.
-    Nothing,
-    /// These, but the server has to decide which the subscription receives.
-    Unjudged(&'p Page),
-    /// These.
-    Picks(&'p Page, &'p [Pick]),
+pub(super) enum Lookup<'p> {
+    /// Nothing: the log has to be read.
+    Missing,
+    /// The page, but the server has to match it.
+    Unmatched(&'p Page),
+    /// The page, and what the subscription receives of it.
+    Selected(&'p Page, &'p [Selected]),
 }
 
 impl Pages {
@@ -80,19 +81,20 @@ impl Pages {
         name: &EventName,
         after: &Cursor,
         reader: &Reader<'_>,
-    ) -> Found<'_> {
-        let Some(kept) = self.kept.iter_mut().find(|kept| kept.covers(name, after)) else {
-            return Found::Nothing;
+    ) -> Lookup<'_> {
+        let mut cached = self.cached.iter_mut();
+        let Some(cached) = cached.find(|cached| cached.covers(name, after)) else {
+            return Lookup::Missing;
         };
-        let is_known = kept.picks.contains_key(reader.id);
+        let is_known = cached.selections.contains_key(reader.id);
         if !is_known && reader.expected.for_host().is_some() {
-            return Found::Unjudged(&kept.page);
+            return Lookup::Unmatched(&cached.page);
         }
         if !is_known {
-            kept.pick(core::iter::once(*reader));
+            cached.select(core::iter::once(*reader));
         }
-        let picks = kept.picks.get(reader.id);
-        Found::Picks(&kept.page, picks.map_or(&[], |picks| &picks[..]))
+        let selected = cached.selections.get(reader.id);
+        Lookup::Selected(&cached.page, selected.map_or(&[], |selected| &selected[..]))
     }
 
     /// Keeps a page for these subscriptions.
@@ -102,66 +104,72 @@ impl Pages {
         page: Page,
         readers: impl Iterator<Item = Reader<'r>> + Clone,
     ) {
-        let data = page.events.iter().map(|event| event.data.len() + WRAPPING);
-        let mut kept = Kept {
+        let data = page.events.iter().map(|event| event.data.len() + OVERHEAD);
+        let mut cached = CachedPage {
             name,
             bytes: data.sum(),
             page,
-            picks: Map::new(),
+            selections: Map::new(),
         };
-        kept.pick(readers.filter(|reader| reader.expected.for_host().is_none()));
-        self.bytes += kept.bytes;
-        self.kept.push_back(kept);
-        while self.kept.len() > MAX_PAGES || (self.bytes > MAX_BYTES && self.kept.len() > 1) {
-            self.bytes -= self.kept.pop_front().map_or(0, |kept| kept.bytes);
+        cached.select(readers.filter(|reader| reader.expected.for_host().is_none()));
+        self.bytes += cached.bytes;
+        self.cached.push_back(cached);
+        while self.cached.len() > MAX_PAGES || (self.bytes > MAX_BYTES && self.cached.len() > 1) {
+            self.bytes -= self.cached.pop_front().map_or(0, |cached| cached.bytes);
         }
     }
 
-    /// Forgets what was decided for a subscription.
+    /// Forgets what a subscription receives.
     pub(super) fn forget_reader(&mut self, id: &str) {
-        for kept in &mut self.kept {
-            kept.picks.remove(id);
+        for cached in &mut self.cached {
+            cached.selections.remove(id);
         }
     }
 
-    /// Forgets the pages of a name, which may lack occurrences of a group.
+    /// Forgets the pages of an event type, which may lack occurrences of a group.
     pub(super) fn forget_name(&mut self, name: &str) {
-        self.kept.retain(|kept| *kept.name != *name);
-        self.bytes = self.kept.iter().map(|kept| kept.bytes).sum();
+        self.cached.retain(|cached| *cached.name != *name);
+        self.bytes = self.cached.iter().map(|cached| cached.bytes).sum();
     }
 
-    /// Records what the server has decided about the page after a position.
-    pub(super) fn judge(&mut self, read: &Read, reader: &Reader<'_>, verdicts: &[Verdict]) {
-        let mut kept = self.kept.iter_mut();
-        if let Some(kept) = kept.find(|kept| kept.is_at(&read.name, &read.after)) {
-            let payloads = Payloads::new(&kept.page, core::iter::empty());
-            let reads = (reader.expected, reader.groups);
-            let picks = picks(&kept.page, &payloads, reads, verdicts);
-            kept.picks.insert(reader.id.into(), picks);
+    /// Keeps the match results of the server for the page of a read.
+    pub(super) fn keep_results(
+        &mut self,
+        read: &Read,
+        reader: &Reader<'_>,
+        results: &[MatchResult],
+    ) {
+        let mut cached = self.cached.iter_mut();
+        if let Some(cached) = cached.find(|cached| cached.is_at(&read.name, &read.after)) {
+            let payloads = Payloads::new(&cached.page, core::iter::empty());
+            let receives = (reader.expected, reader.groups);
+            let selected = select(&cached.page, &payloads, receives, results);
+            cached.selections.insert(reader.id.into(), selected);
         }
     }
 
-    /// Whether the occurrences of a name after a position are being read.
+    /// Whether the occurrences of an event type after a position are being read.
     pub(super) fn is_reading(&self, name: &EventName, after: &Cursor) -> bool {
         let mut reads = self.reads.values();
-        reads.any(|read| read.of == Of::Name && read.after == *after && read.name == *name)
+        reads
+            .any(|read| read.purpose == Purpose::Type && read.after == *after && read.name == *name)
     }
 
     /// Whether no more may be read now.
     pub(super) fn is_full(&self) -> bool {
         let reads = self.reads.values();
-        reads.filter(|read| read.of == Of::Name).count() >= MAX_READS
+        reads.filter(|read| read.purpose == Purpose::Type).count() >= MAX_READS
     }
 
-    /// Begins to read for a name.
+    /// Begins to read for all subscriptions to an event type.
     pub(super) fn read(
         &mut self,
         name: &EventName,
         after: &Cursor,
         groups: Vec<Name>,
         now: Millis,
-    ) -> (u32, Question) {
-        let question = Question {
+    ) -> (u32, LogQuery) {
+        let query = LogQuery {
             name: name.clone(),
             cursor: Some(cursor::to_text(after).into()),
             max_age_ms: None,
@@ -170,30 +178,36 @@ impl Pages {
             max_bytes: PAGE_BYTES,
             max_scan: PAGE_SCAN,
         };
-        (self.begin(name, after, Of::Name, now), question)
+        (self.begin(name, after, Purpose::Type, now), query)
     }
 
-    /// Begins to ask the server about a page, unless that is under way.
-    pub(super) fn ask(
+    /// Begins to have the server match a page, unless that is under way.
+    pub(super) fn begin_match(
         &mut self,
         id: &str,
         name: &EventName,
         at: &Cursor,
         now: Millis,
     ) -> Option<u32> {
-        let of = Of::Judgement(id.into());
-        let is_asked = self.reads.values().any(|read| read.of == of);
-        (!is_asked).then(|| self.begin(name, at, of, now))
+        let purpose = Purpose::Match(id.into());
+        let is_begun = self.reads.values().any(|read| read.purpose == purpose);
+        (!is_begun).then(|| self.begin(name, at, purpose, now))
     }
 
     /// Records that something is being read. Returns its number.
-    pub(super) fn begin(&mut self, name: &EventName, after: &Cursor, of: Of, now: Millis) -> u32 {
+    pub(super) fn begin(
+        &mut self,
+        name: &EventName,
+        after: &Cursor,
+        purpose: Purpose,
+        now: Millis,
+    ) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
         let read = Read {
             name: name.clone(),
             after: after.clone(),
-            of,
+            purpose,
             at: now,
         };
         self.reads.insert(number, read);
@@ -208,7 +222,7 @@ impl Pages {
     /// Returns what was not read in time.
     pub(super) fn overdue(&self, now: Millis) -> Vec<u32> {
         let reads = self.reads.iter();
-        let overdue = reads.filter(|(_, read)| read.at + GUARD <= now);
+        let overdue = reads.filter(|(_, read)| read.at + MAX_WAIT <= now);
         overdue.map(|(number, _)| *number).collect()
     }
 
@@ -218,7 +232,7 @@ impl Pages {
     }
 }
 
-impl Kept {
+impl CachedPage {
     fn covers(&self, name: &EventName, after: &Cursor) -> bool {
         let page = &self.page;
         let is_inside = page.from <= after.position && after.position < page.through;
@@ -229,24 +243,24 @@ impl Kept {
         self.page.from == at.position && self.page.epoch == at.epoch && self.name == *name
     }
 
-    fn pick<'r>(&mut self, readers: impl Iterator<Item = Reader<'r>> + Clone) {
+    fn select<'r>(&mut self, readers: impl Iterator<Item = Reader<'r>> + Clone) {
         let payloads = Payloads::new(&self.page, readers.clone().map(|reader| reader.expected));
         for reader in readers {
-            let reads = (reader.expected, reader.groups);
-            let picks = picks(&self.page, &payloads, reads, &[]);
-            self.picks.insert(reader.id.into(), picks);
+            let receives = (reader.expected, reader.groups);
+            let selected = select(&self.page, &payloads, receives, &[]);
+            self.selections.insert(reader.id.into(), selected);
         }
     }
 }
 
-/// Maximum number of pages in memory, and of their bytes.
+/// Maximum number of cached pages, and of their bytes.
 const MAX_PAGES: usize = 16;
 const MAX_BYTES: usize = 4 << 20;
-/// Maximum number of questions to the log at a time.
+/// Maximum number of queries to the log at a time.
 const MAX_READS: usize = 4;
 /// Maximum occurrences and bytes of a page, and bytes that the log reads for it.
 const PAGE_EVENTS: usize = 100;
 const PAGE_BYTES: usize = 262_144;
 const PAGE_SCAN: usize = 4 << 20;
 /// Bytes of an occurrence beside its payload.
-const WRAPPING: usize = 512;
+const OVERHEAD: usize = 512;

@@ -7,14 +7,14 @@ use crate::{
     vocabulary::position::{Cursor, Position},
 };
 
-use super::super::schedule::{MAX_ATTEMPTS, again_at};
+use super::super::schedule::{MAX_ATTEMPTS, next_attempt_at};
 
 /// The message that occurrences were not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Gap {
     epoch: Box<str>,
-    /// What comes after this is not delivered in part.
+    /// Some occurrences after this position are not delivered.
     position: Position,
     #[serde(default, skip_serializing_if = "super::is_zero")]
     attempts: u32,
@@ -26,7 +26,7 @@ pub(in super::super) struct Gap {
 }
 
 impl Gap {
-    /// Notes that something after `cursor` is not delivered. It takes the place of a former gap.
+    /// Creates the message for a gap after `cursor`. It replaces that of a former gap.
     pub(super) fn new(cursor: Cursor, former: Option<Self>, now: Millis) -> Self {
         let after = |former: &Self| now.max(former.at + Millis(1));
         let at = former.as_ref().map_or(now, after);
@@ -48,7 +48,7 @@ impl Gap {
         self.at
     }
 
-    /// Returns the position after which the endpoint has to ask for more.
+    /// Returns the position after which occurrences are missing.
     pub(in super::super) fn cursor(&self) -> Cursor {
         Cursor {
             epoch: self.epoch.clone(),
@@ -69,7 +69,7 @@ impl Gap {
     pub(super) fn fail(&mut self, now: Millis, random: f64) -> bool {
         self.in_flight = false;
         self.attempts += 1;
-        self.due = again_at(self.attempts, self.at, None, now, random);
+        self.due = next_attempt_at(self.attempts, self.at, None, now, random);
         self.attempts < MAX_ATTEMPTS
     }
 }

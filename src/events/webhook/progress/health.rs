@@ -4,7 +4,7 @@ use crate::clock::Millis;
 
 use super::super::{
     outcome::Failure,
-    schedule::{MAX_FAILURES, PROBE, spread},
+    schedule::{MAX_FAILURES, PROBE_INTERVAL, with_jitter},
 };
 
 /// Whether an endpoint accepts messages.
@@ -19,27 +19,27 @@ pub(super) struct Health {
     failing_since: Option<Millis>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_failure: Option<Failure>,
-    /// When the next message is tried while the endpoint is down.
+    /// When the next probe is sent while the endpoint is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     probe_at: Option<Millis>,
-    /// The probes since the endpoint is down.
+    /// The probes since the endpoint went down.
     #[serde(skip)]
     probes: usize,
 }
 
 impl Health {
-    /// Whether nothing ever failed, as far as it is known.
-    pub(super) fn is_spotless(&self) -> bool {
+    /// Whether no failure is known.
+    pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether the endpoint is down: one message at a time is tried.
+    /// Whether the endpoint is down: one message at a time is sent as a probe.
     pub(super) fn is_down(&self) -> bool {
         self.failures >= MAX_FAILURES
     }
 
     /// Whether the last message was accepted.
-    pub(super) fn is_good(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.failures == 0
     }
 
@@ -51,13 +51,13 @@ impl Health {
         self.last_failure
     }
 
-    /// Returns when the next message is tried while the endpoint is down.
+    /// Returns when the next probe is sent while the endpoint is down.
     pub(super) fn probe_at(&self) -> Millis {
         self.probe_at.unwrap_or_default()
     }
 
-    /// Whether the next of these is another message than the oldest one.
-    pub(super) fn is_other_next(&self) -> bool {
+    /// Whether the next probe is not the oldest message, but another one.
+    pub(super) fn probes_other_next(&self) -> bool {
         self.probes % 2 == 1
     }
 
@@ -65,14 +65,14 @@ impl Health {
         *self = Self::default();
     }
 
-    /// Notes that the endpoint did not want a message, which says nothing about other messages.
-    pub(super) fn decline(&mut self, failure: Failure) {
+    /// Notes that the endpoint has rejected a message, which says nothing about other messages.
+    pub(super) fn reject(&mut self, failure: Failure) {
         self.last_failure = Some(failure);
     }
 
-    /// Notes a failure; one that is excused says nothing about the endpoint. While the endpoint is
-    /// down, the next message is tried within a minute; if several wait, the oldest is every other
-    /// one of them, and so twice as many are tried.
+    /// Notes a failure; an excused one does not count against the endpoint. While the endpoint is
+    /// down, the next probe is due within a minute. If several messages wait, probes come twice as
+    /// often, and every other one is the oldest message.
     pub(super) fn fail(
         &mut self,
         (failure, is_excused): (Failure, bool),
@@ -88,13 +88,13 @@ impl Health {
         }
         if self.is_down() {
             self.probes = if was_down { self.probes + 1 } else { 0 };
-            let pause = Millis(PROBE.0 / waiting.clamp(1, 2) as u64);
-            self.probe_at = Some(now + spread(pause, random));
+            let pause = Millis(PROBE_INTERVAL.0 / waiting.clamp(1, 2) as u64);
+            self.probe_at = Some(now + with_jitter(pause, random));
         }
     }
 
-    /// Has a message tried now although the endpoint is down.
-    pub(super) fn hurry(&mut self) {
+    /// Makes the next probe due now.
+    pub(super) fn probe_now(&mut self) {
         self.probe_at = None;
     }
 }

@@ -173,7 +173,7 @@ fn abandoned() -> Rig {
 }
 
 #[test]
-fn a_gap_is_told_at_the_next_success_and_in_the_next_renewal() {
+fn a_gap_is_reported_at_the_next_success_and_in_the_next_renewal() {
     let mut rig = abandoned();
     rig.pass(600_000);
     assert!(rig.posts.is_empty(), "not while the last message failed");
@@ -189,16 +189,16 @@ fn a_gap_is_told_at_the_next_success_and_in_the_next_renewal() {
     assert!(gap.message.starts_with("msg_gap_"));
     rig.respond(&gap, 200);
     assert!(rig.posts.is_empty());
-    let reply = |rig: &mut Rig| rig.subscribe(&subscribe(1)).unwrap();
+    let result = |rig: &mut Rig| rig.subscribe(&subscribe(1)).unwrap();
     for _ in 0..2 {
         assert!(
-            reply(&mut rig).contains("\"truncated\":true"),
-            "a reply may be lost"
+            result(&mut rig).contains("\"truncated\":true"),
+            "a result may be lost"
         );
         rig.pass(59_999);
     }
     rig.pass(1);
-    assert!(reply(&mut rig).contains("\"truncated\":false"));
+    assert!(result(&mut rig).contains("\"truncated\":false"));
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn an_occurrence_that_no_endpoint_accepts_does_not_hold_up_others() {
 }
 
 #[test]
-fn a_503_soon_after_a_grant_says_nothing_about_the_endpoint() {
+fn a_503_soon_after_a_subscribe_does_not_count_against_the_endpoint() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
     for _ in 0..6 {

@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError, Missing},
-        webhook::{Matches, MessageKind, Options, Output, RequestedTtl, Subscribe, Terms},
+        webhook::{MatchRules, MessageKind, Options, Output, RequestedTtl, Subscribe, TtlOptions},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -25,7 +25,7 @@ fn an_expired_subscription_is_removed_without_a_message() {
 }
 
 #[test]
-fn a_revoked_subscriber_is_told_in_the_numbers_that_it_knows() {
+fn a_revoked_subscriber_gets_the_error_numbers_that_it_knows() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
     rig.begin(&Subscribe {
@@ -66,7 +66,7 @@ fn a_call_that_waits_is_refused_when_its_caller_is_revoked() {
     rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
     rig.drain();
     let error = EventError::Forbidden { reason: None };
-    assert_eq!(rig.reply(call), Some(Err(error)));
+    assert_eq!(rig.result(call), Some(Err(error)));
     rig.settle(&post, &echo("{\"challenge\":\"challenge\"}"));
     assert_eq!((rig.rows(), rig.outputs.len()), (0, 0));
 }
@@ -130,13 +130,13 @@ fn a_subscription_that_has_ended_may_be_made_again() {
 #[test]
 fn an_endless_subscription_ends_after_three_days_of_failure() {
     let options = Options {
-        terms: Terms {
+        ttl: TtlOptions {
             no_expiry: true,
-            ..Terms::default()
+            ..TtlOptions::default()
         },
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Matches::default());
+    let mut rig = Rig::with(options, MatchRules::default());
     rig.begin(&Subscribe {
         ttl: RequestedTtl::Endless,
         ..subscribe(1)
@@ -166,7 +166,7 @@ fn granting() -> Rig {
         authorization_ttl_ms: Some(Millis(600_000)),
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Matches::default());
+    let mut rig = Rig::with(options, MatchRules::default());
     rig.begin(&subscribe(1));
     rig.outputs.clear();
     rig.pass(599_000);

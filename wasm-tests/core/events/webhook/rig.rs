@@ -6,8 +6,8 @@ use mcp_listen::{
         Draft, EventLog, EventName, Window, cursor,
         error::{CodeSet, EventError},
         webhook::{
-            Deliverer, Failure, Level, Matches, MessageKind, Options, Outcome, Output, Post,
-            RequestedTtl, Response, Store, Subscribe, Subscription,
+            Deliverer, Failure, MatchRules, MessageKind, Options, Outcome, Output, Post,
+            RequestedTtl, Response, SharedWatermark, Store, Subscribe, Subscription,
         },
     },
     position::{Cursor, Position},
@@ -19,7 +19,7 @@ use crate::events::rows::MemoryRows;
 pub(crate) struct Rig {
     pub(crate) deliverer: Deliverer<Disk>,
     pub(crate) options: Options,
-    pub(crate) matches: Matches,
+    pub(crate) match_rules: MatchRules,
     pub(crate) disk: Disk,
     pub(crate) now: Millis,
     /// The messages that are being sent.
@@ -42,23 +42,23 @@ pub(crate) struct Disk(Rc<RefCell<Rows>>);
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(crate) subscriptions: BTreeMap<Box<str>, String>,
-    pub(crate) levels: BTreeMap<EventName, Level>,
+    pub(crate) watermarks: BTreeMap<EventName, SharedWatermark>,
     pub(crate) writes: usize,
     pub(crate) is_broken: bool,
 }
 
 impl Rig {
     pub(crate) fn new() -> Self {
-        Self::with(Options::default(), Matches::default())
+        Self::with(Options::default(), MatchRules::default())
     }
 
-    pub(crate) fn with(options: Options, matches: Matches) -> Self {
+    pub(crate) fn with(options: Options, match_rules: MatchRules) -> Self {
         let disk = Disk::default();
         Self {
-            deliverer: Deliverer::new(disk.clone(), options.clone(), matches.clone(), None)
+            deliverer: Deliverer::new(disk.clone(), options.clone(), match_rules.clone(), None)
                 .unwrap(),
             options,
-            matches,
+            match_rules,
             disk,
             now: Millis(1_800_000_000_000),
             posts: Vec::new(),
@@ -73,10 +73,10 @@ impl Rig {
         }
     }
 
-    /// Makes or renews a subscription whose endpoint is allowed. Returns the reply.
+    /// Makes or renews a subscription whose endpoint is allowed. Returns the result.
     pub(crate) fn subscribe(&mut self, subscribe: &Subscribe) -> Result<String, EventError> {
         let call = self.call(subscribe);
-        self.reply(call).unwrap()
+        self.result(call).unwrap()
     }
 
     /// Makes a subscription and lets the pause before its first message pass.
@@ -95,13 +95,13 @@ impl Rig {
         call
     }
 
-    /// Returns the reply to a call if there is one.
-    pub(crate) fn reply(&mut self, call: u32) -> Option<Result<String, EventError>> {
+    /// Returns the result of a call if there is one.
+    pub(crate) fn result(&mut self, call: u32) -> Option<Result<String, EventError>> {
         let is_it =
-            |output: &Output| matches!(output, Output::Answer { call: own, .. } if *own == call);
+            |output: &Output| matches!(output, Output::Respond { call: own, .. } if *own == call);
         let place = self.outputs.iter().position(is_it)?;
         match self.outputs.remove(place) {
-            Output::Answer { reply, .. } => Some(reply),
+            Output::Respond { response, .. } => Some(response),
             _ => None,
         }
     }
@@ -229,8 +229,9 @@ impl Rig {
     /// Forgets the deliverer and makes another one of its rows.
     pub(crate) fn restart(&mut self) {
         self.posts.clear();
-        let (options, matches) = (self.options.clone(), self.matches.clone());
-        self.deliverer = Deliverer::new(self.disk.clone(), options, matches, self.alarm).unwrap();
+        let (options, match_rules) = (self.options.clone(), self.match_rules.clone());
+        self.deliverer =
+            Deliverer::new(self.disk.clone(), options, match_rules, self.alarm).unwrap();
     }
 
     /// Carries out the outputs.
@@ -247,9 +248,9 @@ impl Rig {
                         .handle_read_failed(read, self.now, 0.5)
                         .unwrap();
                 }
-                Output::Read { read, question } => {
+                Output::Read { read, query } => {
                     self.reads += 1;
-                    let page = self.log.page(&question, &self.head(), self.now).unwrap();
+                    let page = self.log.page(&query, &self.head(), self.now).unwrap();
                     self.deliverer.handle_page(read, page, self.now).unwrap();
                 }
                 output => self.outputs.push(output),
@@ -294,19 +295,20 @@ impl Store for Disk {
         })
     }
 
-    fn levels(&self) -> Result<Vec<Level>, ()> {
-        Ok(self.0.borrow().levels.values().cloned().collect())
+    fn watermarks(&self) -> Result<Vec<SharedWatermark>, ()> {
+        Ok(self.0.borrow().watermarks.values().cloned().collect())
     }
 
-    fn put_level(&mut self, level: &Level) -> Result<(), ()> {
+    fn put_watermark(&mut self, watermark: &SharedWatermark) -> Result<(), ()> {
         self.write(|rows| {
-            rows.levels.insert(level.name.clone(), level.clone());
+            rows.watermarks
+                .insert(watermark.name.clone(), watermark.clone());
         })
     }
 
-    fn remove_level(&mut self, name: &str) -> Result<(), ()> {
+    fn remove_watermark(&mut self, name: &str) -> Result<(), ()> {
         self.write(|rows| {
-            rows.levels.remove(&named(name));
+            rows.watermarks.remove(&named(name));
         })
     }
 }

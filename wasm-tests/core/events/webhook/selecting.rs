@@ -4,8 +4,8 @@ use mcp_listen::{
     clock::Millis,
     events::{
         Window,
-        matching::{Field, Match, Verdict},
-        webhook::{Failure, Matches, MessageKind, Options, Outcome, Output, Subscribe},
+        matching::{Field, MatchResult, MatchRule},
+        webhook::{Failure, MatchRules, MessageKind, Options, Outcome, Output, Subscribe},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -65,10 +65,10 @@ fn arguments_narrow_what_a_subscription_receives() {
         argument: "shop".into(),
         pointer: "/shop".into(),
     }];
-    let matches: Matches = [(named("order.paid"), Match::Fields(fields))]
+    let rules: MatchRules = [(named("order.paid"), MatchRule::Fields(fields))]
         .into_iter()
         .collect();
-    let mut rig = Rig::with(Options::default(), matches);
+    let mut rig = Rig::with(Options::default(), rules);
     for (number, arguments) in [(1, "{\"shop\":1}"), (2, "{\"shop\":2}"), (3, "{}")] {
         rig.subscribe(&Subscribe {
             arguments: arguments.into(),
@@ -85,14 +85,16 @@ fn arguments_narrow_what_a_subscription_receives() {
 
 #[test]
 fn a_function_of_the_server_decides_about_a_page_and_may_change_payloads() {
-    let matches: Matches = [(named("order.paid"), Match::Host)].into_iter().collect();
-    let mut rig = Rig::with(Options::default(), matches);
+    let rules: MatchRules = [(named("order.paid"), MatchRule::Host)]
+        .into_iter()
+        .collect();
+    let mut rig = Rig::with(Options::default(), rules);
     rig.begin(&subscribe(1));
     for n in 0..4 {
         rig.append("order.paid", &format!("{{\"n\":{n}}}"), "");
     }
     rig.wake("order.paid");
-    let Some(Output::Judge {
+    let Some(Output::Match {
         read,
         name,
         arguments,
@@ -103,10 +105,15 @@ fn a_function_of_the_server_decides_about_a_page_and_may_change_payloads() {
     };
     assert_eq!((&*name, &*arguments), ("order.paid", "{}"));
     assert_eq!(page.matches("eventId").count(), 4);
-    let changed = Verdict::Changed("{\"changed\":true}".into());
-    let verdicts = [Verdict::Skipped, changed, Verdict::Failed, Verdict::Passed];
+    let changed = MatchResult::Transformed("{\"changed\":true}".into());
+    let results = [
+        MatchResult::NotMatched,
+        changed,
+        MatchResult::Failed,
+        MatchResult::Matched,
+    ];
     rig.deliverer
-        .handle_verdicts(read, &verdicts, rig.now)
+        .handle_match_results(read, &results, rig.now)
         .unwrap();
     rig.drain();
     let posts = rig.respond_all(200);
@@ -118,7 +125,7 @@ fn a_function_of_the_server_decides_about_a_page_and_may_change_payloads() {
     );
     assert!(posts[1].body.contains("{\"n\":3}"));
     rig.publish("order.paid", "{}");
-    assert!(matches!(rig.outputs.pop(), Some(Output::Judge { .. })));
+    assert!(matches!(rig.outputs.pop(), Some(Output::Match { .. })));
 }
 
 #[test]

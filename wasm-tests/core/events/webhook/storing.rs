@@ -2,7 +2,9 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{Deliverer, Matches, MessageKind, Options, Store, Subscribe, Subscription},
+    events::webhook::{
+        Deliverer, MatchRules, MessageKind, Options, Output, Store, Subscribe, Subscription,
+    },
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -85,7 +87,7 @@ fn after_a_restart_attempts_and_breakers_go_on() {
 }
 
 #[test]
-fn nothing_due_is_no_alarm_but_for_the_terms() {
+fn nothing_due_is_no_alarm_but_for_the_expiry() {
     let mut rig = hundred();
     let end = Some(rig.now + Millis(3_599_000));
     assert_eq!(rig.alarm, end);
@@ -120,7 +122,7 @@ fn a_restart_keeps_the_alarm_of_what_was_under_way() {
 }
 
 #[test]
-fn subscriptions_are_stored_before_the_reply() {
+fn subscriptions_are_stored_before_the_response() {
     let mut rig = Rig::new();
     rig.subscribe(&subscribe(1)).unwrap();
     rig.restart();
@@ -166,5 +168,19 @@ fn rows_are_read_as_they_were_written() {
     }
     assert_eq!(Subscription::from_json("{}"), None);
     let disk = rig.disk.clone();
-    assert!(Deliverer::new(disk, Options::default(), Matches::default(), None).is_ok());
+    assert!(Deliverer::new(disk, Options::default(), MatchRules::default(), None).is_ok());
+}
+
+#[test]
+fn debug_texts_show_neither_secrets_nor_urls() {
+    let mut rig = Rig::new();
+    let request = subscribe(1);
+    rig.begin(&request);
+    rig.publish("order.paid", "{}");
+    let output = Output::Post(rig.post());
+    let rows = rig.disk.subscriptions().unwrap();
+    let shown = format!("{request:?} {output:?} {rows:?} {:?}", rig.deliverer);
+    for hidden in ["ann", "example.com", "sealed one"] {
+        assert!(!shown.contains(hidden), "{shown}");
+    }
 }

@@ -5,7 +5,7 @@ use mcp_listen::{
     events::{
         Window,
         error::EventError,
-        webhook::{Matches, MessageKind, Options, RequestedTtl, Subscribe, Terms},
+        webhook::{MatchRules, MessageKind, Options, RequestedTtl, Subscribe, TtlOptions},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -44,9 +44,9 @@ fn an_endpoint_consents_before_a_subscription_is_made() {
     assert!(post.message.starts_with("msg_verification_"));
     assert_eq!(*post.url, *asking(1).url);
     assert_eq!(post.secrets, [asking(1).secret]);
-    assert_eq!((rig.rows(), rig.reply(call)), (0, None));
+    assert_eq!((rig.rows(), rig.result(call)), (0, None));
     rig.settle(&post, &echo(r#"{"challenge":"challenge"}"#));
-    assert!(rig.reply(call).unwrap().is_ok());
+    assert!(rig.result(call).unwrap().is_ok());
     assert_eq!(rig.rows(), 1);
 }
 
@@ -66,7 +66,7 @@ fn an_endpoint_that_does_not_return_the_challenge_gets_nothing() {
         let call = rig.call(&asking(1));
         let post = rig.post();
         rig.settle(&post, &outcome);
-        assert_eq!(rig.reply(call), Some(Err(callback(reason))));
+        assert_eq!(rig.result(call), Some(Err(callback(reason))));
         rig.publish("order.paid", "{}");
         rig.pass(5_000);
         assert_eq!((rig.rows(), rig.posts.len()), (0, 0), "{outcome:?}");
@@ -105,7 +105,7 @@ fn challenges_are_limited_for_a_subscriber_and_for_a_host() {
     let refused = |rig: &mut Rig, subscribe: &Subscribe| {
         let call = rig.call(subscribe);
         rig.posts.clear();
-        rig.reply(call)
+        rig.result(call)
     };
     for number in 1..=10 {
         assert_eq!(refused(&mut rig, &asking(number)), None);
@@ -137,8 +137,8 @@ fn subscriptions_are_limited_and_renewals_are_not() {
     for number in 1..=100 {
         assert!(rig.subscribe(&subscribe(number)).is_ok());
     }
-    let reply = rig.subscribe(&subscribe(101));
-    assert_eq!(reply, Err(exhausted("subscriptions", 100)));
+    let result = rig.subscribe(&subscribe(101));
+    assert_eq!(result, Err(exhausted("subscriptions", 100)));
     assert!(rig.subscribe(&subscribe(100)).is_ok());
     let other = Subscribe {
         principal: "bob".into(),
@@ -162,7 +162,7 @@ fn a_deliverer_may_hold_fewer_subscriptions_than_the_bus() {
         max_held: 2,
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Matches::default());
+    let mut rig = Rig::with(options, MatchRules::default());
     let of = |number: u32, principal: &str| Subscribe {
         principal: principal.into(),
         ..subscribe(number)
@@ -176,7 +176,7 @@ fn a_deliverer_may_hold_fewer_subscriptions_than_the_bus() {
     assert_eq!(rig.subscribe(&of(3, "eve")), full, "one waits for consent");
     let post = rig.post();
     rig.settle(&post, &echo(r#"{"challenge":"challenge"}"#));
-    assert!(rig.reply(waiting).unwrap().is_ok());
+    assert!(rig.result(waiting).unwrap().is_ok());
     assert!(rig.subscribe(&of(2, "bob")).is_ok(), "a renewal");
 }
 
@@ -195,16 +195,16 @@ fn a_refusal_for_a_limit_comes_before_a_challenge() {
 }
 
 #[test]
-fn the_reply_has_the_terms_and_the_cursor() {
+fn the_result_has_the_expiry_and_the_cursor() {
     let mut rig = Rig::new();
     rig.append("order.paid", "{}", "");
-    let reply = rig.subscribe(&subscribe(1)).unwrap();
+    let result = rig.subscribe(&subscribe(1)).unwrap();
     let expected = format!(
         r#"{{"id":"{}","refreshBefore":"2027-01-15T09:00:00.000Z","cursor":"{}","truncated":false}}"#,
         subscribe(1).id,
         rig.cursor(1),
     );
-    assert_eq!(reply, expected);
+    assert_eq!(result, expected);
 }
 
 #[test]
@@ -213,22 +213,22 @@ fn a_subscription_without_an_end_is_granted_only_where_the_server_says_so() {
         ttl: RequestedTtl::Endless,
         ..subscribe(1)
     };
-    let reply = Rig::new().subscribe(&endless).unwrap();
+    let result = Rig::new().subscribe(&endless).unwrap();
     assert!(
-        reply.contains(r#""refreshBefore":"2027-01-16T08:00:00.000Z""#),
-        "{reply}"
+        result.contains(r#""refreshBefore":"2027-01-16T08:00:00.000Z""#),
+        "{result}"
     );
     let options = Options {
-        terms: Terms {
+        ttl: TtlOptions {
             no_expiry: true,
-            ..Terms::default()
+            ..TtlOptions::default()
         },
         ..Options::default()
     };
-    let reply = Rig::with(options, Matches::default())
+    let result = Rig::with(options, MatchRules::default())
         .subscribe(&endless)
         .unwrap();
-    assert!(reply.contains(r#""refreshBefore":null"#), "{reply}");
+    assert!(result.contains(r#""refreshBefore":null"#), "{result}");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_subscription_begins_now_or_after_its_cursor() {
 }
 
 #[test]
-fn a_lost_place_is_told_in_the_reply() {
+fn a_lost_place_is_reported_in_the_result() {
     let mut rig = Rig::new();
     rig.append("order.paid", "{\"n\":1}", "");
     for cursor in ["nonsense", "", &rig.cursor(1).replace("ZTE", "ZTI")] {
@@ -255,11 +255,11 @@ fn a_lost_place_is_told_in_the_reply() {
             cursor: Some(cursor.into()),
             ..subscribe(1)
         };
-        let reply = rig.subscribe(&lost).unwrap();
-        assert!(reply.contains("\"truncated\":true"), "{cursor} {reply}");
+        let result = rig.subscribe(&lost).unwrap();
+        assert!(result.contains("\"truncated\":true"), "{cursor} {result}");
         assert!(
-            reply.contains(&rig.cursor(0)),
-            "it goes on from the oldest one: {reply}"
+            result.contains(&rig.cursor(0)),
+            "it goes on from the oldest one: {result}"
         );
         rig.deliverer.handle_unsubscribe(&lost.id, rig.now).unwrap();
     }
@@ -276,8 +276,8 @@ fn what_is_older_than_max_age_is_left_out() {
         max_age_ms: Some(Millis(5_000)),
         ..subscribe(1)
     };
-    let reply = rig.subscribe(&young).unwrap();
-    assert!(reply.contains("\"truncated\":true"), "{reply}");
+    let result = rig.subscribe(&young).unwrap();
+    assert!(result.contains("\"truncated\":true"), "{result}");
     rig.pass(1_000);
     assert!(rig.post().body.contains("{\"n\":2}"));
 }
@@ -293,7 +293,7 @@ fn a_bus_that_is_away_refuses_new_subscriptions_and_not_renewals() {
 }
 
 #[test]
-fn nothing_is_sent_within_a_second_of_the_reply() {
+fn nothing_is_sent_within_a_second_of_the_response() {
     let mut rig = Rig::new();
     rig.append("order.paid", "{}", "");
     let replay = Subscribe {
@@ -323,15 +323,15 @@ fn a_renewal_keeps_the_place_unless_its_cursor_is_ahead() {
         cursor: Some(rig.cursor(0).into()),
         ..subscribe(1)
     };
-    let reply = rig.subscribe(&behind).unwrap();
-    assert!(reply.contains(&rig.cursor(1)), "{reply}");
-    assert!(reply.contains(r#""lastError":"http_5xx""#), "{reply}");
+    let result = rig.subscribe(&behind).unwrap();
+    assert!(result.contains(&rig.cursor(1)), "{result}");
+    assert!(result.contains(r#""lastError":"http_5xx""#), "{result}");
     let ahead = Subscribe {
         cursor: Some(rig.cursor(2).into()),
         ..subscribe(1)
     };
-    let reply = rig.subscribe(&ahead).unwrap();
-    assert!(reply.contains(&rig.cursor(2)), "{reply}");
+    let result = rig.subscribe(&ahead).unwrap();
+    assert!(result.contains(&rig.cursor(2)), "{result}");
 }
 
 #[test]

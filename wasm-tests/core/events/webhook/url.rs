@@ -25,8 +25,8 @@ fn parts(text: &str) -> UrlParts {
     }
 }
 
-fn judge(text: &str) -> Result<Callback, UrlError> {
-    UrlRules::default().judge(&parts(text))
+fn check(text: &str) -> Result<Callback, UrlError> {
+    UrlRules::default().check(&parts(text))
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn public_https_urls_are_accepted() {
             .replace("notlocal", "notlocal.dev")
             .as_str(),
     ] {
-        assert!(judge(text).is_ok(), "{text}");
+        assert!(check(text).is_ok(), "{text}");
     }
-    let callback = judge("https://hooks.example.com/a").unwrap();
+    let callback = check("https://hooks.example.com/a").unwrap();
     assert_eq!(&*callback.host, "hooks.example.com");
     assert!(!callback.is_allowed && !callback.is_local);
 }
@@ -84,12 +84,12 @@ fn other_urls_are_refused_with_a_reason() {
         ("https://a%2eexample.com/", UrlError::Malformed),
         ("https:///a.example.com/", UrlError::Malformed),
     ] {
-        assert_eq!(judge(text), Err(error), "{text}");
+        assert_eq!(check(text), Err(error), "{text}");
     }
 }
 
 #[test]
-fn the_text_is_judged_beside_the_parts_of_it() {
+fn the_text_is_checked_beside_its_parts() {
     let plain = parts("https://a.example.com/");
     for (text, error) in [
         (" https://a.example.com/", UrlError::Malformed),
@@ -103,7 +103,7 @@ fn the_text_is_judged_beside_the_parts_of_it() {
             text: text.into(),
             ..plain.clone()
         };
-        assert_eq!(UrlRules::default().judge(&url), Err(error), "{text:?}");
+        assert_eq!(UrlRules::default().check(&url), Err(error), "{text:?}");
     }
 }
 
@@ -111,13 +111,13 @@ fn the_text_is_judged_beside_the_parts_of_it() {
 fn a_url_has_at_most_2048_bytes_as_given_and_as_parsed() {
     let begin = "https://a.example.com/";
     let text = |length: usize| format!("{begin}{}", "x".repeat(length - begin.len()));
-    assert!(judge(&text(2_048)).is_ok());
-    assert_eq!(judge(&text(2_049)), Err(UrlError::TooLong));
+    assert!(check(&text(2_048)).is_ok());
+    assert_eq!(check(&text(2_049)), Err(UrlError::TooLong));
     let url = UrlParts {
         href_bytes: 2_049,
         ..parts(begin)
     };
-    assert_eq!(UrlRules::default().judge(&url), Err(UrlError::TooLong));
+    assert_eq!(UrlRules::default().check(&url), Err(UrlError::TooLong));
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn hosts_that_check_addresses_accept_every_port() {
         any_port: true,
         ..UrlRules::default()
     };
-    assert!(rules.judge(&parts("https://a.example.com:8443/")).is_ok());
-    let local = rules.judge(&parts("https://localhost:8443/"));
+    assert!(rules.check(&parts("https://a.example.com:8443/")).is_ok());
+    let local = rules.check(&parts("https://localhost:8443/"));
     assert_eq!(local, Err(UrlError::SpecialName));
 }
 
@@ -143,7 +143,7 @@ fn tests_may_accept_this_machine_alone() {
         "http://[::1]:8080/hook",
         "https://localhost/hook",
     ] {
-        assert!(rules.judge(&parts(text)).unwrap().is_local, "{text}");
+        assert!(rules.check(&parts(text)).unwrap().is_local, "{text}");
     }
     for text in [
         "http://a.example.com/",
@@ -152,7 +152,7 @@ fn tests_may_accept_this_machine_alone() {
         "https://a.localhost/",
         "ftp://localhost/",
     ] {
-        assert!(rules.judge(&parts(text)).is_err(), "{text}");
+        assert!(rules.check(&parts(text)).is_err(), "{text}");
     }
 }
 
@@ -167,7 +167,7 @@ fn an_allowed_origin_needs_no_challenge_and_may_be_the_only_kind() {
     };
     let is_allowed = |text| {
         rules
-            .judge(&parts(text))
+            .check(&parts(text))
             .map(|callback| callback.is_allowed)
     };
     assert_eq!(is_allowed("https://a.example.com/x"), Ok(true));
@@ -180,7 +180,7 @@ fn an_allowed_origin_needs_no_challenge_and_may_be_the_only_kind() {
         only_allowed_origins: true,
         ..rules.clone()
     };
-    let judged = strict.judge(&parts("https://c.example.com/x"));
-    assert_eq!(judged, Err(UrlError::NotAllowed));
-    assert!(strict.judge(&parts("https://a.example.com/y")).is_ok());
+    let checked = strict.check(&parts("https://c.example.com/x"));
+    assert_eq!(checked, Err(UrlError::NotAllowed));
+    assert!(strict.check(&parts("https://a.example.com/y")).is_ok());
 }

@@ -7,7 +7,7 @@ import { sessionKeeper } from '../../../host/sessions/keeper.ts';
 
 /** The deployed gateway in front of a server that accepts a session id from any caller. */
 let behind: Awaited<ReturnType<typeof sessionKeeper>>;
-let gate: GatewayFixture;
+let gateway: GatewayFixture;
 
 beforeAll(async () => {
   behind = await sessionKeeper();
@@ -18,10 +18,10 @@ beforeAll(async () => {
     UPSTREAM_WATCH: 'off',
     UPSTREAM_RIGHTS: 'admitted',
   };
-  gate = await GatewayFixture.start(behind.url, text);
+  gateway = await GatewayFixture.start(behind.url, text);
 });
 afterAll(async () => {
-  await gate?.stop();
+  await gateway?.stop();
   await behind?.stop();
 });
 beforeEach(() => {
@@ -33,7 +33,7 @@ beforeEach(() => {
 function as(name: string | undefined, tenant = '/acme'): Send {
   const own = name === undefined ? {} : { authorization: `Bearer good-${name}` };
   return ({ headers, ...init }) =>
-    gate.via({ tenant })({ ...init, headers: { ...(headers as object), ...own } });
+    gateway.via({ tenant })({ ...init, headers: { ...(headers as object), ...own } });
 }
 
 /** Begins a session of ann; `known` is its id at the upstream server. */
@@ -70,7 +70,7 @@ describe('a request with the session id of another caller, at the gateway or beh
     async (tenant) => {
       const { known, session } = await annsSession();
       for (const id of [session.id, known]) {
-        const request = callRequest(gate.mcp(0, tenant), 'tools/list');
+        const request = callRequest(gateway.mcp(0, tenant), 'tools/list');
         const fields = {
           ...Object.fromEntries(request.headers),
           'mcp-session-id': id,
@@ -118,7 +118,7 @@ describe('the session of another caller', () => {
       'mcp-session-id': known,
       'last-event-id': '7',
     };
-    await fetch(`${gate.origin()}/.well-known/oauth-protected-resource/mcp`, { headers });
+    await fetch(`${gateway.origin()}/.well-known/oauth-protected-resource/mcp`, { headers });
     expect(behind.reached).toMatchObject([{ method: 'GET', session: null, lastEvent: null }]);
   });
 
@@ -214,17 +214,17 @@ test('a caller has at most sixteen sessions, and ends none of another caller', a
 describe('a gateway in front of a server without sessions', () => {
   const stateless = new GuardedServer({ ann: {} });
   const ANN = { authorization: 'Bearer ann' };
-  let gate: GatewayFixture;
+  let gateway: GatewayFixture;
   beforeAll(async () => {
-    gate = await GatewayFixture.start(await stateless.start(), { UPSTREAM_WATCH: 'off' });
+    gateway = await GatewayFixture.start(await stateless.start(), { UPSTREAM_WATCH: 'off' });
   });
   afterAll(async () => {
-    await gate?.stop();
+    await gateway?.stop();
     stateless.stop();
   });
 
   test('sends the id of a session to its client only', async () => {
-    const session = await LegacySession.begin(gate.via(), ANN);
+    const session = await LegacySession.begin(gateway.via(), ANN);
     const latin1 = { 'content-type': 'application/json; charset=latin1' };
     for (const fields of [{}, latin1, { mcp_session_id: session.id }])
       expect((await session.post(CALL, { ...ANN, ...fields })).status).toBe(200);
@@ -235,7 +235,7 @@ describe('a gateway in front of a server without sessions', () => {
   });
 
   test('answers forged session ids without a request to the server', async () => {
-    const { id } = await LegacySession.begin(gate.via(), ANN);
+    const { id } = await LegacySession.begin(gateway.via(), ANN);
     const forged = [
       crypto.randomUUID(),
       `${crypto.randomUUID()}.${'0'.repeat(64)}`,
@@ -250,16 +250,16 @@ describe('a gateway in front of a server without sessions', () => {
       };
       for (const message of [CALL, PING, '{', [PING]])
         expect(
-          (await post(gate.via(), message, { ...headers, accept: 'application/json' })).status,
+          (await post(gateway.via(), message, { ...headers, accept: 'application/json' })).status,
         ).toBe(404);
       for (const method of ['GET', 'DELETE', 'OPTIONS'])
-        expect((await gate.via()({ method, headers })).status).toBe(404);
+        expect((await gateway.via()({ method, headers })).status).toBe(404);
     }
     expect(stateless.requests).toEqual([]);
   });
 
   test('denies a caller that the server denies, also with the id of a session', async () => {
-    const session = await LegacySession.begin(gate.via(), ANN);
+    const session = await LegacySession.begin(gateway.via(), ANN);
     expect((await session.post(PING, { authorization: 'Bearer eve' })).status).toBe(401);
     expect((await session.post(PING, ANN)).status).toBe(200);
   });

@@ -1,49 +1,49 @@
 import { element, setText } from '../dom.js';
 import { timeOfDay } from '../format.js';
 import { highlighted } from '../json-text.js';
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 import { curlOf } from './curl.js';
 
 /**
  * Called with a request that the user wants to send again: now as it was, or after editing it.
  */
-export type OnEdit = (frame: Frame, isSentNow: boolean) => void;
+export type OnEdit = (message: Message, isSentNow: boolean) => void;
 
-/** Shows one frame as indented JSON and as the original text. */
-export class FrameDialog {
-  readonly #title = element('h2', { id: 'frame-title' });
+/** Shows one message as indented JSON and as the original text. */
+export class MessageDialog {
+  readonly #title = element('h2', { id: 'message-title' });
   readonly #summary = element('p', { class: 'note' });
   readonly #json = element('pre', {
     class: 'json',
     tabindex: 0,
     role: 'region',
-    'aria-label': 'The frame as JSON',
+    'aria-label': 'The message as JSON',
   });
   readonly #raw = element('pre', {
     class: 'raw',
     tabindex: 0,
     role: 'region',
-    'aria-label': 'The frame as it was sent',
+    'aria-label': 'The message as it was sent',
   });
   readonly #copy = element('button', { type: 'button' }, 'Copy');
   readonly #curl = element('button', { type: 'button' }, 'Copy as curl');
   readonly #again = element('button', { type: 'button' }, 'Send again');
   readonly #edit = element('button', { type: 'button' }, 'Edit and send again');
-  readonly #dialog = element('dialog', { 'aria-labelledby': 'frame-title', class: 'dialog' });
-  #frame: Frame | undefined;
+  readonly #dialog = element('dialog', { 'aria-labelledby': 'message-title', class: 'dialog' });
+  #message: Message | undefined;
 
   constructor(onEdit: OnEdit) {
     const close = element('button', { type: 'button', class: 'primary' }, 'Close');
     close.addEventListener('click', () => this.#dialog.close());
-    this.#copy.addEventListener('click', () => void this.#write(this.#copy, this.#frame?.text));
+    this.#copy.addEventListener('click', () => void this.#write(this.#copy, this.#message?.text));
     this.#curl.addEventListener(
       'click',
-      () => void this.#write(this.#curl, this.#frame && curlOf(this.#frame)),
+      () => void this.#write(this.#curl, this.#message && curlOf(this.#message)),
     );
     for (const button of [this.#again, this.#edit])
       button.addEventListener('click', () => {
         this.#dialog.close();
-        if (this.#frame !== undefined) onEdit(this.#frame, button === this.#again);
+        if (this.#message !== undefined) onEdit(this.#message, button === this.#again);
       });
     // A click on the backdrop has the dialog itself as its target.
     this.#dialog.addEventListener(
@@ -66,10 +66,10 @@ export class FrameDialog {
     document.body.append(this.#dialog);
   }
 
-  /** Shows a frame. */
-  open(frame: Frame): void {
-    const { at, direction, source, text, title } = frame;
-    this.#frame = frame;
+  /** Shows a message. */
+  open(message: Message): void {
+    const { at, direction, source, text, title } = message;
+    this.#message = message;
     setText(this.#title, title);
     const who = source === 'page' ? 'this page' : `subscription ${source}`;
     setText(
@@ -80,8 +80,8 @@ export class FrameDialog {
     setText(this.#raw, text);
     setText(this.#copy, 'Copy');
     setText(this.#curl, 'Copy as curl');
-    this.#curl.hidden = curlOf(frame) === undefined;
-    this.#again.hidden = this.#edit.hidden = direction === 'in' || frame.kind !== 'request';
+    this.#curl.hidden = curlOf(message) === undefined;
+    this.#again.hidden = this.#edit.hidden = direction === 'in' || message.kind !== 'request';
     this.#dialog.showModal();
   }
 

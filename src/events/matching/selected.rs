@@ -9,24 +9,24 @@ use crate::{
     vocabulary::scope::Name,
 };
 
-use super::{Expected, Verdict};
+use super::{Expected, MatchResult};
 
 /// Something of a page that a subscription receives, by the place of the occurrence in the page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Pick {
+pub(crate) enum Selected {
     /// The occurrence.
     Event(usize),
     /// The occurrence with another payload.
-    Changed(usize, Box<str>),
+    Transformed(usize, Box<str>),
     /// The server could not decide about the occurrence.
     Failed(usize),
 }
 
-impl Pick {
+impl Selected {
     /// Returns the place of the occurrence in its page.
     pub(crate) fn place(&self) -> usize {
         match self {
-            Self::Event(place) | Self::Changed(place, _) | Self::Failed(place) => *place,
+            Self::Event(place) | Self::Transformed(place, _) | Self::Failed(place) => *place,
         }
     }
 }
@@ -55,28 +55,32 @@ fn read(event: &PageEvent) -> Option<Document<'_>> {
     json::read(event.data.as_bytes(), MAX_DEPTH).ok()
 }
 
-/// Returns what of a page a subscription of these groups receives. `verdicts` are those of the
+/// Returns what of a page a subscription of these groups receives. `results` are those of the
 /// server for its arguments, one for each occurrence of the page; a missing one is a failure.
-pub(crate) fn picks(
+pub(crate) fn select(
     page: &Page,
     payloads: &Payloads<'_>,
     (expected, groups): (&Expected, &[Name]),
-    verdicts: &[Verdict],
-) -> Vec<Pick> {
+    results: &[MatchResult],
+) -> Vec<Selected> {
     let events = page.events.iter().enumerate();
     let own = events.filter(|(_, event)| {
         let group = event.group.as_ref();
         group.is_none_or(|group| groups.contains(group))
     });
-    let picked = own.filter_map(|(place, _)| match expected {
-        Expected::Everything => Some(Pick::Event(place)),
-        Expected::Values(_) => payloads.meet(place, expected).then_some(Pick::Event(place)),
-        Expected::Host(_) => match verdicts.get(place) {
-            Some(Verdict::Passed) => Some(Pick::Event(place)),
-            Some(Verdict::Skipped) => None,
-            Some(Verdict::Changed(data)) => Some(Pick::Changed(place, data.clone())),
-            Some(Verdict::Failed) | None => Some(Pick::Failed(place)),
+    let selected = own.filter_map(|(place, _)| match expected {
+        Expected::Everything => Some(Selected::Event(place)),
+        Expected::Values(_) => payloads
+            .meet(place, expected)
+            .then_some(Selected::Event(place)),
+        Expected::Host(_) => match results.get(place) {
+            Some(MatchResult::Matched) => Some(Selected::Event(place)),
+            Some(MatchResult::NotMatched) => None,
+            Some(MatchResult::Transformed(data)) => {
+                Some(Selected::Transformed(place, data.clone()))
+            }
+            Some(MatchResult::Failed) | None => Some(Selected::Failed(place)),
         },
     });
-    picked.collect()
+    selected.collect()
 }

@@ -2,9 +2,9 @@ import { record, recordIn } from './json.js';
 import { type Topic, topicOfNotification } from './topic.js';
 
 /** The kind of a JSON-RPC message in the timeline. */
-export type FrameKind =
+export type MessageKind =
   | 'request'
-  | 'answer'
+  | 'response'
   | 'error'
   | 'ack'
   | 'cue'
@@ -14,15 +14,15 @@ export type FrameKind =
   | 'unreadable';
 
 /** One JSON-RPC message as it was sent or received. */
-export interface Frame {
+export interface Message {
   /** When it was sent or received, in milliseconds since 1970. */
   at: number;
   /** The name of the subscription, or `page` for the requests of the page itself. */
   source: string;
   direction: 'in' | 'out';
   text: string;
-  kind: FrameKind;
-  /** The method without the prefix of notifications; for an answer, the title of its request. */
+  kind: MessageKind;
+  /** The method without the prefix of notifications; for a response, the title of its request. */
   title: string;
   /**
    * The resource or task of a cue, or the name or URI in a request; empty if there is none or the
@@ -48,14 +48,14 @@ export interface Destination {
 export type Tap = (direction: 'in' | 'out', text: string, to?: Destination) => void;
 
 /** A message, and where and when it was observed. */
-export type ObservedMessage = Pick<Frame, 'at' | 'source' | 'direction' | 'text' | 'to'>;
+export type ObservedMessage = Pick<Message, 'at' | 'source' | 'direction' | 'text' | 'to'>;
 
-/** Returns the frame of a message. */
-export function frameOf(observed: ObservedMessage): Frame {
+/** Describes a JSON-RPC text as it was observed. */
+export function messageOf(observed: ObservedMessage): Message {
   const message = recordIn(observed.text);
   if (message === undefined) return { ...observed, ...summary('unreadable', 'not a JSON object') };
   const method = message['method'];
-  if (typeof method !== 'string') return { ...observed, ...answerIn(message) };
+  if (typeof method !== 'string') return { ...observed, ...responseIn(message) };
   const params = record(message['params']) ?? {};
   return {
     ...observed,
@@ -91,14 +91,14 @@ function aboutEvent({ error, name }: Members): string {
   return String(name ?? record(error)?.['message'] ?? '');
 }
 
-function answerIn(message: Members): Summary {
+function responseIn(message: Members): Summary {
   const error = record(message['error']);
   if (error !== undefined)
     return summary('error', `error ${error['code']}`, String(error['message'] ?? ''));
   const result = record(message['result']) ?? {};
   const subscription = subscriptionIn(result);
   return subscription === undefined
-    ? summary('answer', 'result')
+    ? summary('response', 'result')
     : { ...summary('end', 'result of listen'), subscription };
 }
 
@@ -107,13 +107,13 @@ function subscriptionIn(members: Members): string | undefined {
   return id === undefined ? undefined : JSON.stringify(id);
 }
 
-function summary(kind: FrameKind, title: string, detail = ''): Summary {
+function summary(kind: MessageKind, title: string, detail = ''): Summary {
   return { kind, title, detail: detail, topic: undefined, subscription: undefined };
 }
 
 /** The requests that open a subscription. */
 const LISTENS = new Set(['subscriptions/listen', 'events/stream']);
-const KINDS: Partial<Record<string, FrameKind>> = {
+const KINDS: Partial<Record<string, MessageKind>> = {
   'subscriptions/acknowledged': 'ack',
   'events/active': 'ack',
   'events/event': 'event',
@@ -121,4 +121,4 @@ const KINDS: Partial<Record<string, FrameKind>> = {
 };
 
 type Members = Record<string, unknown>;
-type Summary = Omit<Frame, keyof ObservedMessage>;
+type Summary = Omit<Message, keyof ObservedMessage>;

@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{clock::Millis, vocabulary::position::Position};
 
-use super::super::schedule::{MAX_ATTEMPTS, again_at};
+use super::super::schedule::{MAX_ATTEMPTS, next_attempt_at};
 
 /// The occurrences that are being sent or wait for their next attempt, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Tries(Vec<Try>);
+pub(super) struct PendingOccurrences(Vec<PendingOccurrence>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Try {
+struct PendingOccurrence {
     position: Position,
-    /// The failures that count.
+    /// The failed attempts, except forgiven ones.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     attempts: u32,
     /// When it was first sent; 0: never.
@@ -32,7 +32,7 @@ struct Try {
     in_flight: bool,
 }
 
-impl Tries {
+impl PendingOccurrences {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -46,26 +46,26 @@ impl Tries {
     }
 
     /// Returns the number of occurrences that are being sent.
-    pub(super) fn flights(&self) -> usize {
+    pub(super) fn in_flight(&self) -> usize {
         self.0.iter().filter(|one| one.in_flight).count()
     }
 
-    /// Returns how many may be added, so that enough are being sent.
+    /// Returns how many may be added: as many as can be sent at once.
     pub(super) fn room(&self, now: Millis) -> usize {
-        let is_open = |one: &&Try| one.in_flight || one.due <= now;
-        let open = self.0.iter().filter(is_open).count();
-        let rest = MAX_TRIES.saturating_sub(self.len());
-        MAX_FLIGHTS.saturating_sub(open).min(rest)
+        let is_due = |one: &&PendingOccurrence| one.in_flight || one.due <= now;
+        let due = self.0.iter().filter(is_due).count();
+        let rest = MAX_PENDING.saturating_sub(self.len());
+        MAX_IN_FLIGHT.saturating_sub(due).min(rest)
     }
 
     /// Returns how many may be added while the endpoint is down.
     pub(super) fn room_while_down(&self) -> usize {
-        MAX_WHILE_DOWN.saturating_sub(self.len())
+        MAX_PENDING_WHILE_DOWN.saturating_sub(self.len())
     }
 
     /// Adds an occurrence after all others.
     pub(super) fn add(&mut self, position: Position, now: Millis) {
-        self.0.push(Try {
+        self.0.push(PendingOccurrence {
             position,
             attempts: 0,
             since: Millis(0),
@@ -100,7 +100,7 @@ impl Tries {
 
     /// Returns the first one to send now.
     pub(super) fn due(&self, now: Millis) -> Option<Position> {
-        let has_room = self.flights() < MAX_FLIGHTS;
+        let has_room = self.in_flight() < MAX_IN_FLIGHT;
         let mut waiting = self.0.iter().filter(|one| !one.in_flight && has_room);
         let due = waiting.find(|one| one.due <= now);
         due.map(|one| one.position)
@@ -137,8 +137,8 @@ impl Tries {
         }
     }
 
-    /// Counts a failure. Returns whether it has to be abandoned: after five of them, unless the
-    /// endpoint is down.
+    /// Counts a failed attempt. Returns whether the occurrence has to be abandoned: after
+    /// [`MAX_ATTEMPTS`], unless the endpoint is down.
     pub(super) fn fail(
         &mut self,
         position: Position,
@@ -152,14 +152,14 @@ impl Tries {
         };
         one.attempts = one.attempts.saturating_add(1);
         if one.attempts < MAX_ATTEMPTS {
-            one.due = again_at(one.attempts, one.since, retry_after, now, random);
+            one.due = next_attempt_at(one.attempts, one.since, retry_after, now, random);
             return false;
         }
         !is_down || one.forgiven >= MAX_FORGIVEN
     }
 
-    /// Makes all of them due: the endpoint is back. Failures are forgiven a few times only: an
-    /// occurrence that is never accepted has to end.
+    /// Makes all of them due, because the endpoint is up again, and forgives their failures. An
+    /// occurrence is forgiven a few times only: one that is never accepted has to be abandoned.
     pub(super) fn forgive(&mut self, now: Millis) {
         for one in &mut self.0 {
             one.due = now;
@@ -171,7 +171,7 @@ impl Tries {
         }
     }
 
-    fn get_mut(&mut self, position: Position) -> Option<&mut Try> {
+    fn get_mut(&mut self, position: Position) -> Option<&mut PendingOccurrence> {
         let place = self.0.binary_search_by_key(&position, |one| one.position);
         self.0.get_mut(place.ok()?)
     }
@@ -183,10 +183,10 @@ fn is_never(at: &Millis) -> bool {
 }
 
 /// Maximum number of occurrences of a subscription that are being sent.
-const MAX_FLIGHTS: usize = 4;
-/// Maximum number that are being sent or wait for another attempt.
-const MAX_TRIES: usize = 200;
+const MAX_IN_FLIGHT: usize = 4;
+/// Maximum number of occurrences that are being sent or wait for another attempt.
+const MAX_PENDING: usize = 200;
 /// The same while the endpoint is down.
-const MAX_WHILE_DOWN: usize = 8;
+const MAX_PENDING_WHILE_DOWN: usize = 8;
 /// How often the failures of an occurrence are forgiven.
 const MAX_FORGIVEN: u32 = 3;

@@ -1,8 +1,8 @@
 import { byId, element } from '../dom.js';
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 
 /** The filter of the timeline: by source, by kind and by text. */
-export class FrameFilter {
+export class MessageFilter {
   readonly #text = byId('filter-text', HTMLInputElement);
   readonly #source = byId('filter-source', HTMLSelectElement);
   readonly #kind = byId('filter-kind', HTMLSelectElement);
@@ -39,17 +39,17 @@ export class FrameFilter {
     return this.#text.value === '' && this.#source.value === '' && this.#kind.value === '';
   }
 
-  /** Returns a predicate for frames, according to the current filter. */
-  get accepts(): (frame: Frame) => boolean {
+  /** Returns a predicate for messages, according to the current filter. */
+  get accepts(): (message: Message) => boolean {
     const [text, source, kind] = [
       this.#text.value.toLowerCase(),
       this.#source.value,
       this.#kind.value,
     ];
-    return (frame) =>
-      (source === '' || frame.source === source) &&
-      (kind === '' || frame.kind === kind) &&
-      (text === '' || frame.text.toLowerCase().includes(text));
+    return (message) =>
+      (source === '' || message.source === source) &&
+      (kind === '' || message.kind === kind) &&
+      (text === '' || message.text.toLowerCase().includes(text));
   }
 }
 
@@ -59,7 +59,7 @@ const KINDS = [
   ['event', 'Events'],
   ['ack', 'Acknowledgments'],
   ['request', 'Requests'],
-  ['answer', 'Results'],
+  ['response', 'Results'],
   ['error', 'Errors'],
   ['end', 'Ends of streams'],
 ] as const;

@@ -2,7 +2,7 @@
 
 use mcp_listen::events::{
     Opening,
-    matching::{Expected, Verdict},
+    matching::{Expected, MatchResult},
 };
 use serde_json::json;
 #[cfg(target_arch = "wasm32")]
@@ -21,7 +21,7 @@ fn host(raw_id: &str, arguments: &str) -> Opening {
 }
 
 #[test]
-fn the_server_judges_once_for_equal_arguments() {
+fn the_server_matches_once_for_equal_arguments() {
     let mut world = World::new();
     let mut clients = [
         world.open(host("1", "{}")),
@@ -45,18 +45,27 @@ fn the_server_judges_once_for_equal_arguments() {
         world.publish("a", &n(number), None);
     }
     world.streams.handle_cue(&name("a"));
-    let changed = Verdict::Changed(r#"{"n":20}"#.into());
-    let judged = [
+    let changed = MatchResult::Transformed(r#"{"n":20}"#.into());
+    let results = [
         (
             classes[1].0,
-            vec![Verdict::Passed, changed, Verdict::Skipped, Verdict::Passed],
+            vec![
+                MatchResult::Matched,
+                changed,
+                MatchResult::NotMatched,
+                MatchResult::Matched,
+            ],
         ),
         (
             classes[0].0,
-            vec![Verdict::Failed, Verdict::Failed, Verdict::Passed],
+            vec![
+                MatchResult::Failed,
+                MatchResult::Failed,
+                MatchResult::Matched,
+            ],
         ),
     ];
-    world.deliver("a", &mut clients, &judged);
+    world.deliver("a", &mut clients, &results);
     assert_eq!(
         stories(&clients),
         [
@@ -74,7 +83,7 @@ fn the_server_judges_once_for_equal_arguments() {
 }
 
 #[test]
-fn a_class_without_verdicts_stays_behind_until_it_is_judged() {
+fn a_class_without_match_results_stays_behind_until_it_has_them() {
     let mut world = World::new();
     let mut clients = [world.open(host("1", "{}")), world.open(opening("2", "a"))];
     world.publish("a", &n(1), None);
@@ -86,7 +95,7 @@ fn a_class_without_verdicts_stays_behind_until_it_is_judged() {
     let page = world.page(&question);
     let bytes = world
         .streams
-        .handle_own_page(stream, &page, &[Verdict::Passed])
+        .handle_own_page(stream, &page, &[MatchResult::Matched])
         .unwrap();
     clients[0].messages.extend(read(&bytes));
     assert_eq!(clients[0].story(), ["active", "1"]);

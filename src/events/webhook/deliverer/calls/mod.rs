@@ -1,3 +1,8 @@
+//! Calls that make and renew subscriptions.
+
+mod consent;
+mod subscribe;
+
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{clock::Millis, events::error::EventError, sorted::Map};
@@ -35,11 +40,11 @@ impl Calls {
         self.waiting.remove(&number)
     }
 
-    /// Removes the calls that `is_one` picks. Returns their numbers.
-    pub(super) fn take_all(&mut self, is_one: impl Fn(&Subscribe) -> bool) -> Vec<u32> {
+    /// Removes the calls for which `is_taken` returns true. Returns their numbers.
+    pub(super) fn take_all(&mut self, is_taken: impl Fn(&Subscribe) -> bool) -> Vec<u32> {
         let calls = self.waiting.iter();
-        let picked = calls.filter(|(_, call)| is_one(&call.subscribe));
-        let numbers: Vec<u32> = picked.map(|(number, _)| *number).collect();
+        let taken = calls.filter(|(_, call)| is_taken(&call.subscribe));
+        let numbers: Vec<u32> = taken.map(|(number, _)| *number).collect();
         self.waiting.retain(|number, _| !numbers.contains(number));
         numbers
     }
@@ -68,9 +73,9 @@ impl Calls {
     ) -> Result<(), EventError> {
         self.challenges
             .retain(|challenge| challenge.at + MINUTE > now);
-        let count = |is_one: &dyn Fn(&Challenge) -> bool| {
+        let count = |is_counted: &dyn Fn(&Challenge) -> bool| {
             let challenges = self.challenges.iter();
-            challenges.filter(|challenge| is_one(challenge)).count()
+            challenges.filter(|challenge| is_counted(challenge)).count()
         };
         let own = count(&|challenge| challenge.principal == subscribe.principal);
         let of_host = count(&|challenge| challenge.host == subscribe.host);
@@ -100,7 +105,7 @@ pub(super) fn exhausted(limit: &'static str, max: usize) -> EventError {
 }
 
 const MINUTE: Millis = Millis(60_000);
-/// Maximum number of challenges a minute for one subscriber, to one host, and of all.
+/// Maximum number of challenges a minute: for one subscriber, to one host, and in total.
 const MAX_PER_PRINCIPAL: usize = 10;
 const MAX_PER_HOST: usize = 60;
 const MAX_TOTAL: usize = 600;

@@ -1,11 +1,11 @@
 import { element } from '../dom.js';
 import { timeOfDay } from '../format.js';
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 import { badge } from '../subscriptions/badge.js';
 
-/** Returns the row of a frame: time, source, direction, title, detail and size. */
-export function frameRow(frame: Frame): HTMLLIElement {
-  const { at, source, direction, kind, title, detail, text } = frame;
+/** Returns the row of a message: time, source, direction, title, detail and size. */
+export function messageRow(message: Message): HTMLLIElement {
+  const { at, source, direction, kind, title, detail, text } = message;
   const arrow = element(
     'span',
     { class: 'arrow', 'aria-hidden': 'true' },
@@ -13,7 +13,7 @@ export function frameRow(frame: Frame): HTMLLIElement {
   );
   const button = element(
     'button',
-    { type: 'button', class: 'frame', 'data-kind': kind, tabindex: -1 },
+    { type: 'button', class: 'message', 'data-kind': kind, tabindex: -1 },
     element('time', { class: 'when' }, timeOfDay(at)),
     badge(source),
     arrow,

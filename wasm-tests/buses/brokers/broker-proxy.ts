@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { portOf } from '../../host/port.ts';
 
 /** A proxy in front of a broker, which can be shut while the broker keeps running. */
-export class Gate {
+export class BrokerProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isShut = false;
@@ -16,10 +16,10 @@ export class Gate {
   }
 
   /** Forwards connections to a port of this machine. */
-  static async before(port: number): Promise<Gate> {
-    const gate = new Gate(port);
-    await once(gate.#server.listen(0, '127.0.0.1'), 'listening');
-    return gate;
+  static async before(port: number): Promise<BrokerProxy> {
+    const proxy = new BrokerProxy(port);
+    await once(proxy.#server.listen(0, '127.0.0.1'), 'listening');
+    return proxy;
   }
 
   get port(): number {

@@ -1,6 +1,6 @@
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{RequestedTtl, Terms},
+    events::webhook::{RequestedTtl, TtlOptions},
     json,
 };
 #[cfg(target_arch = "wasm32")]
@@ -32,9 +32,13 @@ fn a_wish_is_absent_or_null_or_a_number() {
 }
 
 #[test]
-fn every_wish_is_granted_within_the_terms() {
-    let terms = Terms::default();
-    let span = |ttl| terms.until(ttl, Millis(1_000)).map(|until| until.0 - 1_000);
+fn a_requested_ttl_is_clamped_to_the_limits() {
+    let options = TtlOptions::default();
+    let span = |ttl| {
+        options
+            .until(ttl, Millis(1_000))
+            .map(|until| until.0 - 1_000)
+    };
     assert_eq!(span(RequestedTtl::Default), Some(3_600_000));
     assert_eq!(span(RequestedTtl::For(Millis(0))), Some(300_000));
     assert_eq!(span(RequestedTtl::For(Millis(400_000))), Some(400_000));
@@ -43,11 +47,11 @@ fn every_wish_is_granted_within_the_terms() {
 }
 
 #[test]
-fn a_server_may_grant_subscriptions_without_an_end() {
-    let terms: Terms = json::from_text("{\"noExpiry\":true}").unwrap();
-    assert_eq!(terms.until(RequestedTtl::Endless, Millis(0)), None);
+fn a_server_may_offer_subscriptions_that_do_not_expire() {
+    let options: TtlOptions = json::from_text("{\"noExpiry\":true}").unwrap();
+    assert_eq!(options.until(RequestedTtl::Endless, Millis(0)), None);
     assert_eq!(
-        terms.until(RequestedTtl::Default, Millis(0)),
+        options.until(RequestedTtl::Default, Millis(0)),
         Some(Millis(3_600_000))
     );
 }

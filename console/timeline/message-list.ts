@@ -1,25 +1,25 @@
 import { byId } from '../dom.js';
-import type { Frame } from '../mcp/frame.js';
+import type { Message } from '../mcp/message.js';
 import { repaint } from '../repaint.js';
-import { frameRow } from './frame-row.js';
+import { messageRow } from './message-row.js';
 
 /**
  * The rows of the timeline, newest first. The page contains only the rows near the visible part,
- * so that 50,000 frames cost as little as fifty. One row is in the tab order, and arrow keys move
+ * so that 50,000 messages cost as little as fifty. One row is in the tab order, and arrow keys move
  * between them.
  */
-export class FrameList {
-  readonly #box = byId('frames-box', HTMLElement);
-  readonly #list = byId('frames', HTMLOListElement);
-  readonly #rows = new Map<Frame, HTMLLIElement>();
-  readonly #open: (frame: Frame) => void;
+export class MessageList {
+  readonly #box = byId('messages-box', HTMLElement);
+  readonly #list = byId('messages', HTMLOListElement);
+  readonly #rows = new Map<Message, HTMLLIElement>();
+  readonly #open: (message: Message) => void;
   /** Oldest first. */
-  #frames: Frame[] = [];
+  #messages: Message[] = [];
   /** The row in the tab order; undefined: the newest one. */
-  #current: Frame | undefined;
+  #current: Message | undefined;
 
-  /** @param open - called with the frame of a selected row. */
-  constructor(open: (frame: Frame) => void) {
+  /** @param open - called with the message of a selected row. */
+  constructor(open: (message: Message) => void) {
     this.#open = open;
     const paint = repaint(() => this.#paint());
     this.#box.addEventListener('scroll', paint, { passive: true });
@@ -27,30 +27,30 @@ export class FrameList {
     this.#list.addEventListener('click', ({ target }) => this.#choose(target));
     this.#list.addEventListener('keydown', (event) => this.#move(event));
     this.#list.addEventListener('focusin', ({ target }) => {
-      this.#current = this.#frameOf(target) ?? this.#current;
+      this.#current = this.#messageOf(target) ?? this.#current;
     });
   }
 
-  /** Shows these frames, oldest first in the array, and scrolls to the newest one. */
-  show(frames: Frame[]): void {
-    this.#frames = frames;
+  /** Shows these messages, oldest first in the array, and scrolls to the newest one. */
+  show(messages: Message[]): void {
+    this.#messages = messages;
     this.#current = undefined;
     this.#box.scrollTop = 0;
     this.#paint();
   }
 
   /**
-   * Adds these frames, oldest first, and drops the oldest ones. Rows stay where they are if the
+   * Adds these messages, oldest first, and drops the oldest ones. Rows stay where they are if the
    * user has scrolled.
    *
-   * @param dropped - how many of the oldest frames to drop.
+   * @param dropped - how many of the oldest messages to drop.
    */
-  add(frames: readonly Frame[], dropped: number): void {
+  add(messages: readonly Message[], dropped: number): void {
     const { scrollTop } = this.#box;
-    for (const frame of frames) this.#frames.push(frame);
-    if (dropped > 0) this.#frames.splice(0, dropped);
+    for (const message of messages) this.#messages.push(message);
+    if (dropped > 0) this.#messages.splice(0, dropped);
     this.#resize();
-    if (scrollTop > 0) this.#box.scrollTop = scrollTop + frames.length * ROW_HEIGHT;
+    if (scrollTop > 0) this.#box.scrollTop = scrollTop + messages.length * ROW_HEIGHT;
     this.#paint();
   }
 
@@ -59,13 +59,13 @@ export class FrameList {
     this.#resize();
     const places = this.#places();
     const wanted = new Map(places.map((place) => [this.#at(place), place]));
-    for (const [frame, row] of this.#rows) if (!wanted.has(frame)) this.#drop(frame, row);
+    for (const [message, row] of this.#rows) if (!wanted.has(message)) this.#drop(message, row);
     let next = this.#list.firstElementChild;
-    for (const [frame, place] of wanted) {
-      const row = frame && this.#row(frame);
+    for (const [message, place] of wanted) {
+      const row = message && this.#row(message);
       if (row === undefined) continue;
       row.style.transform = `translateY(${place * ROW_HEIGHT}px)`;
-      row.ariaSetSize = String(this.#frames.length);
+      row.ariaSetSize = String(this.#messages.length);
       row.ariaPosInSet = String(place + 1);
       // A row that moves in the document would lose its focus.
       if (row === next) next = next.nextElementSibling;
@@ -79,41 +79,41 @@ export class FrameList {
     const { clientHeight, scrollTop } = this.#box;
     const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - SPARE_ROWS);
     const end = Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT) + SPARE_ROWS;
-    const last = Math.min(this.#frames.length, end);
+    const last = Math.min(this.#messages.length, end);
     const places = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
     const focused = this.#list.contains(document.activeElement) ? this.#place() : -1;
     if (focused < 0 || places.includes(focused)) return places;
     return focused < first ? [focused, ...places] : [...places, focused];
   }
 
-  #row(frame: Frame): HTMLLIElement {
-    const row = this.#rows.get(frame) ?? frameRow(frame);
-    this.#rows.set(frame, row);
+  #row(message: Message): HTMLLIElement {
+    const row = this.#rows.get(message) ?? messageRow(message);
+    this.#rows.set(message, row);
     return row;
   }
 
-  #drop(frame: Frame, row: HTMLLIElement): void {
-    this.#rows.delete(frame);
+  #drop(message: Message, row: HTMLLIElement): void {
+    this.#rows.delete(message);
     row.remove();
   }
 
   #resize(): void {
-    this.#list.style.height = `${this.#frames.length * ROW_HEIGHT}px`;
+    this.#list.style.height = `${this.#messages.length * ROW_HEIGHT}px`;
   }
 
   #choose(target: EventTarget | null): void {
-    const frame = this.#frameOf(target);
-    if (frame !== undefined) this.#open(frame);
+    const message = this.#messageOf(target);
+    if (message !== undefined) this.#open(message);
   }
 
   #move(event: KeyboardEvent): void {
-    const frame = this.#at(this.#target(event.key));
-    if (frame === undefined) return;
+    const message = this.#at(this.#target(event.key));
+    if (message === undefined) return;
     event.preventDefault();
-    this.#current = frame;
+    this.#current = message;
     this.#reveal(this.#place());
     this.#paint();
-    this.#rows.get(frame)?.querySelector('button')?.focus({ preventScroll: true });
+    this.#rows.get(message)?.querySelector('button')?.focus({ preventScroll: true });
     this.#paint();
   }
 
@@ -123,9 +123,9 @@ export class FrameList {
     const page = Math.floor(this.#box.clientHeight / ROW_HEIGHT);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     if (key === 'Home') return 0;
-    if (key === 'End') return this.#frames.length - 1;
+    if (key === 'End') return this.#messages.length - 1;
     const step = steps[key as keyof typeof steps] ?? Number.NaN;
-    return Math.min(this.#frames.length - 1, Math.max(0, place + step));
+    return Math.min(this.#messages.length - 1, Math.max(0, place + step));
   }
 
   #reveal(place: number): void {
@@ -146,7 +146,7 @@ export class FrameList {
     }
   }
 
-  #frameOf(target: EventTarget | null): Frame | undefined {
+  #messageOf(target: EventTarget | null): Message | undefined {
     const row = target instanceof Element ? target.closest('li') : null;
     return [...this.#rows].find(([, other]) => other === row)?.[0];
   }
@@ -154,12 +154,12 @@ export class FrameList {
   /** Returns the place of the current row, counted from the newest; -1: it is gone. */
   #place(): number {
     if (this.#current === undefined) return 0;
-    const index = this.#frames.lastIndexOf(this.#current);
-    return index < 0 ? -1 : this.#frames.length - 1 - index;
+    const index = this.#messages.lastIndexOf(this.#current);
+    return index < 0 ? -1 : this.#messages.length - 1 - index;
   }
 
-  #at(place: number): Frame | undefined {
-    return this.#frames[this.#frames.length - 1 - place];
+  #at(place: number): Message | undefined {
+    return this.#messages[this.#messages.length - 1 - place];
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expanded, variablesOf } from '../../../console/act/resource/uri-template.ts';
 import { Conversation } from '../../../console/mcp/conversation.ts';
-import { frameOf } from '../../../console/mcp/frame.ts';
+import { messageOf } from '../../../console/mcp/message.ts';
 import { curlOf } from '../../../console/timeline/curl.ts';
 import { History } from '../../../console/timeline/history.ts';
 import {
@@ -13,7 +13,7 @@ import {
   updated,
 } from '../../host/listen.ts';
 
-describe('a frame', () => {
+describe('a message', () => {
   test.each([
     [listenBody({}, '"a"'), 'request', 'subscriptions/listen', '', undefined, '"a"'],
     [acknowledged('7', {}), 'ack', 'subscriptions/acknowledged', '', undefined, '7'],
@@ -36,7 +36,7 @@ describe('a frame', () => {
       undefined,
       undefined,
     ],
-    ['{"id":1,"result":{}}', 'answer', 'result', '', undefined, undefined],
+    ['{"id":1,"result":{}}', 'response', 'result', '', undefined, undefined],
     [
       '{"id":7,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}',
       'end',
@@ -55,7 +55,7 @@ describe('a frame', () => {
   test('with an answer is named after its request, once', () => {
     const conversation = new Conversation();
     const titleOf = (text: string) =>
-      conversation.frame({ at: 0, source: 'page', direction: 'in', text }).title;
+      conversation.message({ at: 0, source: 'page', direction: 'in', text }).title;
     titleOf('{"id":"1","method":"tools/list"}');
     expect(titleOf('{"id":1,"result":{}}')).toBe('result');
     expect(titleOf('{"id":"1","result":{}}')).toBe('result of tools/list');
@@ -63,7 +63,7 @@ describe('a frame', () => {
   });
 });
 
-test('the history keeps the latest 50,000 frames, and says which it dropped', () => {
+test('the history keeps the latest 50,000 messages, and says which it dropped', () => {
   const history = new History();
   const dropped: string[] = [];
   for (let count = 0; count < 51_500; count += 1)
@@ -79,8 +79,8 @@ test('the history keeps the latest 50,000 frames, and says which it dropped', ()
 test('a request becomes a curl command without its token, quoted for a shell', () => {
   const text = listenBody({ resourceSubscriptions: ["note://it's"] });
   const to = { url: 'https://mcp.example/mcp', hasToken: true };
-  const frame = frameOf({ at: 0, source: 'A', direction: 'out', text, to });
-  expect(curlOf(frame)?.split(' \\\n')).toEqual([
+  const message = messageOf({ at: 0, source: 'A', direction: 'out', text, to });
+  expect(curlOf(message)?.split(' \\\n')).toEqual([
     "curl -N 'https://mcp.example/mcp'",
     "  -H 'Content-Type: application/json'",
     "  -H 'Accept: application/json, text/event-stream'",
@@ -98,7 +98,7 @@ test('no name of a server reaches the shell that runs a curl command', () => {
   const params = { name, _meta: meta };
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
   const to = { url: "http://a/'$(reboot)", hasToken: false };
-  const command = curlOf(frameOf({ at: 0, source: 'A', direction: 'out', text, to })) ?? '';
+  const command = curlOf(messageOf({ at: 0, source: 'A', direction: 'out', text, to })) ?? '';
   expect(command.split(/'(?:[^']|'\\'')*'/).join('')).toBe(
     'curl -N  \\\n  -H  \\\n'.concat('  -H  \\\n'.repeat(4), '  -d '),
   );
@@ -114,5 +114,5 @@ test.each([
 });
 
 function seen(text: string) {
-  return frameOf({ at: 0, source: 'A', direction: 'in', text });
+  return messageOf({ at: 0, source: 'A', direction: 'in', text });
 }

@@ -18,7 +18,7 @@ use super::{
 
 /// A request about events.
 #[derive(Clone, Debug)]
-pub(super) struct Claim {
+pub(super) struct ParsedRequest {
     /// Its id, if it has a usable one.
     pub(super) id: Option<RequestId>,
     /// Whether the client declares the extension.
@@ -27,7 +27,7 @@ pub(super) struct Claim {
     pub(super) call: Result<Box<Call>, Problem>,
 }
 
-impl Claim {
+impl ParsedRequest {
     fn rejected(reason: Reason) -> Self {
         Self {
             id: None,
@@ -37,7 +37,7 @@ impl Claim {
     }
 }
 
-/// Judges the header fields: `None` if they alone do not name a method of events.
+/// Checks the header fields; `None` if they do not name a method of events.
 pub(super) fn by_header(headers: &Headers<'_>, limits: &Limits) -> Option<Result<(), Reason>> {
     let method = headers.get("mcp-method")?;
     method.starts_with(PREFIX).then(|| {
@@ -58,31 +58,31 @@ pub(super) fn is_readable(headers: &Headers<'_>, limits: &Limits) -> bool {
     headers.declare_json() && !headers.declare_more_than(limits.body_bytes)
 }
 
-/// Reads a body; `None` if the request is not about events, which `is_ours` is by its header
-/// fields.
-pub(super) fn read(
+/// Parses a body; `None` if the request is not about events. `is_ours`: its header fields say that
+/// it is.
+pub(super) fn parse(
     service: &EventService,
     headers: &Headers<'_>,
     body: &[u8],
     is_ours: bool,
-) -> Option<Claim> {
+) -> Option<ParsedRequest> {
     let limits = &service.settings().limits;
     if body.len() > limits.body_bytes {
-        return is_ours.then(|| Claim::rejected(Reason::BodyTooLarge));
+        return is_ours.then(|| ParsedRequest::rejected(Reason::BodyTooLarge));
     }
     let Ok(document) = json::read(body, limits.depth) else {
-        return is_ours.then(|| Claim::rejected(Reason::ParseError));
+        return is_ours.then(|| ParsedRequest::rejected(Reason::ParseError));
     };
     let is_modern = is_modern(headers, &document.root);
     let is_served = is_modern || is_legacy(service, &document.root);
-    let is_claimed = is_ours || (names_events(&document.root) && is_served);
-    if !is_claimed {
+    let is_about_events = is_ours || (names_events(&document.root) && is_served);
+    if !is_about_events {
         return None;
     }
     let id = id_of(&document, limits);
     let headers = is_modern.then_some(headers);
     let call = check(service, headers, &document, id.is_some());
-    Some(Claim {
+    Some(ParsedRequest {
         id,
         declares: declares(&document.root),
         call: call.map(Box::new),

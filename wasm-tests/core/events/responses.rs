@@ -71,10 +71,10 @@ fn json_rpc_errors_may_have_status_200_but_a_missing_bus_has_not() {
 }
 
 #[test]
-fn a_subscription_is_answered_with_the_members_of_its_reply() {
+fn a_subscription_gets_the_members_of_its_result() {
     let mut exchange = ask(&service(&json!({})), "events/subscribe", &params("news"));
     exchange.poll();
-    exchange.handle_reply(
+    exchange.handle_response(
         r#"{"result":{"id":"sub_1","refreshBefore":null,"cursor":"c","truncated":false}}"#,
     );
     assert_eq!(
@@ -86,7 +86,7 @@ fn a_subscription_is_answered_with_the_members_of_its_reply() {
     );
     let mut exchange = ask(&service(&json!({})), "events/subscribe", &params("news"));
     exchange.poll();
-    exchange.handle_reply(r#"{"error":{"callbackEndpoint":"challenge_failed"}}"#);
+    exchange.handle_response(r#"{"error":{"callbackEndpoint":"challenge_failed"}}"#);
     assert_eq!(
         refusal(&mut exchange),
         (400, -32_015, json!({ "reason": "challenge_failed" }))
@@ -94,8 +94,8 @@ fn a_subscription_is_answered_with_the_members_of_its_reply() {
 }
 
 #[test]
-fn a_reply_that_cannot_be_read_is_an_error_of_the_server() {
-    for reply in [
+fn a_response_that_cannot_be_read_is_an_error_of_the_server() {
+    for response in [
         "",
         "{}",
         "[]",
@@ -105,11 +105,11 @@ fn a_reply_that_cannot_be_read_is_an_error_of_the_server() {
     ] {
         let mut exchange = ask(&service(&json!({})), "events/subscribe", &params("news"));
         exchange.poll();
-        exchange.handle_reply(reply);
+        exchange.handle_response(response);
         assert_eq!(
             refusal(&mut exchange),
             (503, -32_603, json!({ "reason": "webhook" })),
-            "{reply}"
+            "{response}"
         );
     }
 }
@@ -125,7 +125,7 @@ fn an_unsubscribe_of_nothing_fails_only_for_clients_that_expect_it() {
     ] {
         let service = service(&json!({ "codes": codes }));
         let missing = EventError::NotFound(Missing::Subscription).to_json();
-        for (reply, is_told) in [
+        for (response, is_told) in [
             (format!(r#"{{"error":{missing}}}"#), is_told),
             (r#"{"result":{}}"#.to_owned(), false),
         ] {
@@ -136,7 +136,7 @@ fn an_unsubscribe_of_nothing_fails_only_for_clients_that_expect_it() {
                 &capabilities,
             );
             exchange.poll();
-            exchange.handle_reply(&reply);
+            exchange.handle_response(&response);
             if is_told {
                 assert_eq!(refusal(&mut exchange).2, json!({ "kind": "subscription" }));
             } else {

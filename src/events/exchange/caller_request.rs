@@ -6,7 +6,7 @@ use crate::{
         MAX_DEPTH,
         catalogue::{Definition, Mode},
         error::{CodeSet, Codes, EventError, Missing},
-        matching::{Expected, Payloads, Verdict, picks},
+        matching::{Expected, MatchResult, Payloads, select},
         name::EventName,
         page::Page,
         streams::Opening,
@@ -16,15 +16,15 @@ use crate::{
 };
 
 use super::{
-    Answer, Caller, EventService, Step, Subject, Subscribe,
-    claim::Claim,
+    Caller, EventService, Response, Step, Subject, Subscribe,
+    parsed_request::ParsedRequest,
     poll,
     request::{Call, invalid},
 };
 
 /// A well-formed request of a named caller.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct CallerRequest {
     service: Arc<EventService>,
     caller: Caller,
     id: RequestId,
@@ -42,40 +42,44 @@ enum Stage {
     /// The caller was denied what it asks for, for this reason. Whether it may know of the type
     /// decides what the response says.
     Denied(Option<Box<str>>),
-    /// Waits for verdicts about a page that was read at this time.
-    Judged(Page, Millis),
+    /// Waits for the match results of a page that was read at this time.
+    Matching(Page, Millis),
 }
 
-impl Visit {
-    /// Begins the visit; an error is the refusal.
+impl CallerRequest {
+    /// Begins the request; an error is the refusal.
     pub(super) fn new(
         service: Arc<EventService>,
         caller: Caller,
-        claim: Claim,
-    ) -> Result<Self, Answer> {
-        let codes = service.settings().codes.for_client(claim.declares);
-        let (id, call) = match (claim.id, claim.call) {
+        parsed: ParsedRequest,
+    ) -> Result<Self, Response> {
+        let codes = service.settings().codes.for_client(parsed.declares);
+        let (id, call) = match (parsed.id, parsed.call) {
             (Some(id), Ok(call)) => (id, *call),
             (id, Err(problem)) => {
-                return Err(Answer::refused(problem, id, (service.settings(), codes)));
+                return Err(Response::refused(problem, id, (service.settings(), codes)));
             }
             // A request without an id has been refused.
             (None, Ok(_)) => {
                 let problem = EventError::Internal("request".into()).into();
-                return Err(Answer::refused(problem, None, (service.settings(), codes)));
+                return Err(Response::refused(
+                    problem,
+                    None,
+                    (service.settings(), codes),
+                ));
             }
         };
-        let mut visit = Self {
+        let mut request = Self {
             service,
             caller,
             id,
             codes,
-            declares: claim.declares,
+            declares: parsed.declares,
             call,
             stage: Stage::Step(Step::Pass),
         };
-        visit.stage = visit.first();
-        Ok(visit)
+        request.stage = request.first();
+        Ok(request)
     }
 
     pub(super) fn poll(&self) -> Step {
@@ -83,12 +87,12 @@ impl Visit {
             Stage::Step(step) => step.clone(),
             Stage::Denied(_) => Step::AuthorizeList {
                 names: self
-                    .known()
+                    .definition()
                     .map(|(name, _)| name.clone())
                     .into_iter()
                     .collect(),
             },
-            Stage::Judged(..) => Step::Judge {
+            Stage::Matching(..) => Step::Match {
                 subject: self.subject().cloned().unwrap_or_default(),
             },
         }
@@ -98,7 +102,9 @@ impl Visit {
         self.stage = match &self.stage {
             Stage::Step(Step::AuthorizeList { .. }) => self.list(|name| shown.contains(name)),
             Stage::Denied(reason) => {
-                let is_shown = self.known().is_some_and(|(name, _)| shown.contains(name));
+                let is_shown = self
+                    .definition()
+                    .is_some_and(|(name, _)| shown.contains(name));
                 self.rejected(if is_shown {
                     EventError::Forbidden {
                         reason: reason.clone(),
@@ -137,32 +143,32 @@ impl Visit {
         if let Stage::Step(Step::Page(_)) = self.stage {
             let is_for_host = matches!(self.expected(), Some(Expected::Host(_)));
             self.stage = if is_for_host && !page.events.is_empty() {
-                Stage::Judged(page, now)
+                Stage::Matching(page, now)
             } else {
                 self.polled(&page, &[], now)
             };
         }
     }
 
-    pub(super) fn handle_verdicts(&mut self, verdicts: &[Verdict]) {
-        if let Stage::Judged(page, now) = &self.stage {
-            self.stage = self.polled(page, verdicts, *now);
+    pub(super) fn handle_match_results(&mut self, results: &[MatchResult]) {
+        if let Stage::Matching(page, now) = &self.stage {
+            self.stage = self.polled(page, results, *now);
         }
     }
 
-    pub(super) fn handle_reply(&mut self, reply: &str) {
+    pub(super) fn handle_response(&mut self, response: &str) {
         let is_end = match self.stage {
             Stage::Step(Step::Subscribe(_)) => false,
             Stage::Step(Step::Unsubscribe { .. }) => true,
             _ => return,
         };
         let missing = EventError::NotFound(Missing::Subscription);
-        self.stage = match read_reply(reply) {
-            Ok(result) if !is_end => self.answered(&result),
-            Err(error) if !is_end || error != missing || self.tells_missing() => {
+        self.stage = match read_response(response) {
+            Ok(result) if !is_end => self.succeeded(&result),
+            Err(error) if !is_end || error != missing || self.reports_missing() => {
                 self.rejected(error)
             }
-            _ => self.answered(EMPTY),
+            _ => self.succeeded(EMPTY),
         };
     }
 
@@ -170,7 +176,7 @@ impl Visit {
         let Call::Stream { start, .. } = &self.call else {
             return None;
         };
-        let (name, _) = self.known()?;
+        let (name, _) = self.definition()?;
         Some(Opening {
             id: self.id.clone(),
             name: name.clone(),
@@ -182,9 +188,9 @@ impl Visit {
         })
     }
 
-    pub(super) fn refused(&self, error: EventError) -> Answer {
+    pub(super) fn refused(&self, error: EventError) -> Response {
         let target = (self.service.settings(), self.codes);
-        Answer::refused(error.into(), Some(self.id.clone()), target)
+        Response::refused(error.into(), Some(self.id.clone()), target)
     }
 
     fn first(&self) -> Stage {
@@ -202,12 +208,12 @@ impl Visit {
                 }),
                 None => self.rejected(EventError::Forbidden { reason: None }),
             },
-            Call::Poll { subject, .. } => self.sought(Mode::Poll, subject),
-            Call::Stream { subject, .. } => self.sought(Mode::Push, subject),
+            Call::Poll { subject, .. } => self.find(Mode::Poll, subject),
+            Call::Stream { subject, .. } => self.find(Mode::Push, subject),
             Call::Subscribe { .. } if self.caller.principal.is_none() => {
                 self.rejected(EventError::Forbidden { reason: None })
             }
-            Call::Subscribe { subject, .. } => self.sought(Mode::Webhook, subject),
+            Call::Subscribe { subject, .. } => self.find(Mode::Webhook, subject),
         }
     }
 
@@ -217,15 +223,15 @@ impl Visit {
             _ => None,
         };
         match cursor.map(EventName::new).transpose() {
-            Ok(after) => self.answered(&self.service.catalogue().list(is_shown, after.as_ref())),
+            Ok(after) => self.succeeded(&self.service.catalogue().list(is_shown, after.as_ref())),
             Err(_) => self.rejected(invalid("params.cursor is not a cursor of this list")),
         }
     }
 
     /// A type that does not exist looks like one that the caller may not know of, so its delivery
     /// modes and schema come after the authorization.
-    fn sought(&self, mode: Mode, subject: &Subject) -> Stage {
-        if self.known().is_none() {
+    fn find(&self, mode: Mode, subject: &Subject) -> Stage {
+        if self.definition().is_none() {
             return self.rejected(EventError::NotFound(Missing::Event));
         }
         if !self.service.settings().authorizes {
@@ -236,7 +242,10 @@ impl Visit {
     }
 
     fn admitted(&self, mode: Mode) -> Stage {
-        if !self.known().is_some_and(|(_, known)| known.modes.has(mode)) {
+        if !self
+            .definition()
+            .is_some_and(|(_, known)| known.modes.has(mode))
+        {
             return self.rejected(EventError::no_such_mode(Some(mode.name())));
         }
         match self.subject() {
@@ -248,20 +257,20 @@ impl Visit {
     }
 
     fn ready(&self) -> Stage {
-        match self.last() {
+        match self.final_step() {
             Some(step) => Stage::Step(step),
             None => self.rejected(EventError::NotFound(Missing::Event)),
         }
     }
 
-    /// Returns the step of the host that the request was about.
-    fn last(&self) -> Option<Step> {
-        let (name, _) = self.known()?;
+    /// Returns the step that does what the request asks for.
+    fn final_step(&self) -> Option<Step> {
+        let (name, _) = self.definition()?;
         let groups = &self.caller.groups;
         Some(match &self.call {
             Call::Poll {
                 start, max_events, ..
-            } => Step::Page(poll::question(name, start, groups, *max_events)),
+            } => Step::Page(poll::log_query(name, start, groups, *max_events)),
             Call::Stream { .. } => Step::Stream {
                 name: name.clone(),
                 groups: groups.clone(),
@@ -282,47 +291,48 @@ impl Visit {
         })
     }
 
-    fn polled(&self, page: &Page, verdicts: &[Verdict], now: Millis) -> Stage {
-        let (Some((name, _)), Some(expected)) = (self.known(), self.expected()) else {
+    fn polled(&self, page: &Page, results: &[MatchResult], now: Millis) -> Stage {
+        let (Some((name, _)), Some(expected)) = (self.definition(), self.expected()) else {
             return self.rejected(EventError::NotFound(Missing::Event));
         };
         let payloads = Payloads::new(page, core::iter::once(&expected));
         let reader = (&expected, &self.caller.groups[..]);
-        let picks = picks(page, &payloads, reader, verdicts);
-        self.answered(&poll::result(name, page, &picks, now))
+        let selected = select(page, &payloads, reader, results);
+        self.succeeded(&poll::result(name, page, &selected, now))
     }
 
-    /// Whether a client learns that there was nothing to unsubscribe; clients of the sketch take
-    /// that for a failure.
-    fn tells_missing(&self) -> bool {
+    /// Whether a client learns that there was nothing to unsubscribe. Clients of the design sketch
+    /// take that for a failure.
+    fn reports_missing(&self) -> bool {
         self.declares || self.service.settings().codes == Codes::Sep
     }
 
-    fn answered(&self, result: &str) -> Stage {
-        Stage::Step(Step::Answer(Answer::result(&self.id, result)))
+    fn succeeded(&self, result: &str) -> Stage {
+        Stage::Step(Step::Respond(Response::result(&self.id, result)))
     }
 
     fn rejected(&self, error: EventError) -> Stage {
-        Stage::Step(Step::Answer(self.refused(error)))
+        Stage::Step(Step::Respond(self.refused(error)))
     }
 
     fn subject(&self) -> Option<&Subject> {
         self.call.subject()
     }
 
-    fn known(&self) -> Option<(&EventName, &Definition)> {
+    fn definition(&self) -> Option<(&EventName, &Definition)> {
         self.service.catalogue().get(&self.subject()?.name)
     }
 
     fn expected(&self) -> Option<Expected> {
-        let (_, known) = self.known()?;
+        let (_, known) = self.definition()?;
         known.matching.expected(&self.subject()?.arguments)
     }
 }
 
-/// Returns the result that a reply has, as a complete one (2026-07-28, Base protocol, Responses).
-fn read_reply(reply: &str) -> Result<String, EventError> {
-    let document = json::read(reply.as_bytes(), MAX_DEPTH).ok();
+/// Returns the result in a response of what keeps the subscriptions, as a complete one (2026-07-28,
+/// Base protocol, Responses).
+fn read_response(response: &str) -> Result<String, EventError> {
+    let document = json::read(response.as_bytes(), MAX_DEPTH).ok();
     let root = document.as_ref().map(|document| &document.root);
     let unreadable = || EventError::Internal("webhook".into());
     if let Some(error) = root.and_then(|root| root.get("error")) {

@@ -3,7 +3,7 @@ import { type Caller, callerOf } from '../../auth/principal.js';
 import type { EventSource, WebhookSubscriptions } from '../../bus/events.js';
 import type { InboundExchange } from '../../http/inbound.js';
 import { calling } from '../../model/error.js';
-import type { EventAnswer, EventExchange, EventStep } from '../../wasm/events/bindings.js';
+import type { EventExchange, EventResponse, EventStep } from '../../wasm/events/bindings.js';
 import { jsonResponse } from '../../web/json-response.js';
 import { readStart } from '../../web/request-body.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
@@ -12,7 +12,7 @@ import type { EventHost } from './host.js';
 import type { StreamOpener } from './streams/stream-opener.js';
 
 /** What requests about events share. */
-export interface EventVisitHost {
+export interface ServedRequestHost {
   authorizer: EventAuthorizer;
   host: EventHost;
   log: EventSource;
@@ -21,23 +21,23 @@ export interface EventVisitHost {
 }
 
 /** One request, which may be about events. */
-export class EventVisit {
+export class ServedRequest {
   readonly #exchange: EventExchange;
   readonly #inbound: InboundExchange;
-  readonly #of: EventVisitHost;
+  readonly #of: ServedRequestHost;
   #caller: Caller = {};
   #page = '';
   /** The arguments of the request, as JSON text. */
   #arguments = '{}';
 
-  constructor(exchange: EventExchange, inbound: InboundExchange, of: EventVisitHost) {
+  constructor(exchange: EventExchange, inbound: InboundExchange, of: ServedRequestHost) {
     this.#exchange = exchange;
     this.#inbound = inbound;
     this.#of = of;
   }
 
   /** Performs the steps that the core asks for; undefined: the request is not about events. */
-  async answer(): Promise<Response | undefined> {
+  async respond(): Promise<Response | undefined> {
     try {
       for (;;) {
         const step = this.#exchange.step();
@@ -52,8 +52,8 @@ export class EventVisit {
 
   async #performed(step: EventStep): Promise<Response | undefined> {
     switch (step.kind) {
-      case 'answer':
-        return this.#answered(step.answer);
+      case 'respond':
+        return this.#response(step.response);
       case 'body':
         return this.#read(step.max);
       case 'caller':
@@ -61,13 +61,13 @@ export class EventVisit {
       case 'stream':
         return this.#opened(step);
       case 'page':
-        return this.#paged(step.question);
+        return this.#paged(step.query);
       default:
         return this.#decided(step);
     }
   }
 
-  async #answered({ body, isUnread, retryAfter, status }: EventAnswer): Promise<Response> {
+  async #response({ body, isUnread, retryAfter, status }: EventResponse): Promise<Response> {
     const { request, body: start } = this.#inbound;
     await (isUnread ? request.body : start?.rest)?.cancel();
     const response = jsonResponse(body, status);
@@ -99,15 +99,15 @@ export class EventVisit {
       this.#context,
     );
     if (opened instanceof Response) return opened;
-    return this.#answered(this.#exchange.refuse(opened) as EventAnswer);
+    return this.#response(this.#exchange.refuse(opened) as EventResponse);
   }
 
-  async #paged(question: string): Promise<Response | undefined> {
+  async #paged(query: string): Promise<Response | undefined> {
     try {
-      this.#page = await this.#of.log.page(question);
+      this.#page = await this.#of.log.page(query);
     } catch (error) {
       this.#of.host.onError(error as Error);
-      return this.#answered(this.#exchange.refuse(BUS_AWAY) as EventAnswer);
+      return this.#response(this.#exchange.refuse(BUS_AWAY) as EventResponse);
     }
     calling(() => this.#exchange.page(this.#page, Date.now()));
     return undefined;
@@ -130,19 +130,19 @@ export class EventVisit {
       case 'validate':
         exchange.validated(await types.isValid(step.name, step.arguments));
         break;
-      case 'judge':
-        exchange.judged(await types.verdicts(step.name, step.arguments, this.#page));
+      case 'match':
+        exchange.matched(await types.matchResults(step.name, step.arguments, this.#page));
         break;
       case 'subscribe':
-        exchange.answered(await this.#asked((webhooks) => webhooks.subscribe(step)));
+        exchange.responded(await this.#asked((webhooks) => webhooks.subscribe(step)));
         break;
       case 'unsubscribe':
-        exchange.answered(await this.#asked((webhooks) => webhooks.unsubscribe(step)));
+        exchange.responded(await this.#asked((webhooks) => webhooks.unsubscribe(step)));
         break;
     }
   }
 
-  /** Asks the bus about the subscription of a webhook; resolves with its reply. */
+  /** Asks the bus about the subscription of a webhook; resolves with its response. */
   async #asked(ask: (webhooks: WebhookSubscriptions) => Promise<string>): Promise<string> {
     const { host, log } = this.#of;
     try {

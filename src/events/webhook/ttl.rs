@@ -21,7 +21,7 @@ pub enum RequestedTtl {
 /// How long subscriptions last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Terms {
+pub struct TtlOptions {
     /// Milliseconds that a subscription lasts if the client names no time. Default 1 hour.
     pub default_ttl_ms: Millis,
     /// The shortest time in milliseconds, also if a client asks for less. Default 5 minutes.
@@ -52,7 +52,7 @@ impl RequestedTtl {
     }
 }
 
-impl Default for Terms {
+impl Default for TtlOptions {
     fn default() -> Self {
         Self {
             default_ttl_ms: Millis(3_600_000),
@@ -63,7 +63,7 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl TtlOptions {
     /// Returns until when a subscription lasts that begins now; `None`: until it is ended.
     pub fn until(&self, ttl: RequestedTtl, now: Millis) -> Option<Millis> {
         let span = match ttl {

@@ -1,0 +1,198 @@
+//! The course of a call that makes or renews a subscription.
+
+use alloc::string::String;
+
+use crate::{
+    clock::Millis,
+    events::{
+        cursor,
+        error::EventError,
+        page::{LogQuery, Page},
+    },
+    vocabulary::position::{Cursor, Position},
+};
+
+use super::{
+    super::{
+        super::{
+            Subscription,
+            store::Store,
+            subscribe::{DeliveryStatus, Subscribe, SubscribeResult},
+        },
+        Deliverer, Output,
+        pages::Purpose,
+    },
+    Call,
+    consent::Consent,
+    exhausted,
+};
+
+impl<S: Store> Deliverer<S> {
+    /// Handles a call that makes or renews a subscription. An [`Output::Respond`] follows, perhaps
+    /// after an endpoint was asked for its consent.
+    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    pub fn handle_subscribe(
+        &mut self,
+        call: u32,
+        subscribe: Subscribe,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        self.begin_invocation(now);
+        let checked = self
+            .check_quota(&subscribe, now)
+            .and_then(|()| self.consent(&subscribe, now));
+        match checked {
+            Err(error) => self.respond(call, Err(error)),
+            Ok(Consent::Unknown) => self.send_verification(call, subscribe, now),
+            Ok(consent) => {
+                let waiting = Call {
+                    subscribe,
+                    verified_until: consent.until(),
+                };
+                self.create_or_renew(call, waiting, now)?;
+            }
+        }
+        self.advance(now)
+    }
+
+    /// Checks that a subscription may be added. A renewal is never refused.
+    fn check_quota(&self, subscribe: &Subscribe, now: Millis) -> Result<(), EventError> {
+        if self.live(&subscribe.id, now).is_some() {
+            return Ok(());
+        }
+        let principal = &subscribe.principal;
+        let rows = || self.subscriptions.iter().map(|(_, entry)| &entry.row);
+        let live = || rows().filter(|row| row.is_live(now));
+        let own = live().filter(|row| row.principal == *principal).count();
+        for (count, max) in [
+            (
+                own + self.calls.count(principal),
+                self.options.max_per_principal,
+            ),
+            (live().count() + self.calls.len(), self.options.max_held),
+            (subscribe.total, self.options.max_total),
+        ] {
+            if count >= max {
+                return Err(exhausted("subscriptions", max));
+            }
+        }
+        Ok(())
+    }
+
+    /// Renews a subscription, or reads the log to find out where a new one begins.
+    pub(super) fn create_or_renew(
+        &mut self,
+        call: u32,
+        waiting: Call,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        let subscribe = &waiting.subscribe;
+        if self.live(&subscribe.id, now).is_some() {
+            return self.renew(call, &waiting, now);
+        }
+        let nowhere = Cursor {
+            epoch: "".into(),
+            position: Position(0),
+        };
+        let purpose = Purpose::Call(call);
+        let read = self.pages.begin(&subscribe.name, &nowhere, purpose, now);
+        let query = LogQuery {
+            name: subscribe.name.clone(),
+            cursor: subscribe.cursor.clone(),
+            max_age_ms: subscribe.max_age_ms,
+            groups: subscribe.groups.clone(),
+            max_events: 1,
+            max_bytes: 1,
+            max_scan: 1,
+        };
+        self.outputs.push_back(Output::Read { read, query });
+        self.calls.insert(call, waiting);
+        Ok(())
+    }
+
+    /// Makes a subscription that begins with a page.
+    pub(in super::super) fn create(
+        &mut self,
+        call: u32,
+        page: &Page,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        let Some(waiting) = self.calls.take(call) else {
+            return Ok(());
+        };
+        let subscribe = &waiting.subscribe;
+        if self.live(&subscribe.id, now).is_some() {
+            return self.renew(call, &waiting, now);
+        }
+        self.remove(&subscribe.id)?;
+        let row = Subscription::new(subscribe, page.cursor_at(page.from));
+        let expected = self.match_rules.expected(&row.name, &row.arguments);
+        if self.subscriptions.add(&subscribe.id, row, expected) {
+            let follow = Output::Follow(subscribe.name.clone());
+            self.outputs.push_back(follow);
+        }
+        if let Some(event_type) = self.subscriptions.event_type_mut(&subscribe.name) {
+            event_type.note_head(page.cursor_at(page.head));
+        }
+        self.apply(&waiting, now)?;
+        let result = self.result(&subscribe.id, page.is_truncated(), false);
+        self.respond(call, Ok(result));
+        Ok(())
+    }
+
+    fn renew(&mut self, call: u32, waiting: &Call, now: Millis) -> Result<(), S::Error> {
+        let subscribe = &waiting.subscribe;
+        let cursor = subscribe.cursor.as_deref();
+        let cursor = cursor.and_then(cursor::from_text);
+        let mut is_truncated = false;
+        if let Some(entry) = self.subscriptions.get_mut(&subscribe.id) {
+            let progress = &mut entry.row.progress;
+            if let Some(cursor) = cursor.filter(|cursor| *cursor.epoch == *progress.epoch()) {
+                progress.skip(cursor.position);
+            }
+            is_truncated = progress.report_truncation(now);
+        }
+        self.apply(waiting, now)?;
+        let result = self.result(&subscribe.id, is_truncated, true);
+        self.respond(call, Ok(result));
+        Ok(())
+    }
+
+    /// Applies a call to its subscription, and stores that.
+    fn apply(&mut self, waiting: &Call, now: Millis) -> Result<(), S::Error> {
+        let subscribe = &waiting.subscribe;
+        let until = self.options.ttl.until(subscribe.ttl, now);
+        let authorize_at = self.options.authorization_ttl_ms.map(|ttl| now + ttl);
+        let former = self.subscriptions.groups(&subscribe.name);
+        if let Some(entry) = self.subscriptions.get_mut(&subscribe.id) {
+            entry.row.apply(subscribe, until, now);
+            entry.row.verified_until = waiting.verified_until;
+            entry.row.authorize_at = authorize_at;
+            entry.asked_at = None;
+        }
+        self.pages.forget_reader(&subscribe.id);
+        if former != self.subscriptions.groups(&subscribe.name) {
+            self.pages.forget_name(&subscribe.name);
+        }
+        self.subscriptions.put(&subscribe.id)
+    }
+
+    fn result(&self, id: &str, is_truncated: bool, is_renewed: bool) -> String {
+        let Some(entry) = self.subscriptions.get(id) else {
+            return String::from("{}");
+        };
+        let progress = &entry.row.progress;
+        let result = SubscribeResult {
+            id,
+            until: entry.row.until,
+            watermark: progress.watermark(),
+            is_truncated,
+            status: is_renewed.then(|| DeliveryStatus {
+                is_throttled: progress.is_throttled(),
+                failing_since: progress.failing_since(),
+                last_failure: progress.last_failure(),
+            }),
+        };
+        result.to_json()
+    }
+}

@@ -1,0 +1,95 @@
+//! The end of subscriptions.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    events::{error::EventError, name::EventName},
+};
+
+use super::{super::store::Store, Deliverer, Output};
+
+impl<S: Store> Deliverer<S> {
+    /// Removes a subscription. Returns whether there was one.
+    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    pub fn handle_unsubscribe(&mut self, id: &str, now: Millis) -> Result<bool, S::Error> {
+        let is_live = self.live(id, now).is_some();
+        self.remove(id)?;
+        self.advance(now)?;
+        Ok(is_live)
+    }
+
+    /// Ends the subscriptions of a subscriber whose access was revoked.
+    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    pub fn handle_disconnected(&mut self, principal: &str, now: Millis) -> Result<(), S::Error> {
+        let error = EventError::Forbidden { reason: None };
+        self.end_all(|own, _| *own == *principal, &error, now)
+    }
+
+    /// Ends the subscriptions to an event type: it was removed, or its schema has changed.
+    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    pub fn handle_ended(
+        &mut self,
+        name: &EventName,
+        error: &EventError,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        self.end_all(|_, own| *own == *name, error, now)
+    }
+
+    /// Ends the subscriptions, and refuses the calls, for whose principal and event type `ends`
+    /// returns true.
+    fn end_all(
+        &mut self,
+        ends: impl Fn(&str, &EventName) -> bool,
+        error: &EventError,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        self.begin_invocation(now);
+        for call in self.calls.take_all(|one| ends(&one.principal, &one.name)) {
+            self.respond(call, Err(error.clone()));
+        }
+        let entries = self.subscriptions.iter();
+        let ended = entries.filter(|(_, entry)| ends(&entry.row.principal, &entry.row.name));
+        let ids: Vec<Box<str>> = ended.map(|(id, _)| id.into()).collect();
+        for id in ids {
+            self.end(&id, error, now)?;
+        }
+        self.advance(now)
+    }
+
+    /// Ends a subscription: its last message is sent next.
+    pub(super) fn end(
+        &mut self,
+        id: &str,
+        error: &EventError,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        let Some(entry) = self.subscriptions.get_mut(id) else {
+            return Ok(());
+        };
+        let name = entry.row.name.clone();
+        entry.row.end(error.clone(), now);
+        self.subscriptions.put(id)?;
+        self.detach(id, &name)?;
+        self.queue(id);
+        Ok(())
+    }
+
+    /// Removes a subscription.
+    pub(super) fn remove(&mut self, id: &str) -> Result<(), S::Error> {
+        match self.subscriptions.remove(id)? {
+            Some(entry) => self.detach(id, &entry.row.name),
+            None => Ok(()),
+        }
+    }
+
+    fn detach(&mut self, id: &str, name: &EventName) -> Result<(), S::Error> {
+        self.pages.forget_reader(id);
+        if self.subscriptions.detach(id, name)? {
+            self.pages.forget_name(name);
+            self.outputs.push_back(Output::Unfollow(name.clone()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! The outcomes of messages and reads.
+
+use crate::{
+    clock::Millis,
+    events::{error::EventError, page::Page},
+    vocabulary::position::Cursor,
+};
+
+use super::{
+    super::{
+        outcome::{DeliveryResult, Outcome},
+        progress::FailedAttempt,
+        schedule::{MAX_FAILING, with_jitter},
+        store::Store,
+    },
+    Deliverer,
+    in_flight::Content,
+    pages::{Purpose, Read},
+};
+
+impl<S: Store> Deliverer<S> {
+    /// Handles the outcome of a message that was sent.
+    pub(super) fn handle_outcome(
+        &mut self,
+        post: u32,
+        outcome: &Outcome,
+        now: Millis,
+        random: f64,
+    ) -> Result<(), S::Error> {
+        let Some(message) = self.in_flight.end(post) else {
+            return Ok(());
+        };
+        let id = message.subscription;
+        match message.content {
+            Content::Event(cursor) => self.event_sent(&id, &cursor, outcome, now, random)?,
+            Content::Gap(at) => self.gap_sent(&id, at, outcome, now, random),
+            Content::Terminated => self.terminated_sent(&id, outcome, now, random)?,
+            Content::Verification(call) => self.verification_sent(call, outcome, now)?,
+        }
+        self.queue(&id);
+        Ok(())
+    }
+
+    fn event_sent(
+        &mut self,
+        id: &str,
+        cursor: &Cursor,
+        outcome: &Outcome,
+        now: Millis,
+        random: f64,
+    ) -> Result<(), S::Error> {
+        let Some(entry) = self.subscriptions.get_mut(id) else {
+            return Ok(());
+        };
+        let row = &mut entry.row;
+        if *row.progress.epoch() != *cursor.epoch {
+            return Ok(());
+        }
+        match outcome.delivery_result() {
+            DeliveryResult::Delivered => row.progress.succeed(cursor.position, now),
+            DeliveryResult::Rejected(failure) => row.progress.reject(cursor.position, failure),
+            DeliveryResult::Failed {
+                failure,
+                status,
+                retry_after,
+            } => {
+                let failed = FailedAttempt {
+                    failure,
+                    retry_after,
+                    is_excused: row.excuses(status, now),
+                };
+                row.progress.fail(cursor.position, failed, now, random);
+            }
+        }
+        self.end_if_failing(id, now)
+    }
+
+    /// Ends a subscription without an expiry whose endpoint has failed for too long.
+    fn end_if_failing(&mut self, id: &str, now: Millis) -> Result<(), S::Error> {
+        let row = self.subscriptions.get(id).map(|entry| &entry.row);
+        let Some(row) = row.filter(|row| row.until.is_none()) else {
+            return Ok(());
+        };
+        match (row.progress.failing_since(), row.progress.last_failure()) {
+            (Some(since), Some(failure)) if since + MAX_FAILING <= now => {
+                let error = EventError::CallbackEndpoint(failure.name().into());
+                self.end(id, &error, now)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn gap_sent(&mut self, id: &str, at: Millis, outcome: &Outcome, now: Millis, random: f64) {
+        if let Some(entry) = self.subscriptions.get_mut(id) {
+            let progress = &mut entry.row.progress;
+            match outcome.delivery_result() {
+                DeliveryResult::Failed { .. } => progress.fail_gap(at, now, random),
+                _ => progress.settle_gap(at),
+            }
+        }
+    }
+
+    fn terminated_sent(
+        &mut self,
+        id: &str,
+        outcome: &Outcome,
+        now: Millis,
+        random: f64,
+    ) -> Result<(), S::Error> {
+        let entry = self.subscriptions.get_mut(id);
+        let Some(ending) = entry.and_then(|entry| entry.row.ending.as_mut()) else {
+            return Ok(());
+        };
+        let is_sent_again = match outcome.delivery_result() {
+            DeliveryResult::Failed { retry_after, .. } => ending.fail(retry_after, now, random),
+            _ => false,
+        };
+        if is_sent_again {
+            self.subscriptions.put(id)
+        } else {
+            self.remove(id)
+        }
+    }
+
+    /// Handles a page that was read for all subscriptions to an event type.
+    pub(super) fn page_read(&mut self, read: Read, page: Page, now: Millis) {
+        let Read { name, after, .. } = read;
+        let end = page.cursor_at(page.head);
+        for id in self.subscriptions.ids(&name) {
+            if let Some(entry) = self.subscriptions.get_mut(&id) {
+                entry.row.progress.handle_page(&after, &page, now);
+            }
+        }
+        if let Some(event_type) = self.subscriptions.event_type_mut(&name) {
+            event_type.note_head(end);
+            event_type.is_unread = false;
+            event_type.failures = 0;
+        }
+        self.pages
+            .keep(name.clone(), page, self.subscriptions.readers(&name));
+        self.queue_type(&name);
+    }
+
+    pub(super) fn read_failed(&mut self, read: u32, now: Millis, random: f64) {
+        let Some(read) = self.pages.end(read) else {
+            return;
+        };
+        if let Purpose::Call(call) = read.purpose {
+            if self.calls.take(call).is_some() {
+                self.respond(call, Err(EventError::Internal("bus".into())));
+            }
+            return;
+        }
+        if let Some(event_type) = self.subscriptions.event_type_mut(&read.name) {
+            let wait = MIN_READ_RETRY.0 << event_type.failures.min(MAX_DOUBLINGS);
+            event_type.failures = event_type.failures.saturating_add(1);
+            event_type.not_before = now + with_jitter(Millis(wait), random);
+        }
+    }
+}
+
+/// The wait before the log is read again after a failure. It doubles with each further failure, at
+/// most this many times.
+const MIN_READ_RETRY: Millis = Millis(1_000);
+const MAX_DOUBLINGS: u32 = 6;

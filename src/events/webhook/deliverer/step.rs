@@ -1,0 +1,312 @@
+//! One step of a subscription: ending, authorizing, sending or reading.
+
+use alloc::{boxed::Box, string::String, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    events::{
+        cursor,
+        matching::Selected,
+        name::EventName,
+        page::{Page, PageEvent},
+    },
+    vocabulary::position::{Cursor, Position},
+};
+
+use super::{
+    super::{Subscription, envelope, schedule::AUTHORIZE_RETRY, store::Store},
+    Deliverer, MessageKind, Output, Post,
+    in_flight::{Content, Room},
+    message_id,
+    pages::Lookup,
+    subscriptions::SubscribedType,
+};
+
+/// The result of a step.
+pub(super) enum StepResult {
+    /// The subscription has nothing more to do, or waits.
+    Done,
+    /// The subscription may have more to do.
+    More,
+    /// A limit keeps the subscription from sending.
+    Blocked(Room),
+}
+
+impl<S: Store> Deliverer<S> {
+    pub(super) fn step(&mut self, id: &str, now: Millis) -> Result<StepResult, S::Error> {
+        let Some(entry) = self.subscriptions.get_mut(id) else {
+            return Ok(StepResult::Done);
+        };
+        if entry.row.ending.is_some() {
+            return Ok(self.send_terminated(id, now));
+        }
+        if !entry.row.is_live(now) {
+            self.remove(id)?;
+            return Ok(StepResult::Done);
+        }
+        if entry.row.drop_secrets(now) {
+            self.subscriptions.put(id)?;
+        }
+        Ok(self.deliver(id, now))
+    }
+
+    fn deliver(&mut self, id: &str, now: Millis) -> StepResult {
+        let row = self.subscriptions.get(id).map(|entry| &entry.row);
+        if row.is_some_and(|row| row.needs_authorization(now)) {
+            self.authorize(id, now);
+            return StepResult::Done;
+        }
+        if !row.is_some_and(|row| row.may_send(now)) {
+            return StepResult::Done;
+        }
+        let result = self.send_gap(id, now);
+        let result = result.or_else(|| self.send_event(id, now));
+        result
+            .or_else(|| self.take_next(id, now))
+            .unwrap_or(StepResult::Done)
+    }
+
+    fn authorize(&mut self, id: &str, now: Millis) {
+        let Some(entry) = self.subscriptions.get_mut(id) else {
+            return;
+        };
+        if entry.asked_at.is_some_and(|at| now < at + AUTHORIZE_RETRY) {
+            return;
+        }
+        entry.asked_at = Some(now);
+        self.outputs.push_back(Output::Authorize {
+            subscription: id.into(),
+            principal: entry.row.principal.clone(),
+            name: entry.row.name.clone(),
+            arguments: entry.row.arguments.clone(),
+        });
+    }
+
+    fn send_terminated(&mut self, id: &str, now: Millis) -> StepResult {
+        let Some(row) = self.subscriptions.get(id).map(|entry| &entry.row) else {
+            return StepResult::Done;
+        };
+        let Some(ending) = row.ending.as_ref().filter(|ending| ending.is_due(now)) else {
+            return StepResult::Done;
+        };
+        let room = self.in_flight.room(&row.host, now);
+        if room != Room::Free {
+            return StepResult::Blocked(room);
+        }
+        let body = envelope::terminated(&ending.error.to_object(row.codes));
+        let message = message_id(MessageKind::Terminated, id, ending.at);
+        self.post(
+            id,
+            MessageKind::Terminated,
+            Content::Terminated,
+            (message, body),
+            now,
+        );
+        if let Some(entry) = self.subscriptions.get_mut(id)
+            && let Some(ending) = &mut entry.row.ending
+        {
+            ending.start();
+        }
+        StepResult::Done
+    }
+
+    fn send_gap(&mut self, id: &str, now: Millis) -> Option<StepResult> {
+        let row = &self.subscriptions.get(id)?.row;
+        let gap = row.progress.due_gap(now)?;
+        let room = self.in_flight.room(&row.host, now);
+        if room != Room::Free {
+            return Some(StepResult::Blocked(room));
+        }
+        let at = gap.at();
+        let body = envelope::gap(&cursor::to_text(&gap.cursor()));
+        let message = message_id(MessageKind::Gap, id, at);
+        self.post(id, MessageKind::Gap, Content::Gap(at), (message, body), now);
+        self.subscriptions.get_mut(id)?.row.progress.start_gap();
+        Some(StepResult::More)
+    }
+
+    fn send_event(&mut self, id: &str, now: Millis) -> Option<StepResult> {
+        let entry = self.subscriptions.get(id)?;
+        let progress = &entry.row.progress;
+        let position = progress.due(now)?;
+        let room = self.in_flight.room(&entry.row.host, now);
+        if room != Room::Free {
+            return Some(StepResult::Blocked(room));
+        }
+        let after = progress.cursor_at(position.previous());
+        let name = &entry.row.name;
+        match self.pages.find(name, &after, &entry.reader(id)) {
+            Lookup::Selected(page, selected) => {
+                let message = message_of(&entry.row, page, selected, position);
+                self.send_or_skip(id, &progress.cursor_at(position), message, now)?;
+                Some(StepResult::More)
+            }
+            found => {
+                let source = Source::of(&found);
+                self.request(id, &after, source, now)
+            }
+        }
+    }
+
+    /// Sends an occurrence, or skips it if the subscription does not receive it after all.
+    fn send_or_skip(
+        &mut self,
+        id: &str,
+        cursor: &Cursor,
+        message: Option<(Box<str>, String)>,
+        now: Millis,
+    ) -> Option<()> {
+        let progress = &mut self.subscriptions.get_mut(id)?.row.progress;
+        match message {
+            None => progress.settle(cursor.position),
+            Some(message) => {
+                progress.start(cursor.position, now);
+                let content = Content::Event(cursor.clone());
+                self.post(id, MessageKind::Event, content, message, now);
+            }
+        }
+        Some(())
+    }
+
+    /// Takes the next occurrences that the subscription receives from a page.
+    fn take_next(&mut self, id: &str, now: Millis) -> Option<StepResult> {
+        let entry = self.subscriptions.get(id)?;
+        let row = &entry.row;
+        let (room, read) = (row.progress.room(now), row.progress.read());
+        if room == 0 || !self.subscriptions.event_type(&row.name)?.has_more(&read) {
+            return None;
+        }
+        let (taken, through) = match self.pages.find(&row.name, &read, &entry.reader(id)) {
+            Lookup::Selected(page, selected) => next_of(page, selected, read.position, room),
+            found => {
+                let source = Source::of(&found);
+                return self.request(id, &read, source, now);
+            }
+        };
+        let progress = &mut self.subscriptions.get_mut(id)?.row.progress;
+        for position in taken {
+            progress.add(position, now);
+        }
+        progress.advance(through);
+        Some(StepResult::More)
+    }
+
+    /// Requests what is missing: a page of the log, or its match results for a subscription.
+    fn request(
+        &mut self,
+        id: &str,
+        after: &Cursor,
+        source: Source,
+        now: Millis,
+    ) -> Option<StepResult> {
+        let row = &self.subscriptions.get(id)?.row;
+        match source {
+            Source::Log => self.read(&row.name.clone(), after, now),
+            Source::Server(at, page) => {
+                if let Some(read) = self.pages.begin_match(id, &row.name, &at, now) {
+                    self.outputs.push_back(Output::Match {
+                        read,
+                        name: row.name.clone(),
+                        arguments: row.arguments.clone(),
+                        page,
+                    });
+                }
+            }
+        }
+        Some(StepResult::Done)
+    }
+
+    fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) {
+        let may_read = |event_type: &SubscribedType| event_type.not_before <= now;
+        let may_read = self.subscriptions.event_type(name).is_some_and(may_read);
+        if !may_read || self.pages.is_reading(name, after) {
+            return;
+        }
+        if self.pages.is_full() {
+            self.is_read_postponed = true;
+            return;
+        }
+        let groups = self.subscriptions.groups(name);
+        let (read, query) = self.pages.read(name, after, groups, now);
+        self.outputs.push_back(Output::Read { read, query });
+    }
+
+    fn post(
+        &mut self,
+        id: &str,
+        kind: MessageKind,
+        content: Content,
+        (message, body): (Box<str>, String),
+        now: Millis,
+    ) {
+        let Some(row) = self.subscriptions.get(id).map(|entry| &entry.row) else {
+            return;
+        };
+        self.posts.push(Output::Post(Post {
+            post: self.in_flight.start((id, &row.host), content, now),
+            kind,
+            subscription: id.into(),
+            message,
+            url: row.url.clone(),
+            body,
+            secrets: row.signing_secrets(now),
+        }));
+    }
+}
+
+/// Where to find out what comes next.
+enum Source {
+    /// The log.
+    Log,
+    /// The functions of the server, which match the page that begins here.
+    Server(Cursor, String),
+}
+
+impl Source {
+    fn of(found: &Lookup<'_>) -> Self {
+        match found {
+            Lookup::Unmatched(page) => Self::Server(page.cursor_at(page.from), page.to_json()),
+            _ => Self::Log,
+        }
+    }
+}
+
+/// Returns the positions of at most `room` occurrences after `read` that a subscription receives,
+/// and up to where it has then read.
+fn next_of(
+    page: &Page,
+    selected: &[Selected],
+    read: Position,
+    room: usize,
+) -> (Vec<Position>, Position) {
+    let received = selected
+        .iter()
+        .filter(|selected| !matches!(selected, Selected::Failed(_)));
+    let positions =
+        received.filter_map(|selected| Some(page.events.get(selected.place())?.position));
+    let mut rest = positions.filter(|position| *position > read);
+    let taken: Vec<Position> = rest.by_ref().take(room).collect();
+    let next = rest.next().map(Position::previous);
+    (taken, next.unwrap_or(page.through))
+}
+
+/// Returns id and body of the message about an occurrence.
+fn message_of(
+    row: &Subscription,
+    page: &Page,
+    selected: &[Selected],
+    position: Position,
+) -> Option<(Box<str>, String)> {
+    let (event, selected): (&PageEvent, &Selected) = selected.iter().find_map(|selected| {
+        let event = page.events.get(selected.place())?;
+        (event.position == position).then_some((event, selected))
+    })?;
+    let data = match selected {
+        Selected::Event(_) => &event.data,
+        Selected::Transformed(_, data) => data,
+        Selected::Failed(_) => return None,
+    };
+    let watermark = cursor::to_text(&row.progress.watermark());
+    let body = envelope::event(&row.name, event, data, &watermark);
+    Some((event.event_id.clone(), body))
+}

@@ -1,0 +1,293 @@
+//! The subscriptions in memory, and what is stored of them.
+
+mod event_type;
+
+pub(super) use event_type::SubscribedType;
+
+use alloc::{boxed::Box, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    events::{
+        matching::{Expected, MatchRules},
+        name::EventName,
+    },
+    sorted::Map,
+    vocabulary::{
+        position::{Cursor, Position},
+        scope::Name,
+    },
+};
+
+use super::{
+    super::{Store, Subscription},
+    pages::Reader,
+};
+
+/// The subscriptions of a deliverer, in memory and in their store.
+#[derive(Debug)]
+pub(super) struct Subscriptions<S> {
+    store: S,
+    entries: Map<Box<str>, Entry>,
+    types: Map<EventName, SubscribedType>,
+}
+
+/// A subscription in memory.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) row: Subscription,
+    pub(super) expected: Expected,
+    /// Whether it is in the queue.
+    pub(super) is_queued: bool,
+    /// When the server was last asked to authorize it again.
+    pub(super) asked_at: Option<Millis>,
+    stored: Stored,
+}
+
+/// What is stored of the progress of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    cursor: Cursor,
+    is_caught_up: bool,
+}
+
+impl<S: Store> Subscriptions<S> {
+    /// Reads the subscriptions of a store.
+    pub(super) fn load(store: S, match_rules: &MatchRules) -> Result<Self, S::Error> {
+        let (rows, watermarks) = (store.subscriptions()?, store.watermarks()?);
+        let mut subscriptions = Self {
+            store,
+            entries: Map::new(),
+            types: Map::new(),
+        };
+        for watermark in watermarks {
+            let event_type = subscriptions.types.or_default(watermark.name.clone());
+            if let Some(event_type) = event_type {
+                event_type.watermark = Some(watermark.cursor());
+            }
+        }
+        for (id, row) in rows {
+            let expected = match_rules.expected(&row.name, &row.arguments);
+            subscriptions.add(&id, row, expected);
+        }
+        Ok(subscriptions)
+    }
+
+    pub(super) fn store(&self) -> &S {
+        &self.store
+    }
+
+    pub(super) fn into_store(self) -> S {
+        self.store
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(id)?;
+        if let Some(event_type) = self.types.get_mut(&entry.row.name) {
+            event_type.is_changed = true;
+        }
+        Some(entry)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries.iter().map(|(id, entry)| (&**id, entry))
+    }
+
+    /// Returns the names of the event types that have subscriptions.
+    pub(super) fn names(&self) -> impl Iterator<Item = &EventName> {
+        let types = self.types.iter();
+        let subscribed = types.filter(|(_, event_type)| !event_type.ids.is_empty());
+        subscribed.map(|(name, _)| name)
+    }
+
+    pub(super) fn event_type(&self, name: &EventName) -> Option<&SubscribedType> {
+        self.types.get(name)
+    }
+
+    pub(super) fn event_type_mut(&mut self, name: &EventName) -> Option<&mut SubscribedType> {
+        self.types.get_mut(name)
+    }
+
+    /// Has the log read again for every event type.
+    pub(super) fn read_again(&mut self) {
+        for event_type in self.types.values_mut() {
+            event_type.is_unread = true;
+        }
+    }
+
+    /// Returns the ids of the subscriptions to an event type.
+    pub(super) fn ids(&self, name: &EventName) -> Vec<Box<str>> {
+        self.event_type(name)
+            .map_or_else(Vec::new, |event_type| event_type.ids.clone())
+    }
+
+    /// Returns the groups of all subscriptions to an event type.
+    pub(super) fn groups(&self, name: &EventName) -> Vec<Name> {
+        let readers = self.readers(name);
+        let mut groups: Vec<Name> = readers.flat_map(|reader| reader.groups).cloned().collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    }
+
+    /// Returns the subscriptions to an event type as readers of a page.
+    pub(super) fn readers(&self, name: &EventName) -> impl Iterator<Item = Reader<'_>> + Clone {
+        let event_type = self.event_type(name);
+        let ids = event_type.map_or(&[][..], |event_type| &event_type.ids);
+        ids.iter().filter_map(|id| {
+            let entry = self.get(id)?;
+            Some(entry.reader(id))
+        })
+    }
+
+    /// Adds a subscription. Returns whether it is the first one to its event type.
+    pub(super) fn add(&mut self, id: &str, mut row: Subscription, expected: Expected) -> bool {
+        let stored = Stored {
+            cursor: row.progress.read(),
+            is_caught_up: row.is_caught_up,
+        };
+        let event_type = self.types.or_default(row.name.clone());
+        let event_type = event_type.filter(|_| row.ending.is_none());
+        let is_first = event_type.is_some_and(|event_type| {
+            if let Some(watermark) = event_type.watermark_of(&stored) {
+                row.progress.advance(watermark);
+            }
+            event_type.ids.push(id.into());
+            event_type.ids.len() == 1
+        });
+        let entry = Entry {
+            row,
+            expected,
+            is_queued: false,
+            asked_at: None,
+            stored,
+        };
+        self.entries.insert(id.into(), entry);
+        is_first
+    }
+
+    /// Stores a subscription.
+    pub(super) fn put(&mut self, id: &str) -> Result<(), S::Error> {
+        match self.entries.get_mut(id) {
+            Some(entry) => {
+                let is_caught_up = entry.stored.is_caught_up && entry.row.progress.is_caught_up();
+                entry.put(id, is_caught_up, &mut self.store)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Removes a subscription from its event type, because it has ended. Returns whether it was the
+    /// last one to it.
+    pub(super) fn detach(&mut self, id: &str, name: &EventName) -> Result<bool, S::Error> {
+        let Some(event_type) = self.types.get_mut(name) else {
+            return Ok(false);
+        };
+        let count = event_type.ids.len();
+        event_type.ids.retain(|own| **own != *id);
+        if !event_type.ids.is_empty() {
+            return Ok(false);
+        }
+        let has_watermark = event_type.watermark.is_some();
+        self.types.remove(name);
+        if has_watermark {
+            self.store.remove_watermark(name)?;
+        }
+        Ok(count > 0)
+    }
+
+    /// Removes a subscription.
+    pub(super) fn remove(&mut self, id: &str) -> Result<Option<Entry>, S::Error> {
+        let entry = self.entries.remove(id);
+        if entry.is_some() {
+            self.store.remove(id)?;
+        }
+        Ok(entry)
+    }
+
+    /// Stores what has changed.
+    pub(super) fn flush(&mut self) -> Result<(), S::Error> {
+        let names: Vec<EventName> = self.types.keys().cloned().collect();
+        for name in names {
+            let event_type = self.types.get_mut(&name);
+            if let Some(event_type) = event_type.filter(|event_type| event_type.is_changed) {
+                event_type.is_changed = false;
+                event_type.flush(&name, &mut self.entries, &mut self.store)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    pub(super) fn reader<'e>(&'e self, id: &'e str) -> Reader<'e> {
+        Reader {
+            id,
+            expected: &self.expected,
+            groups: &self.row.groups,
+        }
+    }
+
+    /// Returns up to where the subscription has read the log.
+    pub(super) fn cursor(&self) -> Cursor {
+        self.row.progress.read()
+    }
+
+    /// Stores the subscription, unless its row already says the same once `watermark` is stored.
+    pub(super) fn flush<S: Store>(
+        &mut self,
+        id: &str,
+        watermark: Option<&Cursor>,
+        store: &mut S,
+    ) -> Result<(), S::Error> {
+        let (cursor, progress) = (self.cursor(), &self.row.progress);
+        let is_past = |watermark: &Cursor| {
+            cursor.epoch == watermark.epoch && cursor.position >= watermark.position
+        };
+        let is_caught_up = progress.is_caught_up() && watermark.is_some_and(is_past);
+        let is_stored =
+            self.stored.is_caught_up == is_caught_up && self.stored.under(watermark) == cursor;
+        if is_stored && !progress.is_dirty() {
+            return Ok(());
+        }
+        self.put(id, is_caught_up, store)
+    }
+
+    fn put<S: Store>(
+        &mut self,
+        id: &str,
+        is_caught_up: bool,
+        store: &mut S,
+    ) -> Result<(), S::Error> {
+        self.row.is_caught_up = is_caught_up;
+        store.put(id, &self.row)?;
+        self.row.progress.stored();
+        let cursor = self.cursor();
+        self.stored = Stored {
+            cursor,
+            is_caught_up,
+        };
+        Ok(())
+    }
+}
+
+impl Stored {
+    /// Whether the shared watermark applies to the subscription.
+    pub(super) fn shares(&self, watermark: &Cursor) -> bool {
+        self.is_caught_up && watermark.epoch == self.cursor.epoch
+    }
+
+    /// Returns up to where a stored subscription has read, once `watermark` is stored.
+    fn under(&self, watermark: Option<&Cursor>) -> Cursor {
+        let watermark = watermark.filter(|watermark| self.shares(watermark));
+        let position = watermark.map_or(Position(0), |watermark| watermark.position);
+        Cursor {
+            epoch: self.cursor.epoch.clone(),
+            position: self.cursor.position.max(position),
+        }
+    }
+}
