@@ -29,14 +29,19 @@ export function topicOf(text: string): Topic {
   return { kind: 'resource_updated', uri: text.slice(RESOURCE.length) };
 }
 
+/** Whether the hooks are called for the topic with this text: not if only streams of Events have it. */
+export function isHooked(text: string): boolean {
+  return text === EVENT_TYPES || !text.startsWith(EVENT_TYPES);
+}
+
 /** Returns the texts of the topics of a filter, except those that only streams of Events have. */
 export function topicsOf(filter: SubscriptionFilter): string[] {
   const { resourceSubscriptions = [], taskIds = [] } = filter;
-  // Streams of Events follow that URI and the name of a type.
-  const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
+  const resources = resourceSubscriptions.map((uri) => `${RESOURCE}${uri}`);
   return [
     ...LISTS.filter(({ member }) => filter[member]).map(({ text }) => text),
-    ...uris.map((uri) => `${RESOURCE}${uri}`),
+    // Streams of Events follow that URI and the name of a type.
+    ...resources.filter((text) => !text.startsWith(EVENT_TYPES)),
     ...taskIds.map((id) => `${TASK}${id}`),
   ];
 }
@@ -60,6 +65,8 @@ export function withoutTopics<Filter extends SubscriptionFilter>(
 
 const RESOURCE = 'resource:';
 const TASK = 'task:';
+/** The topic of the list of event types. */
+const EVENT_TYPES = `${RESOURCE}${EVENT_TYPES_URI}`;
 const LISTS = [
   { kind: 'tools_list_changed', member: 'toolsListChanged', text: 'tools' },
   { kind: 'prompts_list_changed', member: 'promptsListChanged', text: 'prompts' },
@@ -67,6 +74,6 @@ const LISTS = [
   {
     kind: 'events_list_changed',
     member: 'eventsListChanged',
-    text: `${RESOURCE}${EVENT_TYPES_URI}`,
+    text: EVENT_TYPES,
   },
 ] as const;
