@@ -29,19 +29,14 @@ export function topicOf(text: string): Topic {
   return { kind: 'resource_updated', uri: text.slice(RESOURCE.length) };
 }
 
-/** Whether the hooks are called for the topic with this text: not if only streams of Events have it. */
-export function isHooked(text: string): boolean {
-  return text === EVENT_TYPES || !text.startsWith(EVENT_TYPES);
-}
-
 /** Returns the texts of the topics of a filter, except those that only streams of Events have. */
 export function topicsOf(filter: SubscriptionFilter): string[] {
   const { resourceSubscriptions = [], taskIds = [] } = filter;
-  const resources = resourceSubscriptions.map((uri) => `${RESOURCE}${uri}`);
+  // Streams of Events follow that URI and the name of a type.
+  const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
   return [
     ...LISTS.filter(({ member }) => filter[member]).map(({ text }) => text),
-    // Streams of Events follow that URI and the name of a type.
-    ...resources.filter((text) => !text.startsWith(EVENT_TYPES)),
+    ...uris.map((uri) => `${RESOURCE}${uri}`),
     ...taskIds.map((id) => `${TASK}${id}`),
   ];
 }
@@ -65,8 +60,6 @@ export function withoutTopics<Filter extends SubscriptionFilter>(
 
 const RESOURCE = 'resource:';
 const TASK = 'task:';
-/** The topic of the list of event types. */
-const EVENT_TYPES = `${RESOURCE}${EVENT_TYPES_URI}`;
 const LISTS = [
   { kind: 'tools_list_changed', member: 'toolsListChanged', text: 'tools' },
   { kind: 'prompts_list_changed', member: 'promptsListChanged', text: 'prompts' },
@@ -74,6 +67,6 @@ const LISTS = [
   {
     kind: 'events_list_changed',
     member: 'eventsListChanged',
-    text: EVENT_TYPES,
+    text: `${RESOURCE}${EVENT_TYPES_URI}`,
   },
 ] as const;
