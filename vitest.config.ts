@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LISTING } from './scripts/lint/manifest.mjs';
 
 // One project per lane of .ci. Tests mostly wait for other processes and for timers, so several
 // files run at a time, on two processors too.
@@ -62,7 +63,7 @@ interface Limits {
 }
 
 /** The tests of a folder; with `files`, these alone, of the folder before the hyphen. */
-function project(name: string, limits: Limits, files = ['**/*']) {
+function project(name: string, { globalSetup, ...limits }: Limits, files = ['**/*']) {
   // A busy machine is no failure: what is waited for may take a while.
   const expect = { poll: { timeout: 20_000 } };
   // Projects of different limits cannot share the workers of a run, as `vitest list` would let
@@ -70,5 +71,8 @@ function project(name: string, limits: Limits, files = ['**/*']) {
   const sequence = { groupOrder: groups.push(name) };
   const [folder] = name.split('-');
   const include = files.map((file) => `wasm-tests/${folder}/${file}.test.ts`);
-  return { test: { name, include, expect, sequence, ...limits } };
+  // Who only lists the tests needs no Chromium, and nothing packed or bundled.
+  const isListing = process.env[LISTING] !== undefined;
+  const setUp = isListing || globalSetup === undefined ? {} : { globalSetup };
+  return { test: { name, include, expect, sequence, ...setUp, ...limits } };
 }

@@ -124,9 +124,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   /**
    * Milliseconds after which a stream ends without a result, +-20 %. 0 disables.
    *
-   * Many official clients do not listen again after a stream has ended: clients of the TypeScript
-   * SDK with `listChanged` (2.4.0) and the client of the Agents SDK receive nothing more. Set it
-   * only if your clients reconnect.
+   * Set it only if your clients reconnect: many official clients do not listen again after a stream
+   * has ended.
    *
    * @default 0
    */

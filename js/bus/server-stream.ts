@@ -17,6 +17,11 @@ export interface ServerStream {
   response(): Response;
   /** Passes each chunk of the output to `onChunk`, instead of writing it to a response. */
   into(onChunk: (chunk: Uint8Array) => void): void;
+  /**
+   * Says who reads those chunks, a number from 1: of the streams of a holder with the same reader,
+   * only one gets each change.
+   */
+  readBy(reader: number): void;
   /** Handles the disconnection of the client. */
   cancel(): void;
   /** Runs an action in the request context of the stream. */

@@ -147,6 +147,10 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     this.#sharedBodies.markReady(stream.id);
   }
 
+  readBy(stream: FanoutStream, reader: number): void {
+    if (this.#has(stream)) ignoringTrap(() => this.core.readBy(stream.id, reader));
+  }
+
   /** Handles the disconnection of a client: the stream has no body any more. */
   leave(stream: FanoutStream): void {
     if (this.#has(stream)) this.#bodies(stream).forget(stream.id);

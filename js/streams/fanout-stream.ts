@@ -16,6 +16,8 @@ export interface FanoutOwner {
   handleOpen(stream: FanoutStream): void;
   /** Marks that the body has room. */
   markReady(stream: FanoutStream): void;
+  /** Says who in this process reads the output of the stream. */
+  readBy(stream: FanoutStream, reader: number): void;
   /** Writes pending output while the body has room. */
   flush(stream: FanoutStream): void;
   /** Handles the disconnection of the client. */
@@ -97,6 +99,10 @@ export class FanoutStream implements ServerStream, EventListenerObject {
       ignoringTrap(() => this.streams.handleOpen(this));
       this.pull();
     }
+  }
+
+  readBy(reader: number): void {
+    this.streams.readBy(this, reader);
   }
 
   /** The body; undefined before the client reads and after it has disconnected. */

@@ -11,7 +11,7 @@ import { resultsFile } from './results.mjs';
 import { faultTable, obstacles } from './table.mjs';
 
 /** The page with the results of a full run. */
-const page = join(root, 'docs', 'reliability.md');
+const page = join(root, 'docs', 'verification.md');
 
 /**
  * Injects every fault. Writes the table if all scenarios ran at one commit, in a tree without
@@ -31,7 +31,7 @@ async function checkFaults() {
   const reasons = obstacles(results, start.tree, await treeState());
   if (reasons.length > 0) {
     process.exitCode = 1;
-    process.stderr.write(`docs/reliability.md was not written: ${reasons.join('; ')}\n`);
+    process.stderr.write(`docs/verification.md was not written: ${reasons.join('; ')}\n`);
     return;
   }
   const before = await readFile(page, 'utf8');

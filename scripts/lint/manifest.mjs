@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { run } from '../process/command.mjs';
+import { environment, run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { tap } from '../process/tap.mjs';
@@ -13,6 +13,9 @@ import { documentOf } from './requirements.mjs';
 
 /** The folder of the manifest, one file for each part. */
 export const folder = join(root, 'wasm-tests', 'requirements');
+
+/** The variable that tells the set-up of tests that they are listed, and none runs. */
+export const LISTING = 'MCP_LISTEN_LISTING';
 
 /** The recorded results of the official conformance suite. */
 const records = join(root, 'wasm-tests', 'conformance', 'checks');
@@ -156,7 +159,10 @@ async function rustTests() {
  * files need no separate processes.
  */
 async function vitestTests() {
-  const list = await run('vitest', ['list', '--json', '--no-static-parse', '--no-isolate']);
+  const env = { ...environment, [LISTING]: '1' };
+  const list = await run('vitest', ['list', '--json', '--no-static-parse', '--no-isolate'], {
+    env,
+  });
   const tests = /** @type {Array<{ name: string, file: string }>} */ (
     JSON.parse(list.slice(list.indexOf('[')))
   );

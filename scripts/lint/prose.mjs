@@ -1,4 +1,5 @@
 import { dirname, posix } from 'node:path';
+import { repeatedSentences } from './repeated.mjs';
 
 /** @typedef {import('./source-file.mjs').SourceFile} SourceFile */
 /** @typedef {{ path: string, line: number }} Place */
@@ -10,6 +11,7 @@ export const proseChecks = [
   ['no line of code has more than 100 columns', eachFile(longCode)],
   ['every link in Markdown refers to an existing file and heading', deadLinks],
   ['every page of the book ends with a link to the next one', brokenPath],
+  ['no two pages of the book have the same sentence', repeatedSentences],
 ];
 
 /**

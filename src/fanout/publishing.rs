@@ -1,4 +1,5 @@
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use crate::{clock::Millis, listen::StreamKind, vocabulary::event::ServerEvent};
 
@@ -133,6 +134,7 @@ impl Fanout {
         let is_end = matches!(event, ServerEvent::Disconnect { .. });
         let mut waiting = Vec::new();
         let mut count = DeliveryCount::new(at.map(|at| now - at));
+        let mut readers: Vec<NonZeroU32> = Vec::new();
         for slot in self.index.matching(event) {
             let Some(entry) = self.slab.at_mut(slot) else {
                 continue;
@@ -159,7 +161,11 @@ impl Fanout {
             }
             if entry.stream.handle_written(now) {
                 count.count(entry.stream.metrics());
-                deliver(entry.kind_number, id, entry.stream.kind());
+                let reader = entry.stream.reader;
+                if reader.is_none_or(|reader| !readers.contains(&reader)) {
+                    readers.extend(reader);
+                    deliver(entry.kind_number, id, entry.stream.kind());
+                }
                 continue;
             }
             let was_idle = entry.stream.pending_cues() == 0;

@@ -1,4 +1,4 @@
-use core::ops::Deref;
+use core::{num::NonZeroU32, ops::Deref};
 
 use crate::{
     clock::Millis,
@@ -19,6 +19,11 @@ pub struct StreamMut<'s>(&'s mut ServerStream);
 impl<'s> StreamMut<'s> {
     pub(super) fn new(stream: &'s mut ServerStream) -> Self {
         Self(stream)
+    }
+
+    /// As [`ServerStream::read_by`].
+    pub fn read_by(&mut self, reader: NonZeroU32) {
+        self.0.read_by(reader);
     }
 
     /// As [`ServerStream::handle_blocked`].

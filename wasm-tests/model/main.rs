@@ -78,11 +78,11 @@ fn every_planted_bug_is_found() {
         .iter()
         .map(|(bug, what)| row(*bug, what))
         .collect();
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/verification.md");
     let document = std::fs::read_to_string(path).unwrap();
     assert!(
         document.contains(&table),
-        "docs/reliability.md should say:\n{table}"
+        "docs/verification.md should say:\n{table}"
     );
 }
 

@@ -10,7 +10,9 @@ export default async function installOnce(project: TestProject): Promise<() => P
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-packed-'));
   await cp(join(root, 'wasm-tests', 'package', 'project'), folder, { recursive: true });
   const tarball = await packed(folder);
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: folder });
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], {
+    cwd: folder,
+  });
   project.provide('installed', { folder, tarball, files: await filesOf(tarball) });
   return () => rm(folder, { recursive: true, force: true });
 }

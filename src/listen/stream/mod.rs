@@ -9,6 +9,7 @@ mod settings;
 mod stream_kind;
 
 use alloc::{boxed::Box, sync::Arc};
+use core::num::NonZeroU32;
 
 use crate::{
     clock::Millis,
@@ -46,6 +47,8 @@ pub struct ServerStream {
     /// The authorization of the caller, if it is limited in time.
     pub(crate) grant: Option<Box<Grant>>,
     end_reason: Option<EndReason>,
+    /// Who reads its output, if that is somebody in this process: see [`ServerStream::read_by`].
+    pub(crate) reader: Option<NonZeroU32>,
     pub(crate) is_frozen: bool,
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
@@ -98,6 +101,7 @@ impl ServerStream {
             lifetime: Lifetime::default(),
             grant: None,
             end_reason: None,
+            reader: None,
             is_frozen: false,
             metrics: None,
         }
@@ -108,6 +112,12 @@ impl ServerStream {
     pub fn with_server_info(mut self, server_info: Option<Arc<str>>) -> Self {
         self.server_info = server_info;
         self
+    }
+
+    /// Says that this process reads the output itself. Of the streams of a fan-out with the same
+    /// reader, a publish writes each event to one: to the reader, the others repeat it.
+    pub fn read_by(&mut self, reader: NonZeroU32) {
+        self.reader = Some(reader);
     }
 
     /// Handles the bus's confirmation of the registration: the acknowledgment may be sent.

@@ -14,7 +14,7 @@ import { sessionServer2025 } from './session-server.ts';
 vi.setConfig({ testTimeout: 60_000 });
 
 const QUICKLY = ['--wait', '5', '--keep-alive', '0.5'];
-const AT_ONCE = ['--wait', '2', '--keep-alive', '0.5'];
+const AT_ONCE = ['--wait', '4', '--keep-alive', '0.5'];
 
 describe('the doctor finds nothing wrong', () => {
   test('with a server of this package', async () => {

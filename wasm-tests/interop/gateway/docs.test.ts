@@ -17,10 +17,13 @@ const exec = promisify(execFile);
 const FOLDER = join(root, '.build', 'gateway-docs');
 const behind = new WatchedServer();
 let gate: GatewayFixture;
+/** The page about publishing, and that about the gateway. */
 let page: string;
+let gatewayPage: string;
 
 beforeAll(async () => {
-  page = await readFile(join(root, 'docs', 'gateway.md'), 'utf8');
+  page = await readFile(join(root, 'docs', 'publish.md'), 'utf8');
+  gatewayPage = await readFile(join(root, 'docs', 'gateway.md'), 'utf8');
   gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off' });
   await mkdir(FOLDER, { recursive: true });
 });
@@ -30,7 +33,7 @@ afterAll(async () => {
   await behind.stop();
 });
 
-/** The snippets of docs/gateway.md in this language that publish, changed to this gateway. */
+/** The snippets of docs/publish.md in this language that publish, changed to this gateway. */
 function snippets(language: string): string[] {
   const blocks = [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
     ([, code = '']) => code,
@@ -113,7 +116,7 @@ test('the page has a test vector of the signature', () => {
   expect(wanted).toBe(signature.digest('hex'));
 });
 
-test('the command of the page prints the secret of a tenant', async () => {
-  const [, line = ''] = page.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
+test('the command of the gateway prints the secret of a tenant', async () => {
+  const [, line = ''] = gatewayPage.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
   expect((await run(['sh'], 'tenant.sh', line)).trim()).toBe(tenantSecret('acme'));
 });

@@ -209,6 +209,27 @@ test('a page of the book without a link to the next one is found', async () => {
   expect(await found('# One\n\nNext: [two](two.md).\n\nMore.')).toEqual(missing);
 });
 
+test('a sentence that is on two pages of the book is found', async () => {
+  const said = 'The bus keeps each event until it is older than the window.';
+  const found = async (one: string, two: string) => {
+    const files = Object.entries({ one, two }).map(([name, text]) => ({
+      path: `docs/${name}.md`,
+      lines: text.split('\n'),
+    }));
+    return (await Promise.all(checks.map(([, find]) => find(files)))).flat();
+  };
+  const repeated = [
+    'docs/one.md and docs/two.md say: the bus keeps each event until it is older than the window',
+  ];
+  expect(await found(`# One\n\nFirst. ${said}`, `| | ${said} |`)).toEqual(repeated);
+  const wrapped = 'the [bus](one.md#one) keeps each\n  event until it is older than the `window`';
+  expect(await found(`# One\n\n${said}`, `- ${wrapped}; then it does not.`)).toEqual(repeated);
+  expect(await found(`# One\n\n${said} ${said}`, `\`\`\`\n${said}\n\`\`\``)).toEqual([]);
+  const table = `<!-- options of A -->\n| ${said} |\n<!-- end -->`;
+  expect(await found(table, table)).toEqual([]);
+  expect(await found('# One\n\nIt is a bus.', 'It is a bus.')).toEqual([]);
+});
+
 test('a folder with too many files is found', async () => {
   const files = Array.from({ length: 13 }, (_, place) => ({
     path: `js/web/file-${place}.ts`,

@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
@@ -100,6 +102,17 @@ impl Fanout {
             },
         };
         id.slot()
+    }
+
+    /// Says that this process reads the output of a stream itself: of the streams with the same
+    /// `reader`, a number from 1, a publish writes each event to one.
+    #[wasm_bindgen(js_name = readBy)]
+    pub fn read_by(&mut self, stream: u32, reader: u32) {
+        self.with_stream(stream, |stream| {
+            if let Some(reader) = NonZeroU32::new(reader) {
+                stream.read_by(reader);
+            }
+        });
     }
 
     /// Returns the states of a stream: the sum of the matching `StreamState`s.

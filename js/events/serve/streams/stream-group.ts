@@ -32,6 +32,8 @@ export class StreamGroup implements EventStreamGroup {
   /** When each name was last read for heartbeats. */
   readonly #refreshedAt = new Map<string, number>();
   readonly #generation = eventsGuard.generation;
+  /** The number of this group among the readers of listen streams. */
+  readonly #reader = nextReader();
   #size = 0;
   #isOver = false;
   #leaveCore = (): void => {};
@@ -139,6 +141,8 @@ export class StreamGroup implements EventStreamGroup {
     this.#size += 1;
     this.#streams[stream.id] = stream;
     stream.group = this;
+    // One cue for all of them: the log is read once.
+    stream.listen?.readBy(this.#reader);
   }
 
   /** Ends the streams of a core that has trapped, without a result. */
@@ -278,6 +282,14 @@ export class StreamGroup implements EventStreamGroup {
     return this.isCurrent && this.#streams[stream.id] === stream;
   }
 }
+
+/** Returns the number of the next group. */
+function nextReader(): number {
+  readers += 1;
+  return readers;
+}
+
+let readers = 0;
 
 /** The reading of a page for all streams. */
 interface Read {
