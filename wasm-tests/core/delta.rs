@@ -1,6 +1,6 @@
 //! Changes of interest by delta: the result equals a full replacement, at the cost of the change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use mcp_listen::{
     bus::{Bus, EdgeId, Persist, Received},
@@ -20,6 +20,7 @@ use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{any_event, any_filter, any_uri, check, uri},
     follow,
+    wanted::Reported,
 };
 
 pub(crate) fn bus() -> Bus {
@@ -114,8 +115,7 @@ struct Twin {
     bus: Bus,
     edges: BTreeMap<usize, (EdgeId, Vec<String>)>,
     wanted: BTreeMap<usize, Wanted>,
-    /// What is wanted, by the changes that the bus has reported.
-    reported: BTreeSet<Topic>,
+    reported: Reported,
 }
 
 #[derive(Clone)]
@@ -221,23 +221,7 @@ impl Twin {
         assert_eq!(self.bus.registry().name_bytes(), names);
         assert_eq!(self.bus.registry().attached(), self.wanted.len());
         assert_eq!(self.bus.wanted(), rebuilt.wanted());
-        self.take_reported();
-        let reported: Vec<Topic> = self.reported.iter().cloned().collect();
-        assert_eq!(SubscriptionFilter::from(reported), rebuilt.wanted());
-    }
-
-    fn take_reported(&mut self) {
-        let Some(changed) = self.bus.poll_wanted() else {
-            self.reported = self.bus.wanted().topics().into_iter().collect();
-            return;
-        };
-        for topic in changed.topics() {
-            if self.bus.wants(&topic) {
-                self.reported.insert(topic);
-            } else {
-                self.reported.remove(&topic);
-            }
-        }
+        assert_eq!(self.reported.after(&mut self.bus), rebuilt.wanted());
     }
 }
 
@@ -309,7 +293,7 @@ fn deltas_equal_a_full_replacement() {
             bus: bus(),
             edges: BTreeMap::new(),
             wanted: BTreeMap::new(),
-            reported: BTreeSet::new(),
+            reported: Reported::default(),
         };
         for (place, step) in steps {
             twin.step(place, step);
@@ -326,27 +310,6 @@ fn deltas_equal_a_full_replacement() {
         );
         assert_eq!(twin.bus.wanted(), SubscriptionFilter::default());
     });
-}
-
-#[test]
-fn changes_of_what_is_wanted_are_reported_from_the_first_question_on() {
-    let mut bus = bus();
-    let [one, other] = [bus.connect(), bus.connect()];
-    let names = (0..1_000).map(|number| uri(&format!("note://{number}")));
-    attach(&mut bus, one, &watching(names));
-    assert_eq!(bus.poll_wanted(), None);
-    let [gone, new] = ["note://0", "note://new"].map(uri);
-    change(
-        &mut bus,
-        one,
-        &watching([new.clone()]),
-        &watching([gone.clone()]),
-    );
-    assert_eq!(bus.poll_wanted(), Some(watching([gone, new.clone()])));
-    // Another edge with the topic changes nothing.
-    attach(&mut bus, other, &watching([new]));
-    bus.disconnect(other);
-    assert_eq!(bus.poll_wanted(), Some(SubscriptionFilter::default()));
 }
 
 #[test]
