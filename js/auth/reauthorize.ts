@@ -20,8 +20,8 @@ export interface Reauthorizer {
    * receive nothing.
    */
   renew(requested: string): Promise<RenewedRights | undefined>;
-  /** Reports an error that the core found in a result. */
-  refuse(error: string | undefined): void;
+  /** Called once the stream has a result; `error` is what the core found wrong in it. */
+  finish(error: string | undefined): void;
 }
 
 /** The notifications that a caller may receive. */
@@ -58,7 +58,7 @@ export function reauthorizerOf(
   return {
     ms: options.ms,
     renew: (requested) => renew(safeOptions, kept, JSON.parse(requested) as SubscriptionFilter),
-    refuse: (error) => {
+    finish: (error) => {
       if (error !== undefined) onError(new ListenError('invalid-filter', error));
     },
   };

@@ -22,8 +22,15 @@ export interface ServerStream {
    * only one gets each change.
    */
   readBy(reader: number): void;
+  /**
+   * Whether the caller may receive what that reader writes to the client now. If not, the caller is
+   * authorized again.
+   */
+  maySend(): boolean;
   /** Handles the disconnection of the client. */
   cancel(): void;
+  /** Whether the host may refuse writes to its body by other requests. */
+  readonly hasOwnContext: boolean;
   /** Runs an action in the request context of the stream. */
   inContext(action: () => void): void;
   /** The object that holds the stream. Streams of one holder may write to each other's bodies. */

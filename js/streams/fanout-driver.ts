@@ -151,6 +151,13 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     if (this.#has(stream)) ignoringTrap(() => this.core.readBy(stream.id, reader));
   }
 
+  maySend(stream: FanoutStream): boolean {
+    if (!this.#has(stream)) return false;
+    if (this.core.maySend(stream.id, performance.now())) return true;
+    this.#update(stream);
+    return false;
+  }
+
   /** Handles the disconnection of a client: the stream has no body any more. */
   leave(stream: FanoutStream): void {
     if (this.#has(stream)) this.#bodies(stream).forget(stream.id);
@@ -305,7 +312,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
       this.#options.onScope?.();
       this.catchUp(stream);
     });
-    reauthorizer.refuse(error);
+    reauthorizer.finish(error);
   }
 
   /** Removes a stream from the core. Returns the core's reason for its end. */

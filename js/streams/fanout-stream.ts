@@ -18,6 +18,8 @@ export interface FanoutOwner {
   markReady(stream: FanoutStream): void;
   /** Says who in this process reads the output of the stream. */
   readBy(stream: FanoutStream, reader: number): void;
+  /** Whether the caller may receive what the reader writes; if not, authorizes it again. */
+  maySend(stream: FanoutStream): boolean;
   /** Writes pending output while the body has room. */
   flush(stream: FanoutStream): void;
   /** Handles the disconnection of the client. */
@@ -78,6 +80,10 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     return body.response();
   }
 
+  get hasOwnContext(): boolean {
+    return this.request !== undefined;
+  }
+
   get holder(): object {
     return this.streams;
   }
@@ -103,6 +109,10 @@ export class FanoutStream implements ServerStream, EventListenerObject {
 
   readBy(reader: number): void {
     this.streams.readBy(this, reader);
+  }
+
+  maySend(): boolean {
+    return this.reauthorizer === undefined || this.streams.maySend(this);
   }
 
   /** The body; undefined before the client reads and after it has disconnected. */

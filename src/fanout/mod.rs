@@ -26,11 +26,12 @@ use crate::{
 };
 
 use chunk_cache::ChunkCache;
-use slab::Slab;
+use slab::Entry;
 
 pub(crate) use interner::Interner;
 pub use published::Published;
 pub use slab::StreamId;
+pub(crate) use slab::{Identified, Slab};
 pub use stream_mut::StreamMut;
 pub use write_batch::WriteBatch;
 
@@ -46,7 +47,7 @@ pub use write_batch::WriteBatch;
 /// stream while there is room.
 #[derive(Debug, Default)]
 pub struct Fanout {
-    slab: Slab,
+    slab: Slab<Entry>,
     kinds: Interner<StreamKind>,
     /// Equal filters are stored once.
     filters: Interner<Arc<SubscriptionFilter>>,
@@ -93,7 +94,8 @@ impl Fanout {
         let kind_number = self.kinds.intern(stream.kind());
         let honored = self.intern(stream.shared_honored());
         stream.intern(self.kinds.interned(&stream.kind().clone()), &honored);
-        let id = self.slab.insert(stream, kind_number, from);
+        let entry = |id| Entry::new(id, stream, kind_number, from);
+        let id = self.slab.insert(entry);
         self.enter(id, &honored);
         self.reschedule(id);
         id

@@ -13,16 +13,6 @@ pub struct StreamId {
 }
 
 impl StreamId {
-    /// Creates an id, for another holder of streams.
-    pub(crate) fn new(slot: u32, generation: u32) -> Self {
-        Self { slot, generation }
-    }
-
-    /// Returns the generation of the slot.
-    pub(crate) fn generation(self) -> u32 {
-        self.generation
-    }
-
     /// Returns the slot of the stream: a small number, unique among the open streams.
     pub fn slot(self) -> u32 {
         self.slot
@@ -47,45 +37,72 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    pub(super) fn new(
+        id: StreamId,
+        stream: ServerStream,
+        kind_number: u32,
+        from: Position,
+    ) -> Self {
+        Self {
+            stream,
+            id,
+            kind_number,
+            scheduled: None,
+            from,
+            is_polled: false,
+            resume: None,
+        }
+    }
+
     /// Whether it receives an event at this position in the log of its bus; `None` without a log.
     pub(super) fn receives(&self, position: Option<Position>) -> bool {
         position.is_none_or(|position| self.from < position)
     }
 }
 
+impl Identified for Entry {
+    fn id(&self) -> StreamId {
+        self.id
+    }
+}
+
+/// What a [`Slab`] holds.
+pub(crate) trait Identified {
+    /// Returns the id that the slab has assigned.
+    fn id(&self) -> StreamId;
+}
+
 /// Streams by their slots. Each is boxed, since a vector that grows allocates twice what it needs.
-#[derive(Debug, Default)]
-pub(super) struct Slab {
-    entries: Vec<Option<Box<Entry>>>,
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    entries: Vec<Option<Box<T>>>,
     /// The ids to assign next.
     free: Vec<StreamId>,
     len: usize,
 }
 
-impl Slab {
-    pub(super) fn insert(
-        &mut self,
-        stream: ServerStream,
-        kind_number: u32,
-        from: Position,
-    ) -> StreamId {
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            free: Vec::new(),
+            len: 0,
+        }
+    }
+}
+
+impl<T: Identified> Slab<T> {
+    /// Adds the stream that `make` creates for its id.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(StreamId) -> T) -> StreamId {
         let id = self.free.pop().unwrap_or_else(|| self.new_slot());
         if let Some(slot) = self.entries.get_mut(id.slot as usize) {
             self.len += 1;
-            *slot = Some(Box::new(Entry {
-                stream,
-                id,
-                kind_number,
-                scheduled: None,
-                from,
-                is_polled: false,
-                resume: None,
-            }));
+            *slot = Some(Box::new(make(id)));
         }
         id
     }
 
-    pub(super) fn remove(&mut self, id: StreamId) -> Option<Box<Entry>> {
+    pub(crate) fn remove(&mut self, id: StreamId) -> Option<Box<T>> {
         self.get(id)?;
         let entry = self.entries.get_mut(id.slot as usize)?.take()?;
         self.len -= 1;
@@ -96,38 +113,38 @@ impl Slab {
         Some(entry)
     }
 
-    pub(super) fn get(&self, id: StreamId) -> Option<&Entry> {
-        self.at(id.slot).filter(|entry| entry.id == id)
+    pub(crate) fn get(&self, id: StreamId) -> Option<&T> {
+        self.at(id.slot).filter(|entry| entry.id() == id)
     }
 
-    pub(super) fn get_mut(&mut self, id: StreamId) -> Option<&mut Entry> {
-        self.at_mut(id.slot).filter(|entry| entry.id == id)
+    pub(crate) fn get_mut(&mut self, id: StreamId) -> Option<&mut T> {
+        self.at_mut(id.slot).filter(|entry| entry.id() == id)
     }
 
     /// Returns the stream in a slot.
-    pub(super) fn at(&self, slot: u32) -> Option<&Entry> {
+    pub(crate) fn at(&self, slot: u32) -> Option<&T> {
         self.entries.get(slot as usize)?.as_deref()
     }
 
     /// Returns the stream in a slot.
-    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Entry> {
+    pub(crate) fn at_mut(&mut self, slot: u32) -> Option<&mut T> {
         self.entries.get_mut(slot as usize)?.as_deref_mut()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut().filter_map(Option::as_deref_mut)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().filter_map(Option::as_deref)
     }
 
     /// Returns the number of slots; every slot is smaller.
-    pub(super) fn slot_count(&self) -> usize {
+    pub(crate) fn slot_count(&self) -> usize {
         self.entries.len()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 

@@ -26,6 +26,11 @@ impl<'s> StreamMut<'s> {
         self.0.read_by(reader);
     }
 
+    /// As [`ServerStream::may_send`].
+    pub fn may_send(&mut self, now: Millis) -> bool {
+        self.0.may_send(now)
+    }
+
     /// As [`ServerStream::handle_blocked`].
     pub fn handle_blocked(&mut self, now: Millis) {
         self.0.handle_blocked(now);

@@ -57,6 +57,20 @@ fn an_idle_stream_sends_keep_alives_without_authorization() {
 }
 
 #[test]
+fn what_the_host_writes_waits_for_authorization_too() {
+    let mut stream = open();
+    assert!(stream.may_send(FRESH));
+    assert_eq!(stream.poll_question(), None);
+    assert!(!stream.may_send(SPAN));
+    assert!(!stream.may_send(SPAN));
+    assert_eq!(stream.poll_question().as_deref(), Some(&filter()));
+    assert!(!stream.may_send(SPAN));
+    assert_eq!(stream.poll_question(), None);
+    stream.handle_granted(&filter(), SPAN);
+    assert!(stream.may_send(SPAN));
+}
+
+#[test]
 fn a_cue_waits_for_authorization_and_later_events_collapse() {
     let mut stream = open();
     stream.handle_event(&updated("a"));

@@ -5,7 +5,6 @@ mod frames;
 mod message;
 mod place;
 mod shares;
-mod slots;
 mod spread;
 mod stream;
 mod topic;
@@ -16,7 +15,7 @@ pub use stream::Opening;
 use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
-    fanout::{Interner, StreamId, WriteBatch},
+    fanout::{Interner, Slab, StreamId, WriteBatch},
     sorted::Map,
     vocabulary::{id::RequestId, scope::Name},
 };
@@ -29,7 +28,6 @@ use super::{
 };
 
 use place::Place;
-use slots::Slots;
 use spread::Spread;
 use stream::{State, Stream};
 use topic::{Class, Topic};
@@ -46,7 +44,7 @@ use topic::{Class, Topic};
 /// bus without a log: all cursors are null, and positions only have to ascend.
 #[derive(Debug, Default)]
 pub struct EventStreams {
-    slots: Slots,
+    streams: Slab<Stream>,
     topics: Map<EventName, Topic>,
     stamps: Interner<RequestId>,
     /// The latest epoch, which streams share.
@@ -70,9 +68,11 @@ impl EventStreams {
         } = opening;
         let stamp = self.stamps.intern(&request);
         let request = self.stamps.interned(&request).clone();
+        // The streams of a type share its name.
+        let name = self.topics.key(&name).cloned().unwrap_or(name);
         let mut topic = self.topics.remove(&name).unwrap_or_default();
         let (class, kind) = topic.classes.intern(Class::new(expected, groups));
-        let id = self.slots.insert(|id| Stream {
+        let id = self.streams.insert(|id| Stream {
             id,
             request,
             stamp,
@@ -90,7 +90,7 @@ impl EventStreams {
     /// Returns what to ask the log for one stream: where it begins, or what it has missed. `None`
     /// if it gets the next page that is read for all.
     pub fn question_of(&self, id: StreamId) -> Option<Question> {
-        let stream = self.slots.get(id)?;
+        let stream = self.streams.get(id)?;
         let from = match &stream.state {
             State::Opening { cursor, max_age } => (cursor.clone(), *max_age),
             State::Active(progress) if !self.is_current(stream) => {
@@ -108,7 +108,7 @@ impl EventStreams {
     /// see [`EventStreams::arguments_of`]. `None` if it has begun before.
     pub fn begin(&mut self, id: StreamId, page: &Page, verdicts: &[Verdict]) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
-        let stream = self.slots.get_mut(id)?;
+        let stream = self.streams.get_mut(id)?;
         let bytes = stream.begin(page, epoch.clone(), verdicts)?;
         let topic = self.topics.get_mut(&stream.name)?;
         topic.settle(Place::new(epoch, page.head));
@@ -123,7 +123,7 @@ impl EventStreams {
         verdicts: &[Verdict],
     ) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
-        let stream = self.slots.get_mut(id)?;
+        let stream = self.streams.get_mut(id)?;
         let bytes = stream.read(page, epoch.clone(), verdicts);
         let topic = self.topics.get_mut(&stream.name)?;
         topic.settle(Place::new(epoch, page.head));
@@ -144,10 +144,8 @@ impl EventStreams {
         if !topic.is_due || topic.is_asked {
             return None;
         }
-        let streams = topic.slots.iter().filter_map(|slot| self.slots.at(*slot));
-        let places = streams.filter_map(|stream| Some(&stream.progress()?.place));
-        let current = places.filter(|place| topic.is_current(place));
-        let from = current.min_by_key(|place| place.position)?.clone();
+        let streams = topic.slots.iter().filter_map(|slot| self.streams.at(*slot));
+        let from = topic.earliest(streams)?.clone();
         let question = topic.question(name, &from);
         if let Some(topic) = self.topics.get_mut(name) {
             topic.is_due = false;
@@ -182,7 +180,7 @@ impl EventStreams {
     /// other call.
     pub fn poll_batch(&mut self) -> Option<WriteBatch> {
         self.batches += 1;
-        let batch = self.spread.as_mut()?.batch(&mut self.slots, self.batches);
+        let batch = self.spread.as_mut()?.batch(&mut self.streams, self.batches);
         if batch.is_none() {
             self.spread = None;
         }
@@ -192,7 +190,7 @@ impl EventStreams {
     /// Handles streams that had no room for what the last batch has for them: they are behind.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>) {
         for id in streams {
-            let progress = self.slots.get_mut(id).and_then(Stream::progress_mut);
+            let progress = self.streams.get_mut(id).and_then(Stream::progress_mut);
             if let Some(progress) = progress {
                 progress.go_back(self.batches);
             }
@@ -204,7 +202,7 @@ impl EventStreams {
     pub fn behind(&self, name: &EventName) -> Vec<StreamId> {
         let slots = self.topics.get(name).into_iter();
         let slots = slots.flat_map(|topic| topic.slots.iter());
-        let streams = slots.filter_map(|slot| self.slots.at(*slot));
+        let streams = slots.filter_map(|slot| self.streams.at(*slot));
         let behind = streams.filter(|stream| stream.progress().is_some());
         let behind = behind.filter(|stream| !self.is_current(stream));
         behind.map(|stream| stream.id).collect()
@@ -212,7 +210,7 @@ impl EventStreams {
 
     /// Changes the groups of a stream's caller.
     pub fn handle_groups(&mut self, id: StreamId, groups: Vec<Name>) {
-        let Some(stream) = self.slots.get_mut(id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
         if let Some(topic) = self.topics.get_mut(&stream.name) {
@@ -233,29 +231,29 @@ impl EventStreams {
 
     /// Returns the arguments of a stream, a JSON object, if a function of the server decides.
     pub fn arguments_of(&self, id: StreamId) -> Option<&str> {
-        self.slots.get(id)?.class.expected.for_host()
+        self.streams.get(id)?.class.expected.for_host()
     }
 
     /// Returns a heartbeat with the position of a stream; `None` unless it has begun and not ended.
     pub fn heartbeat(&self, id: StreamId) -> Option<Vec<u8>> {
-        self.slots.get(id)?.heartbeat()
+        self.streams.get(id)?.heartbeat()
     }
 
     /// Returns the report of an error after which a stream goes on; `None` unless it has begun and
     /// not ended.
     pub fn error(&self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
-        self.slots.get(id)?.error(error)
+        self.streams.get(id)?.error(error)
     }
 
     /// Ends a stream whose subscription has ended. Returns its last bytes: the error and the
     /// result. `None` unless it has begun and not ended.
     pub fn terminate(&mut self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
-        self.slots.get_mut(id)?.terminate(error)
+        self.streams.get_mut(id)?.terminate(error)
     }
 
     /// Removes a stream.
     pub fn remove(&mut self, id: StreamId) {
-        let Some(stream) = self.slots.remove(id) else {
+        let Some(stream) = self.streams.remove(id) else {
             return;
         };
         self.stamps.release(&stream.request);
@@ -275,17 +273,17 @@ impl EventStreams {
 
     /// Returns the type of a stream's events.
     pub fn name_of(&self, id: StreamId) -> Option<&EventName> {
-        Some(&self.slots.get(id)?.name)
+        Some(&self.streams.get(id)?.name)
     }
 
     /// Returns the id of the stream that currently has a slot.
     pub fn id_at(&self, slot: u32) -> Option<StreamId> {
-        Some(self.slots.at(slot)?.id)
+        Some(self.streams.at(slot)?.id)
     }
 
     /// Returns the number of streams.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.streams.len()
     }
 
     /// Whether there is no stream.

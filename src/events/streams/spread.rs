@@ -6,7 +6,7 @@ use crate::{
         name::EventName,
         page::Page,
     },
-    fanout::WriteBatch,
+    fanout::{Slab, WriteBatch},
     sorted::Map,
     vocabulary::position::Position,
 };
@@ -15,7 +15,6 @@ use super::{
     frames::Frames,
     place::Place,
     shares::{Share, Shares},
-    slots::Slots,
     stream::Stream,
     topic::Topic,
 };
@@ -58,7 +57,7 @@ impl Spread {
 
     /// Returns the next part, number `batch`; `None` if every stream had its turn. Streams that a
     /// part names have everything up to the end of the page, unless they had no room.
-    pub(super) fn batch(&mut self, streams: &mut Slots, number: u64) -> Option<WriteBatch> {
+    pub(super) fn batch(&mut self, streams: &mut Slab<Stream>, number: u64) -> Option<WriteBatch> {
         let mut batch = WriteBatch::default();
         let mut chunks = Shares::default();
         while batch.bytes.len() < BATCH_BYTES {

@@ -8,7 +8,7 @@ use crate::{
         name::EventName,
         page::Page,
     },
-    fanout::StreamId,
+    fanout::{Identified, StreamId},
     sse,
     vocabulary::{id::RequestId, position::Position, scope::Name},
 };
@@ -48,6 +48,12 @@ pub(super) struct Stream {
     pub(super) kind: u32,
     pub(super) codes: CodeSet,
     pub(super) state: State,
+}
+
+impl Identified for Stream {
+    fn id(&self) -> StreamId {
+        self.id
+    }
 }
 
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::{
     vocabulary::scope::Name,
 };
 
-use super::place::Place;
+use super::{place::Place, stream::Stream};
 
 /// The streams of one event type.
 #[derive(Debug, Default)]
@@ -51,6 +51,31 @@ impl Topic {
     pub(super) fn is_current(&self, place: &Place) -> bool {
         let read_to = self.read_to.as_ref();
         read_to.is_some_and(|read_to| place.reaches(read_to))
+    }
+
+    /// Returns the earliest place of a stream that receives the next page that is read for all.
+    pub(super) fn earliest<'s>(
+        &self,
+        streams: impl Iterator<Item = &'s Stream>,
+    ) -> Option<&'s Place> {
+        let read_to = self.read_to.as_ref()?;
+        let mut earliest: Option<&Place> = None;
+        for stream in streams {
+            let Some(place) = stream.progress().map(|progress| &progress.place) else {
+                continue;
+            };
+            if !place.reaches(read_to) {
+                continue;
+            }
+            // Mostly that is the place of all, and none is earlier.
+            if place.position == read_to.position {
+                return Some(place);
+            }
+            if earliest.is_none_or(|earliest| place.position < earliest.position) {
+                earliest = Some(place);
+            }
+        }
+        earliest
     }
 
     /// Begins at the end of the log, unless a place in its epoch was read to.

@@ -26,7 +26,7 @@ pub(crate) struct Grant {
 enum Renewal {
     /// No: no cue is pending, or the grant is valid.
     None,
-    /// Yes: a cue is pending.
+    /// Yes: a cue is pending, or the host has something to write.
     Due,
     /// The authorizer has been asked about this filter.
     Asked(Arc<SubscriptionFilter>),
@@ -126,16 +126,24 @@ impl ServerStream {
         grant.is_some_and(|grant| !matches!(grant.question, Renewal::None))
     }
 
+    /// Whether the caller may receive what the host writes itself. If not, an authorization is
+    /// required, see [`ServerStream::poll_question`].
+    pub fn may_send(&mut self, now: Millis) -> bool {
+        let Some(grant) = self.grant.as_mut().filter(|grant| grant.is_stale(now)) else {
+            return true;
+        };
+        if matches!(grant.question, Renewal::None) {
+            grant.question = Renewal::Due;
+        }
+        false
+    }
+
     /// Called when a cue could be sent. Returns whether it has to wait for an authorization.
     pub(crate) fn withhold(&mut self, now: Millis) -> bool {
         if !self.is_withheld(now) || self.is_paused || self.pending_cues() == 0 {
             return false;
         }
-        if let Some(grant) = &mut self.grant
-            && matches!(grant.question, Renewal::None)
-        {
-            grant.question = Renewal::Due;
-        }
+        self.may_send(now);
         // There is room, so the client is not stalled.
         self.lifetime.handle_polled();
         true

@@ -2,8 +2,7 @@ import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { describe, expect, test } from 'vitest';
 import { EventReader } from '../../host/events.ts';
-
-const EXTENSION = 'io.modelcontextprotocol/events';
+import { discovering, EXTENSION, requestOf } from './requests.ts';
 
 function served(options: Parameters<typeof defineEvents>[1] = {}) {
   const bus = new InMemoryBus({ events: eventLog() });
@@ -26,29 +25,6 @@ function served(options: Parameters<typeof defineEvents>[1] = {}) {
   const call = (method: string, params: object, id: unknown = 1) =>
     server.fetch(requestOf(method, params, id));
   return { bus, server, call };
-}
-
-async function discovering(request: Request): Promise<Response> {
-  const { id } = (await request.json()) as { id: unknown };
-  const result = { resultType: 'complete', capabilities: { tools: {} } };
-  return Response.json({ jsonrpc: '2.0', id, result });
-}
-
-function requestOf(method: string, params: object, id: unknown): Request {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': { extensions: { [EXTENSION]: {} } },
-  };
-  return new Request('http://127.0.0.1/mcp', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta } }),
-  });
 }
 
 async function resultOf(response: Response): Promise<Record<string, unknown>> {

@@ -186,6 +186,15 @@ impl Fanout {
         Some(question.to_json())
     }
 
+    /// Whether the caller may receive what the host writes to the stream itself. If not, call
+    /// `authorizationRequest`.
+    #[wasm_bindgen(js_name = maySend)]
+    pub fn may_send(&mut self, stream: u32, now: f64) -> bool {
+        let mut may_send = false;
+        self.with_stream(stream, |stream| may_send = stream.may_send(millis(now)));
+        may_send
+    }
+
     /// Passes the part of the filter that the caller of a stream may receive now, as JSON text, and
     /// until when; undefined: nothing, or without a limit. A stream that honors more ends at once;
     /// poll it. Returns the error if the text is not a filter, which counts as nothing.

@@ -1,6 +1,6 @@
 import type { ServerStream } from '../../../bus/server-stream.js';
 import type { StreamEnding } from '../../../model/stats.js';
-import { ResponseBody } from '../../../streams/index.js';
+import { PulledBody, ResponseBody } from '../../../streams/index.js';
 
 /** Options of an {@link EventStream}. */
 export interface EventStreamOptions {
@@ -41,10 +41,11 @@ export class EventStream {
   listen: ServerStream | undefined;
   /** Its group; undefined before it has begun and after it has ended. */
   group: EventStreamGroup | undefined;
-  readonly body: ResponseBody;
   readonly #options: EventStreamOptions;
   /** Whether the listen stream was acknowledged. */
   #isAcknowledged = false;
+  /** The body of its response; undefined until that is sent. */
+  #body: PulledBody | ResponseBody | undefined;
   /** Since when the body has had no room; undefined if it has room. */
   #fullSince: number | undefined;
   /** Output from before the client reads the body. */
@@ -53,16 +54,38 @@ export class EventStream {
   constructor(name: string, options: EventStreamOptions) {
     this.name = name;
     this.#options = options;
-    this.body = new ResponseBody({
+  }
+
+  /** Returns the response, whose body begins with what was written so far. */
+  response(): Response {
+    const listener = {
       onOpen: () => this.#onOpen(),
       onRoom: () => this.#onRoom(),
       onDisconnect: () => this.listen?.cancel(),
-    });
+    };
+    const isOwn = this.listen?.hasOwnContext !== false;
+    this.#body = isOwn ? new ResponseBody(listener) : new PulledBody(listener);
+    return this.#body.response();
   }
 
   /** Whether the body has room for a chunk. */
   get hasRoom(): boolean {
-    return this.#first === undefined && this.body.hasRoom;
+    return this.#first === undefined && this.#body?.hasRoom === true;
+  }
+
+  /** Whether the caller may receive something now. If not, it is authorized again. */
+  get mayReceive(): boolean {
+    return this.listen?.maySend() === true;
+  }
+
+  /** Handles the renewed authorization of the caller. */
+  renewed(): void {
+    if (this.isBehind) this.group?.catchUp(this);
+  }
+
+  /** Reports room to the group once there is any, if the stream is behind. */
+  awaitRoom(): void {
+    this.#body?.awaitRoom();
   }
 
   /** Handles output of the listen stream: the acknowledgment, then cues and keep-alives. */
@@ -78,21 +101,22 @@ export class EventStream {
     const isDenied = ending === 'expired' || ending === 'denied';
     const last = this.group?.remove(this, isDenied);
     if (last !== undefined) this.write(last);
-    this.body.close();
+    this.#body?.close();
   }
 
   /** Writes to the body, which keeps what it has no room for. */
   write(chunk: Uint8Array): void {
-    if (!this.body.isOpen) {
+    const body = this.#body;
+    if (body?.isOpen !== true) {
       this.#first = this.#first === undefined ? chunk : joined(this.#first, chunk);
       return;
     }
     try {
-      this.body.write(chunk);
+      body.write(chunk);
     } catch {
       // The host allows only the request of a stream to write to its body.
       this.listen?.inContext(() => {
-        if (!this.body.writeKept()) this.listen?.abort();
+        if (!body.writeKept()) this.listen?.abort();
       });
     }
   }
@@ -100,7 +124,7 @@ export class EventStream {
   #onOpen(): void {
     const first = this.#first;
     this.#first = undefined;
-    if (first !== undefined) this.body.write(first);
+    if (first !== undefined) this.#body?.write(first);
   }
 
   #onRoom(): void {

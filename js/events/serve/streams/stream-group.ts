@@ -104,11 +104,7 @@ export class StreamGroup implements EventStreamGroup {
     if (stream.isReading || !this.#holds(stream)) return;
     stream.isReading = true;
     stream.listen?.inContext(() => {
-      this.#caughtUp(stream)
-        .catch(this.#options.onError)
-        .finally(() => {
-          stream.isReading = false;
-        });
+      this.#caughtUp(stream).catch(this.#options.onError);
     });
   }
 
@@ -214,15 +210,15 @@ export class StreamGroup implements EventStreamGroup {
     this.#core.failed(name);
   }
 
-  /** Writes a batch. Returns the streams that had no room. */
+  /** Writes a batch. Returns the streams that had no room, or whose callers may not receive now. */
   #write(fan: Uint8Array): number[] {
     const missed: number[] = [];
     eachWrite(fan, (id, chunks, index) => {
       const stream = this.#streams[id];
-      if (stream?.hasRoom === true) stream.write(chunks.at(index));
+      if (stream?.hasRoom === true && stream.mayReceive) stream.write(chunks.at(index));
       else if (stream !== undefined) {
         stream.isBehind = true;
-        stream.body.awaitRoom();
+        stream.awaitRoom();
         missed.push(id);
       }
     });
@@ -230,9 +226,21 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   async #caughtUp(stream: EventStream): Promise<void> {
+    try {
+      await this.#readOwn(stream);
+    } finally {
+      // At once: a renewed authorization may be reported in this very turn.
+      stream.isReading = false;
+    }
+    if (!this.#holds(stream)) return;
+    this.#settle(stream);
+    this.#read(stream.name);
+  }
+
+  async #readOwn(stream: EventStream): Promise<void> {
     while (stream.hasRoom && this.#holds(stream)) {
       const question = this.#core.questionOf(stream.id);
-      if (question === undefined) break;
+      if (question === undefined || !stream.mayReceive) return;
       const page = await this.#options.log.page(question);
       if (!this.#holds(stream)) return;
       const verdicts = await this.#verdicts(stream, page);
@@ -240,9 +248,6 @@ export class StreamGroup implements EventStreamGroup {
       const bytes = this.#core.own(stream.id, page, verdicts);
       if (bytes !== undefined) stream.write(bytes);
     }
-    if (!this.#holds(stream)) return;
-    this.#settle(stream);
-    this.#read(stream.name);
   }
 
   /** Whether a reading is the one that is awaited now. */
@@ -258,7 +263,7 @@ export class StreamGroup implements EventStreamGroup {
   /** Finds out whether a stream is behind. */
   #settle(stream: EventStream): void {
     stream.isBehind = this.#core.questionOf(stream.id) !== undefined;
-    if (stream.isBehind) stream.body.awaitRoom();
+    if (stream.isBehind) stream.awaitRoom();
   }
 
   /** Returns the verdicts of the server for one stream, if it decides. */

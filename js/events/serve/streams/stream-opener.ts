@@ -64,7 +64,7 @@ export class StreamOpener {
     stream.listen = opened;
     try {
       await this.#groupOf(opened.holder, log, types).begin(exchange, stream);
-      return stream.body.response();
+      return stream.response();
     } catch (error) {
       opened.abort();
       host.onError(error as Error);
@@ -109,7 +109,7 @@ export class StreamOpener {
     return {
       ms: host.authorizationTtlMs,
       renew: () => this.#renewed(stream, step, kept),
-      refuse: () => {},
+      finish: () => stream.renewed(),
     };
   }
 

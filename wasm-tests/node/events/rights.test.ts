@@ -1,0 +1,80 @@
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { defineEvents, eventLog } from 'mcp-listen/events';
+import { expect, test } from 'vitest';
+import { EventReader } from '../../host/events.ts';
+import { discovering, requestOf } from './requests.ts';
+
+/** Callers are named by their header field; rights are valid for a millisecond. */
+function serving(
+  authorize: (context: { principal: string | undefined }) => boolean | Promise<boolean>,
+) {
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({ 'order.paid': {} }, { authorize }),
+    principal: (request) => request.headers.get('authorization') ?? 'nobody',
+    authorizationTtlMs: 1,
+  });
+  const open = (name: string) => {
+    const request = requestOf('events/stream', { name: 'order.paid' }, 1);
+    request.headers.set('authorization', name);
+    return server.fetch(request);
+  };
+  return { open, server };
+}
+
+/** Reads the first notification of a stream. */
+async function opened(response: Promise<Response>): Promise<EventReader> {
+  const reader = new EventReader(await response);
+  await reader.next();
+  return reader;
+}
+
+test.each([
+  ['is denied then, nothing and the end', false],
+  ['is permitted then, the event', true],
+])('callers receive nothing while they are authorized again; who %s', async (_, isPermitted) => {
+  const asked: string[] = [];
+  let decide: (isPermitted: boolean) => void = () => {};
+  const decided = new Promise<boolean>((resolve) => {
+    decide = resolve;
+  });
+  const { open, server } = serving(({ principal }) => {
+    const isAgain = asked.includes(`${principal}`);
+    asked.push(`${principal}`);
+    return isAgain && principal === 'guest' ? decided : true;
+  });
+  const [guest, staff] = await Promise.all([opened(open('guest')), opened(open('staff'))]);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await server.notify.event('order.paid', { number: 1 });
+  expect(await staff.next()).toMatchObject({ params: { data: { number: 1 } } });
+  expect(asked.filter((name) => name === 'guest')).toHaveLength(2);
+  const first = guest.next();
+  const early = await Promise.race([first, new Promise((resolve) => setTimeout(resolve, 100))]);
+  expect(early).toBeUndefined();
+  decide(isPermitted);
+  expect(await first).toMatchObject(
+    isPermitted
+      ? { params: { data: { number: 1 } } }
+      : { method: 'notifications/events/terminated' },
+  );
+  await server.notify.event('order.paid', { number: 2 });
+  if (isPermitted) expect(await guest.next()).toMatchObject({ params: { data: { number: 2 } } });
+});
+
+test('callers that read slowly get all in order, however often they are authorized again', async () => {
+  let asked = 0;
+  const { open, server } = serving(async () => {
+    asked += 1;
+    return true;
+  });
+  const response = await open('guest');
+  for (let number = 0; number < 40; number += 1)
+    await server.notify.event('order.paid', { number, filling: 'x'.repeat(50_000) });
+  const reader = new EventReader(response);
+  await reader.next();
+  for (let number = 0; number < 40; number += 1) {
+    expect(await reader.next()).toMatchObject({ params: { data: { number } } });
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+  expect(asked).toBeGreaterThan(3);
+});
