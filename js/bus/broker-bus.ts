@@ -145,11 +145,14 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   constructor(broker: Broker, { events, onError = report, wanted, ...rest }: BrokerBusOptions) {
     this.#broker = broker;
     this.#onError = guarded(onError);
-    this.#local = new LocalBus(() => this.interest?.changed(), { ...rest, onError: this.#onError });
+    this.#local = new LocalBus(() => this.interest?.sweepSoon(), {
+      ...rest,
+      onError: this.#onError,
+    });
     this.interest =
       wanted &&
       new BrokerInterest(broker, {
-        ...{ onError: this.#onError, wanted, ofSessions: () => this.#local.ofSessions },
+        ...{ onError: this.#onError, wanted, sessions: this.#local.sessionTopics },
         context: { bus: undefined, publish: (event) => this.publish(event) },
       });
     if (events === undefined) return;
@@ -362,10 +365,6 @@ class LocalBus extends InMemoryBus {
   constructor(onChange: () => void, options: InMemoryBusOptions) {
     super(options);
     this.#onChange = onChange;
-  }
-
-  override get ofSessions(): string[] {
-    return super.ofSessions;
   }
 
   protected override sessionsChanged(): void {

@@ -35,6 +35,11 @@ impl Follows {
         self.index.topics()
     }
 
+    /// See [`Index::take_changed`].
+    pub(super) fn take_changed(&mut self) -> Option<Topics> {
+        self.index.take_changed()
+    }
+
     /// Whether any shard follows this topic.
     pub(super) fn contains(&self, topic: &Topic) -> bool {
         self.index.contains(topic)

@@ -244,17 +244,21 @@ impl Bus {
     /// Returns the union of the filters of all streams, at edges and at shards, regardless of who
     /// may receive the changes. Subscribers to everything are not streams and add nothing.
     pub fn wanted(&self) -> SubscriptionFilter {
-        let topics = self
-            .edges
-            .all_topics()
-            .chain(self.shards.follows().topics());
-        let topics: Topics = topics.cloned().collect();
-        let topics: Vec<Topic> = topics.iter().cloned().collect();
-        SubscriptionFilter {
-            scope: Scope::default(),
-            ..topics.into()
-        }
+        let shards = self.shards.follows().topics();
+        named(&self.edges.all_topics().chain(shards).cloned().collect())
     }
+
+    /// Returns what streams have begun or ceased to subscribe to since the last call;
+    /// [`Bus::wants`] says which. The first call returns `None`: what was wanted before is unknown.
+    pub fn poll_wanted(&mut self) -> Option<SubscriptionFilter> {
+        let changed = (self.edges.take_changed(), self.shards.take_changed());
+        let (mut topics, others) = changed.0.zip(changed.1)?;
+        for topic in others.iter() {
+            topics.insert(topic.clone());
+        }
+        Some(named(&topics))
+    }
+
     /// Whether there is room for what the call of a shard adds, after what it drops.
     fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
         let names = self.shards.follows().grown_by(shard, follow);
@@ -275,5 +279,14 @@ impl Bus {
     fn count_follows(&mut self) {
         let names = self.shards.follows().name_bytes();
         self.edges.room_mut().set_elsewhere(names);
+    }
+}
+
+/// Returns the topics that filters name, without those of callers.
+fn named(topics: &Topics) -> SubscriptionFilter {
+    let topics: Vec<Topic> = topics.iter().cloned().collect();
+    SubscriptionFilter {
+        scope: Scope::default(),
+        ..topics.into()
     }
 }

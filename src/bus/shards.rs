@@ -6,7 +6,7 @@ use crate::{
     vocabulary::{
         event::ServerEvent,
         position::{Cursor, Position},
-        topic::Topic,
+        topic::{Topic, Topics},
     },
     wire::{BatchAck, Follow, ProtocolError},
 };
@@ -163,6 +163,11 @@ impl Shards {
     /// Returns the topics that the shards follow.
     pub(super) fn follows(&self) -> &Follows {
         &self.follows
+    }
+
+    /// See [`Index::take_changed`](crate::vocabulary::topic::Index::take_changed).
+    pub(super) fn take_changed(&mut self) -> Option<Topics> {
+        self.follows.take_changed()
     }
 
     /// Applies a call of a shard: changes its topics and records its number of edges.

@@ -5,6 +5,7 @@
 //! revision. [`Listener`] combines these: one subscription to a server of any revision, over HTTP
 //! or a channel such as stdio. [`Watch`] opens a new subscription when one ends.
 
+mod backoff;
 mod channel;
 mod end;
 mod http;

@@ -12,7 +12,8 @@ use serde::{
 
 use super::{
     node::{Node, Value},
-    push_string, read,
+    push_string,
+    reader::{MAX_PEER_DEPTH, read},
 };
 
 /// Any value as compact JSON text, for readers of text.
@@ -22,7 +23,7 @@ impl Text {
     /// Writes a value that is JSON text already. Formats with binary numbers round numbers that are
     /// not integers or exceed the machine's range.
     pub(crate) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-        let document = read(text.as_bytes(), MAX_DEPTH);
+        let document = read(text.as_bytes(), MAX_PEER_DEPTH);
         let document = document.map_err(|_| S::Error::custom("no JSON text"))?;
         document.root.serialize(serializer)
     }
@@ -120,6 +121,3 @@ fn separate(out: &mut String, open: char) {
         out.push(',');
     }
 }
-
-/// Maximum depth, which is greater than that of a task's state in an event.
-const MAX_DEPTH: usize = 128;

@@ -20,6 +20,7 @@ use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{any_event, any_filter, any_uri, check, uri},
     follow,
+    wanted::Reported,
 };
 
 pub(crate) fn bus() -> Bus {
@@ -114,6 +115,7 @@ struct Twin {
     bus: Bus,
     edges: BTreeMap<usize, (EdgeId, Vec<String>)>,
     wanted: BTreeMap<usize, Wanted>,
+    reported: Reported,
 }
 
 #[derive(Clone)]
@@ -206,7 +208,7 @@ impl Twin {
     }
 
     /// The state after deltas equals the state after a full replacement.
-    fn compare(&self) {
+    fn compare(&mut self) {
         let mut names = 0;
         let mut rebuilt = bus();
         for (place, wanted) in &self.wanted {
@@ -219,6 +221,7 @@ impl Twin {
         assert_eq!(self.bus.registry().name_bytes(), names);
         assert_eq!(self.bus.registry().attached(), self.wanted.len());
         assert_eq!(self.bus.wanted(), rebuilt.wanted());
+        assert_eq!(self.reported.after(&mut self.bus), rebuilt.wanted());
     }
 }
 
@@ -290,6 +293,7 @@ fn deltas_equal_a_full_replacement() {
             bus: bus(),
             edges: BTreeMap::new(),
             wanted: BTreeMap::new(),
+            reported: Reported::default(),
         };
         for (place, step) in steps {
             twin.step(place, step);

@@ -88,6 +88,7 @@ mod stream;
 mod subscription;
 mod task;
 mod visit;
+mod wanted;
 mod watch;
 mod watch_again;
 mod watch_legacy;

@@ -320,9 +320,19 @@ impl Bus {
     }
 
     /// Returns the union of what the streams of all edges and shards subscribe to, as the JSON text
-    /// of a filter.
-    pub fn wanted(&mut self) -> Result<String, JsValue> {
-        Ok(self.root()?.core.wanted().to_json())
+    /// of a filter. With `isChange`, returns what they have begun or ceased to subscribe to since
+    /// the last such call; undefined the first time: anything may have changed.
+    pub fn wanted(
+        &mut self,
+        #[wasm_bindgen(js_name = isChange)] is_change: bool,
+    ) -> Result<Option<String>, JsValue> {
+        let core = &mut self.root()?.core;
+        let wanted = if is_change {
+            core.poll_wanted()
+        } else {
+            Some(core.wanted())
+        };
+        Ok(wanted.map(|wanted| wanted.to_json()))
     }
 
     /// Whether any stream subscribes to the topic with this text; false for a text that is no

@@ -18,7 +18,7 @@ pub fn cue_groups(groups: Vec<String>) -> Vec<String> {
 /// object of JSON pointers by argument.
 #[wasm_bindgen]
 pub fn matches(fields: &str, arguments: &str, data: &str) -> bool {
-    let read = |text| json::read(text, 128).ok();
+    let read = |text| json::read(text, json::MAX_PEER_DEPTH).ok();
     let expected = read(fields.as_bytes())
         .and_then(|fields| MatchRule::from_node(&fields.root))
         .and_then(|fields| fields.expected(arguments));

@@ -1,6 +1,5 @@
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
-import type { SubscriptionFilter } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
 import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
@@ -24,8 +23,9 @@ import {
 import type { RetentionOptions } from '../retention.js';
 import type { WantedBus } from '../wanted/interest.js';
 import type { WantedOptions } from '../wanted/options.js';
-import { ProcessInterest } from '../wanted/process-interest.js';
-import { type Topic, topicsOf } from '../wanted/topic.js';
+import { ProcessInterest, type SessionTopics } from '../wanted/process-interest.js';
+import type { Topic } from '../wanted/topic.js';
+import { wantedChange } from '../wanted/wanted-change.js';
 import { MemoryEventRows } from './memory-event-rows.js';
 import { MemoryLog } from './memory-log.js';
 import { MemorySessionTable } from './memory-session-table.js';
@@ -72,6 +72,11 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   readonly events: EventSource | undefined;
   /** @internal */
   readonly interest: ProcessInterest | undefined;
+  /** @internal */
+  readonly sessionTopics: SessionTopics = {
+    wants: (topic) => this.#bus.wants(topic),
+    change: () => wantedChange(this.#bus),
+  };
   readonly #rows = new MemorySessionTable();
   #log: MemoryLog;
   #core: Bus;
@@ -109,7 +114,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.interest =
       wanted &&
       new ProcessInterest({
-        ...{ onError, wanted, ofSessions: () => this.ofSessions },
+        ...{ onError, wanted, sessions: this.sessionTopics },
         context: { bus: undefined, publish: (event) => this.publish(event) },
       });
     this.#core = newBus(this.#log, this.#rows);
@@ -180,14 +185,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     return this.streams + this.#bus.state().attached;
   }
 
-  /** The topics of the streams of sessions. */
-  protected get ofSessions(): string[] {
-    return topicsOf(JSON.parse(this.#bus.wanted()) as SubscriptionFilter);
-  }
-
   /** Called after a change of what the streams of sessions subscribe to. */
   protected sessionsChanged(): void {
-    this.interest?.changed();
+    this.interest?.sweepSoon();
   }
 
   /** Number of streams that sinks feed. */

@@ -1,5 +1,6 @@
 import { ListenError } from '../../model/error.js';
 import { finiteTimeout } from '../../model/timeouts.js';
+import { DelayQueue } from '../../timing/delay-queue.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import type { WantedContext, WantedOptions } from './options.js';
 import { topicOf } from './topic.js';
@@ -9,53 +10,83 @@ export interface HookedTopicsOptions {
   hooks: Required<WantedOptions>;
   /** The context of the hooks, without `isAgain`. */
   context: Omit<WantedContext, 'isAgain'>;
+  demand: Demand;
   /** Called with what a hook throws, and when it takes too long. */
   onError: (error: Error) => void;
   /** Called when `onWanted` is about to be called, or was called before a restart. */
   onBegin?: (topic: string) => void;
-  /** Called when `onWanted` has accepted. */
-  onHeld?: () => void;
   /** Called when `onUnwanted` has returned, or `onWanted` has refused. */
   onEnd?: (topic: string) => void;
+  /** Called when the next sweep is due soon, because a hook has returned. */
+  onDue: () => void;
   /** Milliseconds for which a topic stays wanted after a stream was granted it. */
   graceMs: number;
 }
 
-/** What to do for the topics at one time. */
+/** What streams subscribe to now. */
 export interface Demand {
-  /** What streams of the whole bus subscribe to. */
-  wanted: ReadonlySet<string>;
-  /** The part of `wanted` for which the hooks have to be called here. */
-  mine: Iterable<string>;
+  /** Whether any stream of the whole bus has the topic. */
+  isWanted(topic: string): boolean;
+  /** Whether streams have the topic for which the hooks have to be called here. */
+  isMine(topic: string): boolean;
+  /** Whether another process has taken over the topic. */
+  isTaken(topic: string): boolean;
   /** Whether another process may have called `onWanted` for what streams here have already. */
   isAgain: boolean;
-  /** Whether another process has taken over the topic. */
-  isTaken: (topic: string) => boolean;
-  /** On the clock of `performance.now()`. */
-  now: number;
 }
 
-/** The topics for which `onWanted` was called, and since when none of the streams wants them. */
+/** What a sweep has done. */
+export interface Sweep {
+  /** The topics that were checked. */
+  topics: ReadonlySet<string>;
+  /** When the next one is due, on the clock of `performance.now()`; undefined if none is. */
+  next: number | undefined;
+}
+
+/**
+ * The topics for which `onWanted` was called, and since when none of the streams wants them. A
+ * sweep costs what has changed since the last one.
+ */
 export class HookedTopics {
   readonly #options: HookedTopicsOptions;
   readonly #states = new Map<string, State>();
-  /** When `onWanted` last refused a topic that streams already have. */
-  readonly #refusedAt = new Map<string, number>();
   /** Topics that were held by a former process, or by this one before a restart. */
   readonly #former = new Set<string>();
+  /** Topics to check in the next sweep. */
+  #changed = new Set<string>();
+  /** Topics that no stream has had since they were added. */
+  readonly #unwanted: DelayQueue;
+  /** Topics whose stream may be on its way to the bus: it was granted them, or comes back. */
+  readonly #granted: DelayQueue;
+  /** Topics that streams have already, and for which `onWanted` was called lately, or refused. */
+  readonly #refused = new DelayQueue(RETRY_MS);
 
   constructor(options: HookedTopicsOptions) {
     this.#options = options;
+    this.#unwanted = new DelayQueue(options.hooks.unwantedMs);
+    this.#granted = new DelayQueue(options.graceMs);
   }
 
-  /** The topics that `onWanted` has accepted. */
-  get held(): string[] {
-    return [...this.#states].filter(([, { isHeld }]) => isHeld).map(([topic]) => topic);
+  /** Whether `onWanted` has accepted the topic. */
+  isHeld(topic: string): boolean {
+    return this.#states.get(topic)?.isHeld === true;
   }
 
   /** Records that `onWanted` was called for a topic before. */
   restore(topic: string): void {
     this.#former.add(topic);
+    this.#changed.add(topic);
+  }
+
+  /** Records that {@link Demand} may have changed for these topics; the next sweep checks them. */
+  change(topics: Iterable<string>): void {
+    for (const topic of topics) this.#changed.add(topic);
+  }
+
+  /** As {@link HookedTopics.change}, for every topic for which a hook was called. */
+  changeAll(): void {
+    this.change(this.#states.keys());
+    this.change(this.#former);
   }
 
   /**
@@ -67,26 +98,20 @@ export class HookedTopics {
     if (stopping !== undefined) await stopping;
     this.#giveBack(topic);
     const state = this.#states.get(topic) ?? this.#start(topic, isAgain);
-    state.unwantedAt = undefined;
-    state.keptUntil = now + this.#options.graceMs;
+    state.isUnwanted = false;
+    this.#granted.add(topic, now);
     return this.#inTime('onWanted', state.started).catch(() => false);
   }
 
-  /** Calls the hooks that are due. Returns when to call it again, or undefined. */
-  sweep(demand: Demand): number | undefined {
-    const { mine, now, wanted } = demand;
-    let next = NEVER;
-    for (const topic of mine) {
-      this.#giveBack(topic);
-      if (!this.#states.has(topic)) next = Math.min(next, this.#startIfDue(topic, demand));
-    }
-    for (const topic of this.#former) if (!wanted.has(topic)) this.#adopt(topic, now);
-    for (const topic of this.#refusedAt.keys())
-      if (!wanted.has(topic)) this.#refusedAt.delete(topic);
-    for (const [topic, state] of this.#states)
-      if (state.isHeld && state.stopping === undefined)
-        next = Math.min(next, this.#stopIfDue(topic, state, demand));
-    return next === NEVER ? undefined : next;
+  /** Calls the hooks that are due at `now`. */
+  sweep(now: number): Sweep {
+    const queues = [this.#granted, this.#unwanted, this.#refused];
+    const topics = this.#changed;
+    this.#changed = new Set();
+    for (const queue of queues) for (const topic of queue.take(now)) topics.add(topic);
+    for (const topic of topics) this.#check(topic, now);
+    const next = queues.flatMap((queue) => queue.next ?? []);
+    return { topics, next: next.length > 0 ? Math.min(...next) : undefined };
   }
 
   /** Calls `onUnwanted` for all topics, because the bus is closed. */
@@ -95,29 +120,38 @@ export class HookedTopics {
     await Promise.all(held.map(([topic, state]) => state.stopping ?? this.#stop(topic, state)));
   }
 
-  /** Calls `onWanted` for a topic that streams have already, unless it refused recently. */
-  #startIfDue(topic: string, { isAgain, now }: Demand): number {
-    const due = (this.#refusedAt.get(topic) ?? Number.NEGATIVE_INFINITY) + RETRY_MS;
-    if (due > now) return due;
-    void this.#start(topic, isAgain).started.then((isAccepted) => {
-      if (isAccepted) this.#refusedAt.delete(topic);
-      else this.#refusedAt.set(topic, now);
-    });
-    return now + RETRY_MS;
+  #check(topic: string, now: number): void {
+    const { demand } = this.#options;
+    const isWanted = demand.isWanted(topic);
+    if (!isWanted) {
+      this.#refused.delete(topic);
+      if (this.#former.has(topic)) this.#adopt(topic, now);
+    } else if (demand.isMine(topic)) {
+      this.#giveBack(topic);
+      if (!this.#states.has(topic)) this.#startAgain(topic, now);
+    }
+    const state = this.#states.get(topic);
+    if (state?.isHeld !== true || state.stopping !== undefined) return;
+    if (demand.isTaken(topic)) void this.#stop(topic, state);
+    else if (isWanted) state.isUnwanted = false;
+    else this.#stopIfDue(topic, state, now);
   }
 
-  /** Calls `onUnwanted` for a topic that no stream has had for long enough, or that was taken. */
-  #stopIfDue(topic: string, state: State, { isTaken, now, wanted }: Demand): number {
-    const isTakenOver = isTaken(topic);
-    if (wanted.has(topic) && !isTakenOver) {
-      state.unwantedAt = undefined;
-      return NEVER;
-    }
-    state.unwantedAt ??= now;
-    const due = Math.max(state.unwantedAt + this.#options.hooks.unwantedMs, state.keptUntil);
-    if (!isTakenOver && due > now) return due;
-    void this.#stop(topic, state);
-    return NEVER;
+  /** Calls `onWanted` for a topic that streams have already, unless it refused recently. */
+  #startAgain(topic: string, now: number): void {
+    if (this.#refused.isWaiting(topic, now)) return;
+    this.#refused.add(topic, now);
+    void this.#start(topic, this.#options.demand.isAgain).started.then((isAccepted) => {
+      if (isAccepted) this.#refused.delete(topic);
+    });
+  }
+
+  /** Calls `onUnwanted` for a topic that no stream has had for long enough. */
+  #stopIfDue(topic: string, state: State, now: number): void {
+    if (!state.isUnwanted) this.#unwanted.add(topic, now);
+    state.isUnwanted = true;
+    const isWaiting = this.#unwanted.isWaiting(topic, now) || this.#granted.isWaiting(topic, now);
+    if (!isWaiting) void this.#stop(topic, state);
   }
 
   /**
@@ -126,11 +160,14 @@ export class HookedTopics {
    */
   #adopt(topic: string, now: number): void {
     this.#former.delete(topic);
-    if (!this.#states.has(topic))
-      this.#states.set(topic, {
-        ...{ started: Promise.resolve(true), isHeld: true, keptUntil: now + this.#options.graceMs },
-        isAdopted: true,
-      });
+    if (this.#states.has(topic)) return;
+    this.#states.set(topic, {
+      started: Promise.resolve(true),
+      isHeld: true,
+      isUnwanted: false,
+      isAdopted: true,
+    });
+    this.#granted.add(topic, now);
   }
 
   /** Handles a stream for an adopted topic: `onWanted` was called before the restart only. */
@@ -148,20 +185,19 @@ export class HookedTopics {
     onBegin?.(topic);
     const state: State = {
       isHeld: false,
-      keptUntil: 0,
+      isUnwanted: false,
       started: this.#call('onWanted', () => hooks.onWanted(topicOf(topic), context)),
     };
     this.#states.set(topic, state);
     state.started = state.started.then((isAccepted) => {
       state.isHeld = isAccepted;
-      if (isAccepted) {
-        this.#options.onHeld?.();
-        return true;
+      if (!isAccepted) {
+        this.#states.delete(topic);
+        if (isFormer) this.#former.add(topic);
+        else onEnd?.(topic);
       }
-      this.#states.delete(topic);
-      if (isFormer) this.#former.add(topic);
-      else onEnd?.(topic);
-      return false;
+      this.#checkSoon(topic);
+      return isAccepted;
     });
     return state;
   }
@@ -176,8 +212,15 @@ export class HookedTopics {
       .then(() => {
         this.#states.delete(topic);
         onEnd?.(topic);
+        this.#checkSoon(topic);
       });
     return state.stopping;
+  }
+
+  /** Checks a topic whose hook has returned: what streams have may have changed meanwhile. */
+  #checkSoon(topic: string): void {
+    this.#changed.add(topic);
+    this.#options.onDue();
   }
 
   /** Calls a hook. Resolves with false if it returns false or throws, which is reported. */
@@ -208,16 +251,13 @@ interface State {
   /** Resolves with whether `onWanted` has accepted. */
   started: Promise<boolean>;
   isHeld: boolean;
+  /** Whether no stream has had it since the last check. */
+  isUnwanted: boolean;
   /** Whether `onWanted` was called before a restart only. */
   isAdopted?: boolean;
-  /** Since when no stream wants it. */
-  unwantedAt?: number | undefined;
-  /** Until then a stream may be on its way to the bus: it was granted the topic, or comes back. */
-  keptUntil: number;
   /** Resolves when `onUnwanted` has returned. */
   stopping?: Promise<void>;
 }
 
-const NEVER = Number.POSITIVE_INFINITY;
 /** Milliseconds between two calls of an `onWanted` that refuses what streams already have. */
 const RETRY_MS = 30_000;

@@ -8,19 +8,18 @@ import { withTimeout } from '../../timing/with-timeout.js';
 export class PeerInterests {
   readonly #id = crypto.randomUUID();
   readonly #send: (text: string) => Promise<void>;
-  readonly #onChange: () => void;
+  readonly #onChange: (topics: Iterable<string>) => void;
   readonly #peers = new Map<string, Peer>();
-  #wants: ReadonlySet<string> = new Set();
-  #holds: ReadonlySet<string> = new Set();
+  readonly #own = interests();
   #number = 0;
   #beat: ReturnType<typeof setInterval> | undefined;
   #repeating: ReturnType<typeof setTimeout> | undefined;
 
   /**
    * @param send - sends a text to the other processes; it may be lost, and never rejects.
-   * @param onChange - called after a change.
+   * @param onChange - called after a change of these topics at another process.
    */
-  constructor(send: (text: string) => Promise<void>, onChange: () => void) {
+  constructor(send: (text: string) => Promise<void>, onChange: (topics: Iterable<string>) => void) {
     this.#send = send;
     this.#onChange = onChange;
   }
@@ -62,22 +61,22 @@ export class PeerInterests {
     );
   }
 
-  /** The topics of the streams of all other processes; a topic may occur more than once. */
-  *wanted(): Iterable<string> {
-    for (const { wants } of this.#peers.values()) yield* wants;
+  /** What the other processes know of this one. */
+  known(): Iterable<string> {
+    return topicsIn(this.#own);
   }
 
-  /** Sends what has changed of the topics of this process and of those that it holds. */
-  update(wants: ReadonlySet<string>, holds: Iterable<string>): void {
-    const [formerWants, formerHolds] = [this.#wants, this.#holds];
-    this.#wants = wants;
-    this.#holds = new Set(holds);
-    this.#writeChanges([
-      ...changes('wants', this.#wants, formerWants),
-      ...changes('drops', formerWants, this.#wants),
-      ...changes('holds', this.#holds, formerHolds),
-      ...changes('yields', formerHolds, this.#holds),
-    ]);
+  /** Sends what has changed of these topics of this process. */
+  update(topics: Iterable<OwnTopic>): void {
+    const { holds, wants } = this.#own;
+    const changes: Change[] = [];
+    for (const { isHeld, isWanted, topic } of topics) {
+      if (isWanted !== wants.has(topic))
+        changes.push({ kind: isWanted ? 'wants' : 'drops', topic });
+      if (isHeld !== holds.has(topic)) changes.push({ kind: isHeld ? 'holds' : 'yields', topic });
+    }
+    for (const change of changes) apply(this.#own, change);
+    this.#writeChanges(changes);
   }
 
   /** Handles a text of another process, or of this one. */
@@ -92,21 +91,22 @@ export class PeerInterests {
   #handleNumbered(message: Message): void {
     const { from, changes: list = [], isFirst = false, number = 0 } = message;
     const known = this.#peers.get(from);
-    const peer = known ?? { holds: new Set(), wants: new Set(), number: -1, seenAt: 0 };
+    const peer = known ?? { ...interests(), number: -1, seenAt: 0 };
     peer.seenAt = performance.now();
     const isNext = number === peer.number + (list.length > 0 ? 1 : 0);
     if (!isFirst && !isNext) {
       this.#write({ ask: from });
       return;
     }
+    const topics = list.map(({ topic }) => topic);
     if (isFirst) {
-      peer.holds.clear();
-      peer.wants.clear();
+      topics.push(...topicsIn(peer));
+      Object.assign(peer, interests());
     }
     this.#peers.set(from, peer);
     peer.number = number;
     for (const change of list) apply(peer, change);
-    if (isFirst || list.length > 0) this.#onChange();
+    if (topics.length > 0) this.#onChange(topics);
   }
 
   /** Answers a question for everything once for all that ask at about the same time. */
@@ -118,7 +118,11 @@ export class PeerInterests {
   #repeat(): void {
     clearTimeout(this.#repeating);
     this.#repeating = undefined;
-    const all = [...changes('wants', this.#wants, NONE), ...changes('holds', this.#holds, NONE)];
+    const { holds, wants } = this.#own;
+    const all = [
+      ...[...wants].map((topic) => ({ kind: 'wants' as const, topic })),
+      ...[...holds].map((topic) => ({ kind: 'holds' as const, topic })),
+    ];
     this.#writeChanges(all, true);
   }
 
@@ -130,8 +134,9 @@ export class PeerInterests {
   }
 
   #remove(ids: string[]): void {
+    const gone = ids.flatMap((id) => [...topicsIn(this.#peers.get(id))]);
     for (const id of ids) this.#peers.delete(id);
-    this.#onChange();
+    this.#onChange(gone);
   }
 
   /** Writes changes in messages of bounded size. The first one replaces everything, if asked. */
@@ -158,10 +163,23 @@ export class PeerInterests {
   }
 }
 
-/** Another process, as its messages describe it. */
-interface Peer {
+/** A topic of this process. */
+export interface OwnTopic {
+  topic: string;
+  /** Whether a stream of this process has it. */
+  isWanted: boolean;
+  /** Whether this process calls the hooks for it. */
+  isHeld: boolean;
+}
+
+/** What a process wants, and for what it calls the hooks. */
+interface Interests {
   wants: Set<string>;
   holds: Set<string>;
+}
+
+/** Another process, as its messages describe it. */
+interface Peer extends Interests {
   /** The number of its last message with changes. */
   number: number;
   /** When it last wrote, on the clock of `performance.now()`. */
@@ -186,19 +204,20 @@ interface Message {
   leaves?: boolean;
 }
 
-function apply({ holds, wants }: Peer, { kind, topic }: Change): void {
+function interests(): Interests {
+  return { wants: new Set(), holds: new Set() };
+}
+
+function* topicsIn({ holds, wants }: Interests = interests()): Iterable<string> {
+  yield* wants;
+  yield* holds;
+}
+
+function apply({ holds, wants }: Interests, { kind, topic }: Change): void {
   if (kind === 'wants') wants.add(topic);
   else if (kind === 'drops') wants.delete(topic);
   else if (kind === 'holds') holds.add(topic);
   else holds.delete(topic);
-}
-
-function changes(
-  kind: Change['kind'],
-  set: ReadonlySet<string>,
-  without: ReadonlySet<string>,
-): Change[] {
-  return [...set].filter((topic) => !without.has(topic)).map((topic) => ({ kind, topic }));
 }
 
 /** Divides changes into parts that fit a message. */
@@ -236,7 +255,6 @@ function unref<Timer>(timer: Timer): Timer {
   return timer;
 }
 
-const NONE: ReadonlySet<string> = new Set();
 /** Milliseconds between two messages of a process without changes. */
 const BEAT_MS = 2_000;
 /** Milliseconds of silence after which a process is gone. */

@@ -3,18 +3,27 @@ import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
 import type { Interest, TopicGrant } from './interest.js';
 import { type WantedContext, type WantedOptions, wantedOptions } from './options.js';
-import { PeerInterests } from './peer-interests.js';
+import { type OwnTopic, PeerInterests } from './peer-interests.js';
 import { type Topic, textOfTopic } from './topic.js';
+import type { WantedChange } from './wanted-change.js';
 
 /** What the hooks of a bus in a process need. */
 export interface ProcessInterestOptions {
   wanted: WantedOptions;
   context: Omit<WantedContext, 'isAgain'>;
   onError: (error: Error) => void;
-  /** Returns the topics of the streams of sessions, which are not granted one by one. */
-  ofSessions: () => Iterable<string>;
+  /** What the streams of sessions subscribe to, which is not granted one by one. */
+  sessions: SessionTopics;
   /** Sends a text to the other processes, and never rejects; undefined if there are none. */
   signal?: ((text: string) => Promise<void>) | undefined;
+}
+
+/** What the streams of the sessions of a process subscribe to. */
+export interface SessionTopics {
+  /** Whether any of them has the topic with this text. */
+  wants(topic: string): boolean;
+  /** Returns what has changed since the last call. */
+  change(): WantedChange;
 }
 
 /**
@@ -25,50 +34,57 @@ export class ProcessInterest implements Interest {
   /** The other processes; undefined if the bus has one process. */
   readonly peers: PeerInterests | undefined;
   readonly #hooks: HookedTopics;
-  readonly #ofSessions: () => Iterable<string>;
+  readonly #sessions: SessionTopics;
   /** The number of streams with each topic. */
   readonly #counts = new Map<string, number>();
   readonly #timer = new DeadlineTimer(() => this.#sweep());
   #isClosed = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor({ context, ofSessions, onError, signal, wanted }: ProcessInterestOptions) {
-    this.#ofSessions = ofSessions;
+  constructor({ context, onError, sessions, signal, wanted }: ProcessInterestOptions) {
+    this.#sessions = sessions;
     this.#hooks = new HookedTopics({
       hooks: wantedOptions(wanted),
       context,
+      demand: {
+        isWanted: (topic) => this.#isWanted(topic),
+        isMine: (topic) => this.#isWantedHere(topic) && this.peers?.isMine(topic) !== false,
+        isTaken: (topic) => this.peers?.isTaken(topic) === true,
+        isAgain: true,
+      },
       onError: guarded(onError),
-      onHeld: () => this.changed(),
-      onEnd: () => this.changed(),
+      onDue: () => this.sweepSoon(),
       graceMs: 0,
     });
-    this.peers = signal && new PeerInterests(signal, () => this.changed());
+    this.peers =
+      signal &&
+      new PeerInterests(signal, (topics) => {
+        this.#hooks.change(topics);
+        this.sweepSoon();
+      });
   }
 
   async want(topics: readonly string[]): Promise<TopicGrant> {
     const verdicts = await Promise.all(topics.map((topic) => this.#want(topic)));
     let granted = topics.filter((_topic, index) => verdicts[index]);
     const refused = topics.filter((_topic, index) => !verdicts[index]);
-    this.changed();
+    this.sweepSoon();
     const release = (): void => {
       for (const topic of granted) this.#count(topic, -1);
       granted = [];
-      this.changed();
+      this.sweepSoon();
     };
     return { refused, release };
   }
 
   /** Returns whether any process of the bus has a stream with the topic. */
   isWanted(topic: Topic): boolean {
-    const text = textOfTopic(topic);
-    if (this.#counts.has(text) || this.peers?.isWanted(text) === true) return true;
-    for (const other of this.#ofSessions()) if (other === text) return true;
-    return false;
+    return this.#isWanted(textOfTopic(topic));
   }
 
   /** Handles a change of what streams subscribe to. */
-  changed(): void {
-    this.#sweepBy(performance.now() + SETTLE_MS + this.#counts.size * MS_PER_TOPIC);
+  sweepSoon(): void {
+    this.#sweepBy(performance.now() + SETTLE_MS);
   }
 
   /** Calls `onUnwanted` for what this process holds, and leaves the other processes. */
@@ -93,18 +109,36 @@ export class ProcessInterest implements Interest {
     const count = (this.#counts.get(topic) ?? 0) + change;
     if (count > 0) this.#counts.set(topic, count);
     else this.#counts.delete(topic);
+    this.#hooks.change([topic]);
+  }
+
+  /** Handles the reset of the core, which has lost the streams of sessions. */
+  #changeAll(): void {
+    this.#hooks.changeAll();
+    this.#hooks.change(this.#counts.keys());
+    if (this.peers !== undefined) this.#hooks.change(this.peers.known());
   }
 
   #sweep(): void {
-    const { peers } = this;
-    const local = new Set([...this.#counts.keys(), ...this.#ofSessions()]);
-    const wanted = new Set([...local, ...(peers?.wanted() ?? [])]);
-    const mine = [...local].filter((topic) => peers?.isMine(topic) !== false);
-    const now = performance.now();
-    const isTaken = (topic: string): boolean => peers?.isTaken(topic) === true;
-    const next = this.#hooks.sweep({ wanted, mine, isAgain: true, isTaken, now });
-    peers?.update(local, this.#hooks.held);
+    const { topics: ofSessions, isWhole } = this.#sessions.change();
+    if (isWhole) this.#changeAll();
+    this.#hooks.change(ofSessions);
+    const { next, topics } = this.#hooks.sweep(performance.now());
+    this.peers?.update(this.#own(topics));
     this.#sweepBy(next);
+  }
+
+  *#own(topics: Iterable<string>): Iterable<OwnTopic> {
+    for (const topic of topics)
+      yield { topic, isWanted: this.#isWantedHere(topic), isHeld: this.#hooks.isHeld(topic) };
+  }
+
+  #isWanted(topic: string): boolean {
+    return this.#isWantedHere(topic) || this.peers?.isWanted(topic) === true;
+  }
+
+  #isWantedHere(topic: string): boolean {
+    return this.#counts.has(topic) || this.#sessions.wants(topic);
   }
 
   #sweepBy(deadline: number | undefined): void {
@@ -114,5 +148,3 @@ export class ProcessInterest implements Interest {
 
 /** Milliseconds for which changes are collected before the hooks are called for them. */
 const SETTLE_MS = 100;
-/** Additional milliseconds for each topic, so that this takes a small part of the time. */
-const MS_PER_TOPIC = 0.05;

@@ -1,6 +1,6 @@
 import { ListenError } from '../../model/error.js';
 import { occurrenceOf } from '../../model/events/occurrence.js';
-import { Backoff } from './backoff.js';
+import { Backoff } from '../backoff.js';
 import { delay } from './delay.js';
 import type { EventWatchOptions } from './options.js';
 

@@ -8,6 +8,8 @@ export class SseDecoder {
   readonly #maxLength: number;
   readonly #decoder = new TextDecoder();
   #line = '';
+  /** Whether the last character was a carriage return, which has ended its line. */
+  #isAfterReturn = false;
   #data: string[] = [];
   #length = 0;
 
@@ -22,10 +24,12 @@ export class SseDecoder {
    * @throws ListenError `event-too-large`.
    */
   decode(bytes: Uint8Array): string[] {
-    const text = this.#decoder.decode(bytes, { stream: true });
-    const mayEndLine = /[\r\n]/.test(text) || this.#line.endsWith('\r');
-    this.#line += text;
-    const lines = mayEndLine ? this.#line.split(LINE_END) : [this.#line];
+    let text = this.#decoder.decode(bytes, { stream: true });
+    if (text === '') return [];
+    if (this.#isAfterReturn && text.startsWith('\n')) text = text.slice(1);
+    this.#isAfterReturn = text.endsWith('\r');
+    const [first = '', ...others] = text.split(LINE_END);
+    const lines = [this.#line + first, ...others];
     this.#line = lines.pop() ?? '';
     const events = lines.flatMap((line) => this.#handleLine(line) ?? []);
     if (this.#length + this.#line.length > this.#maxLength)
@@ -51,5 +55,4 @@ export class SseDecoder {
   }
 }
 
-/** The end of a line. A carriage return at the end of the text may be the start of a CRLF. */
-const LINE_END = /\r\n|\n|\r(?!$)/;
+const LINE_END = /\r\n|\n|\r/;

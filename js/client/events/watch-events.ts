@@ -1,10 +1,10 @@
 import { ListenError } from '../../model/error.js';
 import type { EventError } from '../../model/events/event-error.js';
 import { SubscriptionRefused } from '../../model/subscription-error.js';
+import { Backoff } from '../backoff.js';
 import { now } from '../clock.js';
 import type { HttpTarget } from '../transport/target.js';
 import type { WatchState } from '../watch/watch-status.js';
-import { Backoff } from './backoff.js';
 import { listedModes } from './catalogue.js';
 import { delay } from './delay.js';
 import { Delivery } from './delivery.js';

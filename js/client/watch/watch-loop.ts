@@ -1,4 +1,5 @@
 import { clientGuard } from '../../wasm/client/guard.js';
+import { Backoff } from '../backoff.js';
 import { now, WakeTimer } from '../clock.js';
 import type { ClientListenOptions } from '../options.js';
 import { type CoreSource, nextEvent, type SourceEvent } from '../transport/core-source.js';
@@ -18,6 +19,7 @@ export class WatchLoop implements WatchSource {
   #source: CoreSource | undefined;
   #opened = 0;
   #isStopped = false;
+  readonly #backoff = new Backoff();
   #trappedAt = Number.NEGATIVE_INFINITY;
   #wake = (): void => {};
 
@@ -87,19 +89,16 @@ export class WatchLoop implements WatchSource {
     if (kind === 'stopped') this.stop();
   }
 
-  /**
-   * Waits briefly after the first trap, and longer after another one within 30 seconds: the core
-   * lost its count of attempts.
-   */
+  /** Waits after a trap, in which the core has lost its count of attempts. */
   async #backOff(cause: unknown): Promise<void> {
     this.#setStatus({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
     if (this.#isStopped) return;
     const time = now();
-    const maxDelay = time - this.#trappedAt > MAX_BACKOFF_MS ? FIRST_BACKOFF_MS : MAX_BACKOFF_MS;
+    if (time - this.#trappedAt > STABLE_MS) this.#backoff.reset();
     this.#trappedAt = time;
     await new Promise<void>((resolve) => {
       const timer = new WakeTimer(resolve);
-      timer.set(time + Math.random() * maxDelay);
+      timer.set(time + this.#backoff.next());
       this.#wake = () => {
         timer.set(undefined);
         resolve();
@@ -131,6 +130,5 @@ function removeListener(name: string, listener: () => void): void {
   (globalThis as Partial<EventTarget>).removeEventListener?.(name, listener);
 }
 
-/** The first and the last upper bound of the backoff, in milliseconds, as in the core. */
-const FIRST_BACKOFF_MS = 500;
-const MAX_BACKOFF_MS = 30_000;
+/** Milliseconds without a trap after which the next one counts as the first. */
+const STABLE_MS = 30_000;

@@ -49,8 +49,7 @@ export class ConnectionPool {
   /** Counters of the streams of all connections. */
   get counters(): Required<AttachmentCounters> {
     const sum = this.#own.counters;
-    for (const [name, count] of Object.entries(this.#closedCounters))
-      sum[name as keyof typeof sum] += count;
+    addCounters(sum, { counters: this.#closedCounters });
     for (const connection of this.#shared.values()) addCounters(sum, connection);
     return sum;
   }

@@ -77,10 +77,10 @@ export class OwnConnections {
   }
 }
 
-/** Adds the counters of a connection to a sum. */
+/** Adds the counters of a connection, or of several, to a sum. */
 export function addCounters(
   sum: Required<AttachmentCounters>,
-  { counters }: SharedConnection,
+  { counters }: { readonly counters: AttachmentCounters },
 ): void {
   sum.away += counters.away;
   sum.outages += counters.outages;

@@ -237,6 +237,11 @@ impl Registry {
         self.index.topics()
     }
 
+    /// See [`Index::take_changed`].
+    pub(super) fn take_changed(&mut self) -> Option<Topics> {
+        self.index.take_changed()
+    }
+
     /// Whether any attached edge has this topic.
     pub(super) fn contains(&self, topic: &Topic) -> bool {
         self.index.contains(topic)

@@ -99,8 +99,7 @@ impl Shard {
         }
         for change in &mut self.interest_changes {
             change.call = Some(seq);
-            let mut held = self.sessions.iter();
-            let is_here = held.any(|(session, _)| *session == change.session);
+            let is_here = self.sessions.edge_of(&change.session).is_some();
             if is_here && !joined.contains(&change.session) {
                 joined.push(change.session.clone());
             }
@@ -145,7 +144,7 @@ impl Shard {
         }
         let gone = left.into_iter();
         let gone: Vec<_> = gone
-            .filter(|session| self.holder(session).is_none())
+            .filter(|session| self.sessions.holder(session).is_none())
             .collect();
         self.left.extend(gone);
     }

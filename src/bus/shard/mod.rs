@@ -2,6 +2,7 @@ mod batch;
 mod begin;
 mod call;
 mod change;
+mod held_sessions;
 mod output;
 mod restore;
 mod session;
@@ -27,6 +28,7 @@ use super::{
     registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
+use held_sessions::HeldSessions;
 pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
@@ -47,7 +49,7 @@ pub struct Shard {
     /// The topics that it follows at the root.
     interest: InterestTracker,
     waiting: Vec<Waiting>,
-    sessions: Vec<(Claim, EdgeId)>,
+    sessions: HeldSessions,
     left: Vec<Claim>,
     interest_changes: Vec<InterestChange>,
     flight: Option<Flight>,
@@ -113,7 +115,7 @@ impl Shard {
             edges: Registry::default(),
             interest: InterestTracker::new(usize::MAX),
             waiting: Vec::new(),
-            sessions: Vec::new(),
+            sessions: HeldSessions::default(),
             left: Vec::new(),
             interest_changes: Vec::new(),
             flight: None,
@@ -202,7 +204,7 @@ impl Shard {
     /// A [`ProtocolError`]; the call fails and changes nothing.
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
-            SessionCall::Changed(session) if self.holds(&session) => {
+            SessionCall::Changed(session) if self.sessions.edge_of(&session).is_some() => {
                 self.interest_changes.push(InterestChange {
                     ticket,
                     session,

@@ -9,43 +9,26 @@ use crate::{
 use super::{EdgeCloseReason, InterestChange, Shard, ShardOutput};
 
 impl Shard {
-    /// Returns the newest stream of a session at this shard, and the edge that holds it.
-    pub(super) fn holder(&self, session: &Claim) -> Option<(u64, EdgeId)> {
-        let mut sessions = self.sessions.iter();
-        let held = sessions.find(|(held, _)| held.is_of_session(session));
-        held.map(|(held, edge)| (held.stream, *edge))
-    }
-
-    /// Whether exactly this stream is here.
-    pub(super) fn holds(&self, session: &Claim) -> bool {
-        self.holder(session)
-            .is_some_and(|(stream, _)| stream == session.stream)
-    }
-
     /// Whether a newer stream of its session is here.
     pub(super) fn has_newer(&self, session: &Claim) -> bool {
-        self.holder(session)
-            .is_some_and(|(stream, _)| stream > session.stream)
+        let holder = self.sessions.holder(session);
+        holder.is_some_and(|(stream, _)| stream > session.stream)
     }
 
     /// Records that this edge now holds the stream of a session.
     pub(super) fn take_over(&mut self, session: &Claim, edge: EdgeId) {
-        if self
-            .holder(session)
-            .is_some_and(|(_, former)| former != edge)
-        {
+        let holder = self.sessions.holder(session);
+        if holder.is_some_and(|(_, former)| former != edge) {
             self.give_way(session);
         }
-        self.sessions
-            .retain(|(held, _)| !held.is_of_session(session));
-        self.sessions.push((session.clone(), edge));
+        self.sessions.insert(session.clone(), edge);
         self.left.retain(|left| !left.is_of_session(session));
     }
 
     /// Closes older streams of a session. If this stream is here, it is attached elsewhere: its
     /// edge here has to reconnect.
     pub(super) fn give_way(&mut self, session: &Claim) {
-        match self.holder(session) {
+        match self.sessions.holder(session) {
             Some((stream, edge)) if stream < session.stream => {
                 self.close(edge, EdgeCloseReason::Over);
             }
@@ -57,11 +40,7 @@ impl Shard {
     }
 
     pub(super) fn leave_session(&mut self, edge: EdgeId) {
-        let mut sessions = self.sessions.iter();
-        if let Some(place) = sessions.position(|(_, holder)| *holder == edge) {
-            let (session, _) = self.sessions.swap_remove(place);
-            self.left.push(session);
-        }
+        self.left.extend(self.sessions.remove(edge));
     }
 
     /// Tells the root that the stream of a session is not here, unless that call is pending.
@@ -81,8 +60,7 @@ impl Shard {
             ticket, session, ..
         } in answered
         {
-            let holder = self.holder(&session).filter(|_| self.holds(&session));
-            let holder = holder.map(|(_, edge)| edge);
+            let holder = self.sessions.edge_of(&session);
             if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
                 let mut joined = joined.iter();
                 match joined.find(|interest| interest.session == session) {

@@ -1,4 +1,4 @@
-use crate::{client::watch::backoff::Backoff, clock::Millis};
+use crate::{client::backoff::Backoff, clock::Millis};
 
 /// Decides when to reopen the stream of a session after it was lost.
 #[derive(Debug)]

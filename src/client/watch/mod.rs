@@ -1,4 +1,3 @@
-pub(crate) mod backoff;
 pub(crate) mod reconnect_policy;
 
 use crate::{

@@ -1,8 +1,8 @@
 use crate::clock::Millis;
 
 use crate::client::{
+    backoff::Backoff,
     end::{CloseReason, Loss},
-    watch::backoff::Backoff,
 };
 
 /// Decides when to reopen a subscription that has ended, if at all, independent of its transport.

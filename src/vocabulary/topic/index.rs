@@ -5,7 +5,7 @@ use crate::{
     vocabulary::event::ServerEvent,
 };
 
-use super::Topic;
+use super::{ChangedTopics, Topic, Topics};
 
 /// Maps each topic to the ids that are interested in it. It is updated one topic at a time: a
 /// publish costs what matches, and an update what changes, independent of the size of the index.
@@ -15,6 +15,7 @@ pub struct Index<Id> {
     /// The number of distinct principals among the topics.
     principals: usize,
     name_bytes: usize,
+    changed: ChangedTopics,
 }
 
 /// The ids of one topic. Most topics have a single id, which takes no allocation.
@@ -33,6 +34,7 @@ impl<Id: Copy + Ord> Index<Id> {
         let shared = self.wanted.key(&topic).cloned().unwrap_or_else(|| {
             self.principals += usize::from(topic.is_principal());
             self.name_bytes += topic.followed_name_bytes();
+            self.changed.record(&topic);
             topic
         });
         if let Some(ids) = self.wanted.or_default(shared.clone()) {
@@ -51,7 +53,14 @@ impl<Id: Copy + Ord> Index<Id> {
             self.wanted.remove(topic);
             self.principals -= usize::from(topic.is_principal());
             self.name_bytes -= topic.followed_name_bytes();
+            self.changed.record(topic);
         }
+    }
+
+    /// Returns the topics that were added or removed since the last call. The first call returns
+    /// `None`, and the index records changes from then on.
+    pub(crate) fn take_changed(&mut self) -> Option<Topics> {
+        self.changed.take()
     }
 
     /// Returns the ids that are interested in `event`, each once, in ascending order.
@@ -140,6 +149,7 @@ impl<Id> Default for Index<Id> {
             wanted: Map::default(),
             principals: 0,
             name_bytes: 0,
+            changed: ChangedTopics::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Topics: what an event is about. Filters, the index, cues and the log's replay are built from
 //! them.
 
+mod changed;
 mod delta;
 mod index;
 mod set;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::vocabulary::{event::ServerEvent, scope::Name, task::TaskId, uri::Uri};
 
+pub(crate) use changed::ChangedTopics;
 pub use delta::Delta;
 pub use index::Index;
 pub use set::Topics;

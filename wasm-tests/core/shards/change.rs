@@ -229,11 +229,14 @@ fn the_topics_of_shards_are_wanted_until_they_close() {
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
     assert_eq!(root.wanted().resource_subscriptions, [uri("a"), uri("b")]);
+    assert_eq!(root.poll_wanted(), None);
     // A restarted shard has reported nothing.
     let mut restarted = Shard::new(9);
     attach(&mut restarted, r#"{"resourceSubscriptions":["b"]}"#, None);
     ask(&mut root, &mut restarted);
     assert_eq!(root.wanted().resource_subscriptions, [uri("b")]);
+    let changed = root.poll_wanted().unwrap().resource_subscriptions;
+    assert!(changed.contains(&uri("a")));
 }
 
 #[test]

@@ -119,20 +119,54 @@ test('streams have graceMs to come back after a restart before a topic is stoppe
 /** The hooks of a bus that was restarted, and had called `onWanted` for two topics before. */
 function restarted(graceMs: number) {
   const { calls, wanted } = recorded({ unwantedMs: 500 });
+  const { hooks, setWanted } = hooked(wanted, graceMs);
+  for (const name of ['a', 'b']) hooks.restore(`resource:note://${name}`);
+  const sweep = (topics: string[], now: number) => {
+    setWanted(topics);
+    hooks.sweep(now);
+  };
+  return { calls, sweep };
+}
+
+/** Hooks, and a function that sets the topics that streams have. */
+function hooked(wanted: WantedOptions, graceMs: number) {
+  let topics = new Set<string>();
+  const checked: string[] = [];
+  const isWanted = (topic: string) => {
+    checked.push(topic);
+    return topics.has(topic);
+  };
   const hooks = new HookedTopics({
     hooks: wanted as Required<WantedOptions>,
     context: { bus: undefined, publish: async () => {} },
+    demand: { isWanted, isMine: () => true, isTaken: () => false, isAgain: false },
     onError: () => {},
+    onDue: () => {},
     graceMs,
   });
-  for (const name of ['a', 'b']) hooks.restore(`resource:note://${name}`);
-  const sweep = (topics: string[], now: number) =>
-    hooks.sweep({
-      ...{ wanted: new Set(topics), mine: topics, isAgain: false, isTaken: () => false },
-      now,
-    });
-  return { calls, sweep };
+  const setWanted = (now: string[]) => {
+    const next = new Set(now);
+    hooks.change([...topics, ...next].filter((topic) => topics.has(topic) !== next.has(topic)));
+    topics = next;
+  };
+  return { checked, hooks, setWanted };
 }
+
+test('a sweep checks the topics that have changed or are due, and no others', async () => {
+  const { wanted } = recorded({ unwantedMs: 500 });
+  const { checked, hooks, setWanted } = hooked({ ...wanted, wantedMs: 0 }, 0);
+  const names = Array.from({ length: 1_000 }, (_, index) => `resource:note://${index}`);
+  setWanted(names);
+  hooks.sweep(0);
+  await vi.waitFor(() => expect(names.filter((name) => !hooks.isHeld(name))).toEqual([]));
+  hooks.sweep(1);
+  checked.length = 0;
+  setWanted(names.slice(1));
+  expect(hooks.sweep(100)).toEqual({ topics: new Set(names.slice(0, 1)), next: 600 });
+  expect(hooks.sweep(599).topics).toEqual(new Set());
+  expect(hooks.sweep(600)).toEqual({ topics: new Set(names.slice(0, 1)), next: undefined });
+  expect(checked).toEqual([names[0], names[0]]);
+});
 
 test('what a hook publishes reaches the stream that it was called for', async () => {
   const onWanted: WantedOptions['onWanted'] = (topic, { publish }) => {

@@ -1,9 +1,17 @@
 import { HookedTopics } from '../../../bus/wanted/hooked-topics.js';
 import { type WantedOptions, wantedOptions } from '../../../bus/wanted/options.js';
-import { topicsOf } from '../../../bus/wanted/topic.js';
+import type { WantedChange } from '../../../bus/wanted/wanted-change.js';
 import type { ServerEvent } from '../../../model/event.js';
 import { report } from '../../../observe/on-error.js';
 import type { BusWatcher, WatchedBus } from './watcher.js';
+
+/** The bus as its hooks see it. */
+export interface HookedBus extends WatchedBus {
+  /** Returns whether any stream subscribes to the topic with this text. */
+  wants(topic: string): boolean;
+  /** Returns what streams have begun or ceased to subscribe to since the last call. */
+  wantedChange(): WantedChange;
+}
 
 /**
  * Calls the hooks for what the streams of a bus subscribe to. The object stores for which topics it
@@ -11,12 +19,12 @@ import type { BusWatcher, WatchedBus } from './watcher.js';
  */
 export class BusHooks implements BusWatcher {
   readonly #sql: SqlStorage;
-  readonly #bus: WatchedBus;
+  readonly #bus: HookedBus;
   readonly #hooks: HookedTopics;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(sql: SqlStorage, name: string, bus: WatchedBus, wanted: WantedOptions) {
+  constructor(sql: SqlStorage, name: string, bus: HookedBus, wanted: WantedOptions) {
     sql.exec('CREATE TABLE IF NOT EXISTS wanted (topic TEXT PRIMARY KEY) WITHOUT ROWID');
     this.#sql = sql;
     this.#bus = bus;
@@ -26,9 +34,16 @@ export class BusHooks implements BusWatcher {
         bus: name,
         publish: (event: ServerEvent) => bus.publishAll([JSON.stringify(event)]),
       },
+      demand: {
+        isWanted: (topic) => bus.wants(topic),
+        isMine: () => true,
+        isTaken: () => false,
+        isAgain: false,
+      },
       onError: report,
       onBegin: (topic) => void sql.exec('INSERT OR IGNORE INTO wanted VALUES (?)', topic),
       onEnd: (topic) => void sql.exec('DELETE FROM wanted WHERE topic = ?', topic),
+      onDue: () => this.wantedChanged(),
       graceMs: GRACE_MS,
     });
     for (const { topic } of sql.exec<{ topic: string }>('SELECT topic FROM wanted'))
@@ -60,17 +75,18 @@ export class BusHooks implements BusWatcher {
   }
 
   async #sweep(): Promise<void> {
+    const { isWhole, topics } = this.#bus.wantedChange();
+    if (isWhole) this.#hooks.changeAll();
+    this.#hooks.change(topics);
     const now = performance.now();
-    const mine = topicsOf(this.#bus.wanted);
-    const wanted = new Set(mine);
-    const demand = { wanted, mine, now, isAgain: false, isTaken: () => false };
-    const next = this.#hooks.sweep(demand) ?? now + CHECK_MS;
+    const { next } = this.#hooks.sweep(now);
     // After an eviction the alarm calls `onWanted` again.
-    if (mine.length > 0 || this.isDue)
-      await this.#bus.wakeBy(Date.now() + Math.min(next - now, CHECK_MS));
+    if (next !== undefined || this.isDue)
+      await this.#bus.wakeBy(Date.now() + Math.min((next ?? NEVER) - now, CHECK_MS));
   }
 }
 
+const NEVER = Number.POSITIVE_INFINITY;
 /** Milliseconds for which changes of the streams are collected. */
 const SETTLE_MS = 250;
 /** Milliseconds between two checks while anything is wanted. */

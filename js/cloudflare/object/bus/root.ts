@@ -1,4 +1,5 @@
 import type { EventLogMaker, EventReceipt } from '../../../bus/events.js';
+import { type WantedChange, wantedChange, wantedOf } from '../../../bus/wanted/wanted-change.js';
 import type { BusStats } from '../../../model/bus-stats.js';
 import { calling, ListenError } from '../../../model/error.js';
 import type { SubscriptionFilter } from '../../../model/filter.js';
@@ -141,7 +142,12 @@ export class RootBus implements WatchedBus {
 
   /** The union of what all streams want, here and at shards. */
   get wanted(): SubscriptionFilter {
-    return JSON.parse(this.#core.wanted()) as SubscriptionFilter;
+    return wantedOf(this.#core);
+  }
+
+  /** Returns what streams have begun or ceased to subscribe to since the last call. */
+  wantedChange(): WantedChange {
+    return wantedChange(this.#core);
   }
 
   /** Returns whether any stream subscribes to the topic with this text, here or at a shard. */

@@ -87,7 +87,7 @@ class Process {
       wanted,
       context: { bus: undefined, publish: async () => {} },
       onError: (error) => world.problems.push(`${error.message}`),
-      ofSessions: () => [],
+      sessions: { wants: () => false, change: () => ({ topics: [], isWhole: false }) },
       signal: async (text) => {
         if (this.isAlive) world.send(this, text);
       },

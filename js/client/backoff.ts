@@ -18,5 +18,6 @@ export class Backoff {
   }
 }
 
+/** The first and the last ceiling, in milliseconds, as in the core. */
 const FIRST_MS = 500;
 const MAX_MS = 30_000;
