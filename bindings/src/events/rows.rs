@@ -27,8 +27,10 @@ export interface EventRows {
   after(name: string, position: number): Iterator<EventRow>;
   /** Returns the position of the first occurrence of a name published at `at` or later. */
   since(name: string, at: number): number | undefined;
-  /** Removes the oldest `count` occurrences, of one name or of all. */
-  removeOldest(name: string | undefined, count: number): RemovedEvent[];
+  /**
+   * Removes the oldest occurrences of a name: as few as have `bytes` together, and at most `count`.
+   */
+  removeOldest(name: string, count: number, bytes: number): RemovedEvent[];
   /** Removes the occurrences published before `at`. */
   removeBefore(at: number): RemovedEvent[];
   /** Returns what was kept of each name. */
@@ -97,8 +99,9 @@ extern "C" {
     #[wasm_bindgen(method, structural, catch, js_name = removeOldest)]
     fn remove_oldest(
         this: &Rows,
-        name: Option<String>,
+        name: &str,
         count: usize,
+        bytes: f64,
     ) -> Result<Vec<JsRemoved>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = removeBefore)]
     fn remove_before(this: &Rows, at: f64) -> Result<Vec<JsRemoved>, JsValue>;
@@ -209,12 +212,14 @@ impl EventRows for Rows {
         Ok(Rows::since(self, name, time(at))?.map(position))
     }
 
-    fn remove_oldest(&mut self, name: Option<&str>, count: usize) -> Result<Vec<Removed>, JsValue> {
-        Ok(removed(&Rows::remove_oldest(
-            self,
-            name.map(str::to_owned),
-            count,
-        )?))
+    fn remove_oldest(
+        &mut self,
+        name: &str,
+        count: usize,
+        bytes: u64,
+    ) -> Result<Vec<Removed>, JsValue> {
+        let bytes = number(Position(bytes));
+        Ok(removed(&Rows::remove_oldest(self, name, count, bytes)?))
     }
 
     fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, JsValue> {

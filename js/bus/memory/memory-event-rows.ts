@@ -35,9 +35,15 @@ export class MemoryEventRows implements EventRows {
     return rows[firstIndex(rows, (row) => row.at >= at)]?.position;
   }
 
-  removeOldest(name: string | undefined, count: number): RemovedEvent[] {
-    const rows = name === undefined ? this.#rows.values() : (this.#byName.get(name)?.rows ?? []);
-    return this.#remove([...take(rows, count)]);
+  removeOldest(name: string, count: number, bytes: number): RemovedEvent[] {
+    let removed = 0;
+    const oldest: NewEventRow[] = [];
+    for (const row of this.#byName.get(name)?.rows ?? []) {
+      if (oldest.length >= count || removed >= bytes) break;
+      removed += bytesOf(row.text);
+      oldest.push(row);
+    }
+    return this.#remove(oldest);
   }
 
   removeBefore(at: number): RemovedEvent[] {
@@ -95,15 +101,6 @@ function firstIndex(rows: NewEventRow[], is: (row: NewEventRow) => boolean): num
     else low = middle + 1;
   }
   return low;
-}
-
-function* take<T>(values: Iterable<T>, count: number): Iterable<T> {
-  let left = count;
-  for (const value of values) {
-    if (left <= 0) return;
-    left -= 1;
-    yield value;
-  }
 }
 
 function bytesOf(text: string): number {

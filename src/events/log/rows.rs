@@ -36,12 +36,14 @@ pub trait EventRows {
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn since(&self, name: &str, at: Millis) -> Result<Option<Position>, Self::Error>;
 
-    /// Removes the oldest `count` occurrences, of one name or of all.
+    /// Removes the oldest occurrences of a name: as few as have `bytes` together, and at most
+    /// `count`.
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn remove_oldest(
         &mut self,
-        name: Option<&str>,
+        name: &str,
         count: usize,
+        bytes: u64,
     ) -> Result<Vec<Removed>, Self::Error>;
 
     /// Removes the occurrences that were published before `at`.

@@ -45,13 +45,19 @@ export class EventTable implements EventRows {
     return this.#position('name = ? AND at >= ? ORDER BY position LIMIT 1', name, at);
   }
 
-  removeOldest(name: string | undefined, count: number): RemovedEvent[] {
-    if (name === undefined) {
-      const keys = 'SELECT name, position FROM event_log ORDER BY position LIMIT ?';
-      return this.#remove(`(name, position) IN (${keys})`, count);
+  removeOldest(name: string, count: number, bytes: number): RemovedEvent[] {
+    const oldest = this.#sql.exec<{ position: number; bytes: number }>(
+      `SELECT position, ${BYTES} FROM event_log WHERE name = ? ORDER BY position LIMIT ?`,
+      name,
+      count,
+    );
+    let [through, removed] = [0, 0];
+    for (const row of oldest) {
+      if (removed >= bytes) break;
+      removed += row.bytes;
+      through = row.position;
     }
-    const positions = 'SELECT position FROM event_log WHERE name = ? ORDER BY position LIMIT ?';
-    return this.#remove(`name = ? AND position IN (${positions})`, name, name, count);
+    return this.#remove('name = ? AND position <= ?', name, through);
   }
 
   removeBefore(at: number): RemovedEvent[] {
@@ -89,7 +95,7 @@ export class EventTable implements EventRows {
     return this.#sql
       .exec<{ name: string; position: number; bytes: number }>(
         `DELETE FROM event_log WHERE ${where}
-         RETURNING name, position, LENGTH(CAST(text AS BLOB)) AS bytes`,
+         RETURNING name, position, ${BYTES}`,
         ...bindings,
       )
       .toArray();
@@ -102,6 +108,8 @@ function* eventRows(rows: Iterable<Row>): Iterator<EventRow> {
 }
 
 type Row = { position: number; at: number; group: string | null; text: string };
+
+const BYTES = 'LENGTH(CAST(text AS BLOB)) AS bytes';
 
 /** Each write of a row and of an index is billed, so there is one index, of the given ids alone. */
 const SCHEMA = `
