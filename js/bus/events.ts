@@ -11,7 +11,7 @@ import type {
 export interface EmitOptions {
   /**
    * The id of the occurrence: 1 to 256 visible ASCII characters without a dot. While the log holds
-   * an occurrence of the same name and id, publishing it again has no effect.
+   * an occurrence of the same name, group and id, publishing it again has no effect.
    *
    * @default an id that the bus creates
    */

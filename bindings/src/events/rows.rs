@@ -21,8 +21,8 @@ const TYPES: &str = r"
 export interface EventRows {
   /** Adds an occurrence after all others. */
   append(row: NewEventRow): void;
-  /** Returns the position of the occurrence of a name with this `eventId`. */
-  find(name: string, eventId: string): number | undefined;
+  /** Returns the position of the occurrence of a name and a group with this `eventId`. */
+  find(name: string, group: string | undefined, eventId: string): number | undefined;
   /** Returns the occurrences of a name after a position, in order. */
   after(name: string, position: number): Iterator<EventRow>;
   /** Returns the position of the first occurrence of a name published at `at` or later. */
@@ -49,7 +49,7 @@ export interface NewEventRow {
   name: string;
   /** Its group; undefined if every caller may receive it. */
   group: string | undefined;
-  /** Unique among the occurrences of the name; undefined if it follows from the position. */
+  /** Unique for the name and the group; undefined if it follows from the position. */
   eventId: string | undefined;
   /** The other members, as the core reads them again. */
   text: string;
@@ -91,7 +91,12 @@ extern "C" {
     #[wasm_bindgen(method, structural, catch)]
     fn append(this: &Rows, row: JsValue) -> Result<(), JsValue>;
     #[wasm_bindgen(method, structural, catch)]
-    fn find(this: &Rows, name: &str, event_id: &str) -> Result<Option<f64>, JsValue>;
+    fn find(
+        this: &Rows,
+        name: &str,
+        group: Option<&str>,
+        event_id: &str,
+    ) -> Result<Option<f64>, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
     fn after(this: &Rows, name: &str, position: f64) -> Result<Cursor, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
@@ -183,8 +188,13 @@ impl EventRows for Rows {
         Rows::append(self, crate::object::object(&row))
     }
 
-    fn find(&self, name: &str, event_id: &str) -> Result<Option<Position>, JsValue> {
-        Ok(Rows::find(self, name, event_id)?.map(position))
+    fn find(
+        &self,
+        name: &str,
+        group: Option<&str>,
+        event_id: &str,
+    ) -> Result<Option<Position>, JsValue> {
+        Ok(Rows::find(self, name, group, event_id)?.map(position))
     }
 
     fn after(

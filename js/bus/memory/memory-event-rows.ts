@@ -18,11 +18,11 @@ export class MemoryEventRows implements EventRows {
     const named: NamedRows = this.#byName.get(row.name) ?? { rows: [], ids: new Map() };
     this.#byName.set(row.name, named);
     named.rows.push(row);
-    if (row.eventId !== undefined) named.ids.set(row.eventId, row.position);
+    if (row.eventId !== undefined) named.ids.set(idKey(row.group, row.eventId), row.position);
   }
 
-  find(name: string, eventId: string): number | undefined {
-    return this.#byName.get(name)?.ids.get(eventId);
+  find(name: string, group: string | undefined, eventId: string): number | undefined {
+    return this.#byName.get(name)?.ids.get(idKey(group, eventId));
   }
 
   after(name: string, position: number): Iterator<EventRow> {
@@ -70,9 +70,9 @@ export class MemoryEventRows implements EventRows {
   /** Removes the oldest rows: of each name a number of its first ones. */
   #remove(rows: NewEventRow[]): RemovedEvent[] {
     const counts = new Map<string, number>();
-    for (const { eventId, name, position } of rows) {
+    for (const { eventId, group, name, position } of rows) {
       this.#rows.delete(position);
-      if (eventId !== undefined) this.#byName.get(name)?.ids.delete(eventId);
+      if (eventId !== undefined) this.#byName.get(name)?.ids.delete(idKey(group, eventId));
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     for (const [name, count] of counts) this.#shift(name, count);
@@ -88,8 +88,13 @@ export class MemoryEventRows implements EventRows {
 
 interface NamedRows {
   rows: NewEventRow[];
-  /** Positions by event id. */
+  /** Positions by group and event id, see {@link idKey}. */
   ids: Map<string, number>;
+}
+
+/** An event id has no spaces, and a group is not empty. */
+function idKey(group: string | undefined, eventId: string): string {
+  return `${eventId} ${group ?? ''}`;
 }
 
 /** Returns the index of the first row for which `is` holds; it holds for all rows after it. */

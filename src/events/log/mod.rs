@@ -70,7 +70,7 @@ impl<R: EventRows> EventLog<R> {
     }
 
     /// Adds an occurrence at `cursor`, a new position of the bus, unless the log holds one of this
-    /// name with the same id. Removes occurrences that have left the window. See
+    /// name and group with the same id. Removes occurrences that have left the window. See
     /// [`EventLog::has_room`].
     ///
     /// # Errors
@@ -83,7 +83,9 @@ impl<R: EventRows> EventLog<R> {
     ) -> Result<Appended, R::Error> {
         let event_id = draft.id_at(cursor);
         let known = match &draft.event_id {
-            Some(event_id) => self.rows.find(&draft.name, event_id)?,
+            Some(event_id) => self
+                .rows
+                .find(&draft.name, draft.group.as_deref(), event_id)?,
             None => None,
         };
         if known.is_none() {

@@ -130,6 +130,19 @@ fn the_same_name_and_id_is_published_once() {
     assert_eq!(positions(&log.read("a", 0)), [1]);
 }
 
+/// Publishers of different groups do not know the ids of each other.
+#[test]
+fn an_id_is_known_only_in_its_group() {
+    let mut log = Log::new(Window::default());
+    let id = r#","eventId":"order-7""#;
+    let groups = ["", r#","group":"g""#, r#","group":"h""#];
+    let first = groups.map(|group| log.publish("a", &format!("{id}{group}")));
+    assert!(first.iter().all(|receipt| receipt.is_new));
+    let again = groups.map(|group| log.publish("a", &format!("{id}{group}")));
+    assert!(again.iter().all(|receipt| !receipt.is_new));
+    assert_eq!(again.map(|one| one.position), first.map(|one| one.position));
+}
+
 #[test]
 fn occurrences_of_other_groups_never_leave_the_log() {
     let mut log = Log::new(Window::default());

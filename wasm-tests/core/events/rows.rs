@@ -60,8 +60,16 @@ impl EventRows for MemoryRows {
         Ok(())
     }
 
-    fn find(&self, name: &str, event_id: &str) -> Result<Option<Position>, Infallible> {
-        let is_it = |row: &&Row| *row.name == *name && row.event_id.as_deref() == Some(event_id);
+    fn find(
+        &self,
+        name: &str,
+        group: Option<&str>,
+        event_id: &str,
+    ) -> Result<Option<Position>, Infallible> {
+        let is_it = |row: &&Row| {
+            let is_of_group = row.stored.group.as_deref() == group;
+            is_of_group && *row.name == *name && row.event_id.as_deref() == Some(event_id)
+        };
         Ok(self
             .rows
             .values()

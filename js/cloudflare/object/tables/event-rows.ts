@@ -27,8 +27,13 @@ export class EventTable implements EventRows {
     );
   }
 
-  find(name: string, eventId: string): number | undefined {
-    return this.#position('name = ? AND event_id = ?', name, eventId);
+  find(name: string, group: string | undefined, eventId: string): number | undefined {
+    return this.#position(
+      'name = ? AND event_id = ? AND "group" IS ?',
+      name,
+      eventId,
+      group ?? null,
+    );
   }
 
   after(name: string, position: number): Iterator<EventRow> {
@@ -86,7 +91,7 @@ export class EventTable implements EventRows {
     this.#sql.exec('DELETE FROM event_name WHERE name = ?', name);
   }
 
-  #position(where: string, ...bindings: (string | number)[]): number | undefined {
+  #position(where: string, ...bindings: (string | number | null)[]): number | undefined {
     const query = `SELECT position FROM event_log WHERE ${where}`;
     return this.#sql.exec<{ position: number }>(query, ...bindings).toArray()[0]?.position;
   }
@@ -117,7 +122,7 @@ const SCHEMA = `
     name TEXT NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL, "group" TEXT, event_id TEXT,
     text TEXT NOT NULL, PRIMARY KEY (name, position)
   ) WITHOUT ROWID;
-  CREATE UNIQUE INDEX IF NOT EXISTS event_log_id ON event_log (name, event_id)
+  CREATE INDEX IF NOT EXISTS event_log_id ON event_log (name, event_id, "group")
     WHERE event_id IS NOT NULL;
   CREATE TABLE IF NOT EXISTS event_name (
     name TEXT PRIMARY KEY, trimmed INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL
