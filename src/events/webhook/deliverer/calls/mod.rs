@@ -13,6 +13,8 @@ use super::super::subscribe::Subscribe;
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     waiting: Map<u32, Call>,
+    /// The calls whose challenge is not sent yet, and when they began.
+    unsent: VecDeque<(u32, Millis)>,
     challenges: VecDeque<Challenge>,
 }
 
@@ -34,6 +36,30 @@ struct Challenge {
 impl Calls {
     pub(super) fn insert(&mut self, number: u32, call: Call) {
         self.waiting.insert(number, call);
+    }
+
+    /// Inserts a call whose endpoint has to be asked for its consent.
+    pub(super) fn insert_unsent(&mut self, number: u32, call: Call, now: Millis) {
+        self.insert(number, call);
+        self.unsent.push_back((number, now));
+    }
+
+    /// Removes the numbers of the calls whose challenge is not sent yet, with when they began.
+    pub(super) fn take_unsent(&mut self) -> VecDeque<(u32, Millis)> {
+        core::mem::take(&mut self.unsent)
+    }
+
+    /// Has the challenges of calls sent later.
+    pub(super) fn keep_unsent(&mut self, unsent: VecDeque<(u32, Millis)>) {
+        self.unsent = unsent;
+    }
+
+    pub(super) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&Call> {
+        self.waiting.get(&number)
     }
 
     pub(super) fn take(&mut self, number: u32) -> Option<Call> {

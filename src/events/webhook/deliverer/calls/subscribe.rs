@@ -43,13 +43,17 @@ impl<S: Store> Deliverer<S> {
             .and_then(|()| self.consent(&subscribe, now));
         match checked {
             Err(error) => self.respond(call, Err(error)),
-            Ok(Consent::Unknown) => self.send_verification(call, subscribe, now),
             Ok(consent) => {
+                let is_unknown = matches!(consent, Consent::Unknown);
                 let waiting = Call {
                     subscribe,
                     verified_until: consent.until(),
                 };
-                self.create_or_renew(call, waiting, now)?;
+                if is_unknown {
+                    self.calls.insert_unsent(call, waiting, now);
+                } else {
+                    self.create_or_renew(call, waiting, now)?;
+                }
             }
         }
         self.advance(now)
