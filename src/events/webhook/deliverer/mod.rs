@@ -187,7 +187,7 @@ impl<S: Store> Deliverer<S> {
             self.handle_outcome(post, &Outcome::Failure(Failure::Timeout), now, random)?;
         }
         for read in self.pages.overdue(now) {
-            self.read_failed(read, now, random);
+            self.read_failed(read, now, random)?;
         }
         self.queue_all();
         self.advance(now)
@@ -211,7 +211,7 @@ impl<S: Store> Deliverer<S> {
     pub fn handle_page(&mut self, read: u32, page: Page, now: Millis) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read) {
             match read.purpose {
-                Purpose::Call(call) => self.create(call, &page, now)?,
+                Purpose::Call(call) => self.log_read(call, &page, now)?,
                 Purpose::Type => self.page_read(read, page, now),
                 Purpose::Match(_) => {}
             }
@@ -228,7 +228,7 @@ impl<S: Store> Deliverer<S> {
         now: Millis,
         random: f64,
     ) -> Result<(), S::Error> {
-        self.read_failed(read, now, random);
+        self.read_failed(read, now, random)?;
         self.retry_reads();
         self.advance(now)
     }
