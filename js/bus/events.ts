@@ -74,9 +74,18 @@ export interface EventSource {
  */
 export interface WebhookSubscriptions {
   /** Makes or renews a subscription. */
-  subscribe(webhook: EventSubscribe): Promise<string>;
+  subscribe(webhook: SubscribeCall): Promise<string>;
   /** Removes a subscription. */
   unsubscribe(webhook: SubscribedWebhook): Promise<string>;
+}
+
+/** A webhook to subscribe. */
+export interface SubscribeCall extends EventSubscribe {
+  /**
+   * When the server received the request, before it authorized the caller, in milliseconds since
+   * 1970.
+   */
+  askedAt: number;
 }
 
 /** What identifies the subscription of a webhook. */

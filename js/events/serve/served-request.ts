@@ -25,6 +25,7 @@ export class ServedRequest {
   readonly #exchange: EventExchange;
   readonly #inbound: InboundExchange;
   readonly #of: ServedRequestHost;
+  readonly #askedAt = Date.now();
   #caller: Caller = {};
   #page = '';
   /** The arguments of the request, as JSON text. */
@@ -134,7 +135,9 @@ export class ServedRequest {
         exchange.matched(await types.matchResults(step.name, step.arguments, this.#page));
         break;
       case 'subscribe':
-        exchange.responded(await this.#asked((webhooks) => webhooks.subscribe(step)));
+        exchange.responded(
+          await this.#asked((webhooks) => webhooks.subscribe({ ...step, askedAt: this.#askedAt })),
+        );
         break;
       case 'unsubscribe':
         exchange.responded(await this.#asked((webhooks) => webhooks.unsubscribe(step)));

@@ -77,6 +77,7 @@ impl<S: Store> Deliverer<S> {
         self.outputs.push_back(Output::Authorize {
             subscription: id.into(),
             principal: entry.row.principal.clone(),
+            groups: entry.row.groups.clone(),
             name: entry.row.name.clone(),
             arguments: entry.row.arguments.clone(),
         });

@@ -348,6 +348,7 @@ pub(crate) fn subscribe(number: u32) -> Subscribe {
         ttl: RequestedTtl::Default,
         challenge: "challenge".into(),
         total: 0,
+        asked_at: Millis(u64::MAX),
     }
 }
 

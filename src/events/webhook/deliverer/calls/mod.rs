@@ -16,6 +16,8 @@ pub(super) struct Calls {
     /// The calls whose challenge is not sent yet, and when they began.
     unsent: VecDeque<(u32, Millis)>,
     challenges: VecDeque<Challenge>,
+    /// The subscribers whose access was revoked in the last minute, and when.
+    revoked: Vec<(Box<str>, Millis)>,
 }
 
 /// A call that makes or renews a subscription.
@@ -86,6 +88,26 @@ impl Calls {
     /// Returns the number of calls.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Records that the access of a subscriber was revoked.
+    pub(super) fn revoke(&mut self, principal: &str, now: Millis) {
+        self.revoked.retain(|(_, at)| *at + MINUTE > now);
+        self.revoked.push((principal.into(), now));
+    }
+
+    /// Checks that the access of a subscriber was not revoked since the server received the call.
+    ///
+    /// # Errors
+    /// [`EventError::Forbidden`] if it was.
+    pub(super) fn check_access(&self, subscribe: &Subscribe) -> Result<(), EventError> {
+        let is_revoked = |(principal, at): &(Box<str>, Millis)| {
+            *principal == subscribe.principal && subscribe.asked_at <= *at
+        };
+        if self.revoked.iter().any(is_revoked) {
+            return Err(EventError::Forbidden { reason: None });
+        }
+        Ok(())
     }
 
     /// Records that an endpoint is asked for its consent.

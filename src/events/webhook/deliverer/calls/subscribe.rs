@@ -10,7 +10,10 @@ use crate::{
         name::EventName,
         page::{LogQuery, Page},
     },
-    vocabulary::position::{Cursor, Position},
+    vocabulary::{
+        position::{Cursor, Position},
+        scope::Name,
+    },
 };
 
 use super::{
@@ -40,7 +43,9 @@ impl<S: Store> Deliverer<S> {
     ) -> Result<(), S::Error> {
         self.begin_invocation(now);
         let checked = self
-            .check_quota(&subscribe, now)
+            .calls
+            .check_access(&subscribe)
+            .and_then(|()| self.check_quota(&subscribe, now))
             .and_then(|()| self.consent(&subscribe, now));
         match checked {
             Err(error) => self.respond(call, Err(error)),
@@ -226,11 +231,22 @@ impl<S: Store> Deliverer<S> {
             entry.row.authorize_at = authorize_at;
             entry.asked_at = None;
         }
-        self.pages.forget_reader(&subscribe.id);
-        if former != self.subscriptions.groups(&subscribe.name) {
-            self.pages.forget_name(&subscribe.name);
-        }
+        self.forget_selections(&subscribe.id, &subscribe.name, &former);
         self.subscriptions.put(&subscribe.id)
+    }
+
+    /// Forgets what a subscription receives of the pages in memory, and these pages if they were
+    /// read for other groups.
+    pub(in super::super) fn forget_selections(
+        &mut self,
+        id: &str,
+        name: &EventName,
+        former: &[Name],
+    ) {
+        self.pages.forget_reader(id);
+        if *former != self.subscriptions.groups(name) {
+            self.pages.forget_name(name);
+        }
     }
 
     fn result(&self, id: &str, is_truncated: bool, is_renewed: bool) -> String {
