@@ -15,7 +15,8 @@ function serving(log: EventLogOptions = {}) {
   const events = defineEvents({ paid: {} });
   const server = createListenHandler(discovering, { bus, events });
   const poll = async (cursor?: string): Promise<Polled> => {
-    const response = await server.fetch(requestOf('events/poll', { name: 'paid', cursor }, 1));
+    const params = { name: 'paid', cursor, maxEvents: 200 };
+    const response = await server.fetch(requestOf('events/poll', params, 1));
     return ((await response.json()) as { result: Polled }).result;
   };
   return { bus, poll };
@@ -44,4 +45,33 @@ test('most of the log remains when it has too many bytes', async () => {
   const { events } = await poll(oldest);
   expect(events.length).toBeGreaterThan(50);
   expect(events.at(-1)).toMatchObject({ eventId: '74' });
+});
+
+test('a caller has four polls at a time', async () => {
+  const matching: ((isMatch: boolean) => void)[] = [];
+  const match = () => new Promise<boolean>((resolve) => matching.push(resolve));
+  const bus = new InMemoryBus({ events: eventLog() });
+  const server = createListenHandler(discovering, {
+    bus,
+    events: defineEvents({ paid: { match } }),
+    principal: (request) => request.headers.get('authorization') ?? undefined,
+  });
+  const poll = async (caller: string | undefined, cursor = '') => {
+    const request = requestOf('events/poll', { name: 'paid', cursor }, 1);
+    if (caller !== undefined) request.headers.set('authorization', caller);
+    return (await server.fetch(request)).json();
+  };
+  await bus.emit('paid', {});
+  const running = [...Array(4).fill('ann'), 'bob', ...Array(5).fill(undefined)].map((caller) =>
+    poll(caller),
+  );
+  await expect.poll(() => matching.length).toBe(10);
+  const limit = { limit: 'polls', max: 4 };
+  expect(await poll('ann')).toMatchObject({ error: { data: limit } });
+  for (const settle of matching) settle(true);
+  for (const result of await Promise.all(running)) expect(result).toMatchObject({ result: {} });
+  const again = poll('ann');
+  await expect.poll(() => matching.length).toBe(11);
+  matching.at(-1)?.(true);
+  expect(await again).toMatchObject({ result: {} });
 });
