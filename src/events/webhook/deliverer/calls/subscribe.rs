@@ -246,6 +246,7 @@ impl<S: Store> Deliverer<S> {
         self.pages.forget_reader(id);
         if *former != self.subscriptions.groups(name) {
             self.pages.forget_name(name);
+            self.queue_type(name);
         }
     }
 
