@@ -2,9 +2,8 @@ import type { BusOperator } from '../bus/operator/operator.js';
 import type { Snapshot } from '../model/snapshot.js';
 
 /**
- * Statistics for everyone, without topics, callers and the log. Everyone who asks within a second
- * gets the same ones, so that nobody can make the bus, its shards and all isolates answer more
- * often.
+ * Statistics for everyone, without topics, callers and the log. All who ask within a second get
+ * the same ones: the bus, its shards and all isolates answer once a second at most.
  */
 export class PublicStats {
   readonly #operator: BusOperator;
