@@ -61,7 +61,7 @@ async function play(world: World, [name, first = 0, second = 0]: Step): Promise<
 function expectKept(world: World, topic: TopicText): void {
   const isWanted = world.streamsOf(topic).length > 0;
   expect(world.keepersOf(topic)).toHaveLength(isWanted ? 1 : 0);
-  // A process that died leaves behind what it has registered. A process that hears of the others
+  // What a process that died has registered remains. A process that receives all signals
   // removes only what is not wanted.
   if (isWanted && !world.hasLost) expect(world.registered).toContain(topic);
   for (const { interest } of world.alive)
