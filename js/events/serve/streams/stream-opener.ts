@@ -75,7 +75,8 @@ export class StreamOpener {
   #groupOf(holder: object, log: EventSource, types: EventTypeTable): StreamGroup {
     const known = this.#groups.get(holder);
     if (known?.isCurrent === true) return known;
-    const group = new StreamGroup({ log, types, onError: this.#of.host.onError });
+    const { authorizeMs, onError } = this.#of.host;
+    const group = new StreamGroup({ log, types, matchMs: authorizeMs, onError });
     this.#groups.set(holder, group);
     return group;
   }
