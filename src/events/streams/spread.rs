@@ -99,7 +99,8 @@ impl Spread {
         let is_next = place.is_of(&self.epoch) && place.position >= self.page.from;
         // The page begins after what the log has lost, so a stream that is not there has lost it.
         let is_gap = !is_next && self.page.trimmed;
-        if !is_gap && !(is_next && place.position < self.page.through) {
+        let is_new = is_next && place.position < self.page.through;
+        if !is_gap && !is_new {
             return None;
         }
         let Some(&selection) = self.classes.get(&stream.kind) else {
