@@ -30,7 +30,12 @@ export type { Opening } from './bus/opening.js';
 export type { RetentionOptions } from './bus/retention.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
 export type { WantedBus } from './bus/wanted/interest.js';
-export type { WantedContext, WantedOptions } from './bus/wanted/options.js';
+export type {
+  HookContext,
+  UnwantedContext,
+  WantedContext,
+  WantedOptions,
+} from './bus/wanted/options.js';
 export type { Topic } from './bus/wanted/topic.js';
 export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
 export type { McpFetch, McpHandler } from './handler/handler.js';

@@ -1,6 +1,7 @@
 import { ListenError } from '../model/error.js';
 import { Refusal } from '../wasm/server/bindings.js';
 import { bodiless } from '../web/request-body.js';
+import { answeredHere, isAnsweredHere } from './answered-here.js';
 import {
   type CallerContext,
   callUserFunction,
@@ -81,7 +82,9 @@ export function contextOf(
 
 function withoutBody(request: Request): Request {
   const copy = bodiless(request);
-  return isOpenStream(request) ? ofOpenStream(copy) : copy;
+  if (isOpenStream(request)) ofOpenStream(copy);
+  if (isAnsweredHere(request)) answeredHere(copy);
+  return copy;
 }
 
 async function callerIn(answer: unknown): Promise<Caller> {

@@ -94,9 +94,10 @@ export function jittered(ms: number): number {
 
 /**
  * Converts milliseconds since 1970 to the clock of `performance.now`. Times beyond the range of
- * timers become the latest time that a timer can reach.
+ * timers become the latest time that a timer can reach. Undefined remains undefined.
  */
-export function toMonotonic(at: number): number {
+export function toMonotonic(at: number | undefined): number | undefined {
+  if (at === undefined) return undefined;
   return performance.now() + Math.max(Math.min(at - Date.now(), MAX_TIMER_MS), 0);
 }
 

@@ -9,6 +9,7 @@ import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 import { operatorOf } from './operators.js';
 import { type Order, orderOf, type PublishedEvent } from './orders.js';
+import { PublicStats } from './public-stats.js';
 import { statsStream } from './stats-stream.js';
 
 /** The part of a {@link ListenHandler} that is operated: pass a result of `createListenHandler`. */
@@ -32,7 +33,8 @@ export interface OperatorOptions {
    */
   path?: string;
   /**
-   * Lets everyone read `stats`, without topics, callers and the log.
+   * Lets everyone read `stats`, without topics, callers and the log. It is up to a second old, so
+   * that the bus is asked once a second at most.
    *
    * @default false
    */
@@ -68,6 +70,7 @@ export function createOperatorHandler(
 class OperatorHandler {
   readonly #server: OperatedServer;
   readonly #operator: BusOperator;
+  readonly #publicStats: PublicStats;
   readonly #token: string | undefined;
   readonly #path: string;
   readonly #isPublic: boolean;
@@ -77,6 +80,7 @@ class OperatorHandler {
     if (token === '') throw new ListenError('invalid-options', 'token must not be empty');
     this.#server = server;
     this.#operator = operatorOf(server);
+    this.#publicStats = new PublicStats(this.#operator);
     this.#token = token;
     this.#path = pathOf(path);
     this.#isPublic = isPublic;
@@ -99,9 +103,10 @@ class OperatorHandler {
     const hasCallers = isOperator && asked.get('callers') === '1';
     let after = Number(asked.get('after')) || 0;
     const next = async () => {
+      if (!isOperator) return this.#publicStats.next();
       const snapshot = await this.#operator.snapshot({ hasCallers, after });
       after = snapshot.log.at(-1)?.position ?? after;
-      return isOperator ? snapshot : { ...snapshot, topics: [], log: [] };
+      return snapshot;
     };
     if (/\btext\/event-stream\b/i.test(request.headers.get('accept') ?? ''))
       return statsStream(next);

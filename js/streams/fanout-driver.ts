@@ -13,6 +13,7 @@ import { OwnBodies } from './bodies/own-bodies.js';
 import { ResponseBody } from './bodies/response-body.js';
 import type { FanoutOptions } from './fanout-options.js';
 import { type FanoutOwner, FanoutStream, NONE } from './fanout-stream.js';
+import { openIn } from './opening/open-in.js';
 import { OwnRequest } from './own-request.js';
 import { endBody, TrapEnds } from './trap-ends.js';
 
@@ -68,7 +69,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
       throw new ListenError('bus-lost', 'the client has disconnected');
     }
     this.#attach();
-    const id = this.#counted(() => this.#opened(opening));
+    const id = this.#counted(() => openIn(this.core, opening));
     const stream = new FanoutStream(this, id, opening.owner, opening.reauthorizer);
     this.#streams[id] = stream;
     if (this.#options.hasOwnContexts) {
@@ -115,15 +116,12 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     if (!this.#options.hasOwnContexts) this.#arm();
   }
 
-  /** Handles a possible loss: cues each honored topic; streams with tasks end without a result. */
-  gap(): void {
-    this.core.gap(false);
-    for (const stream of this.#streams) this.catchUp(stream);
-  }
-
-  /** As `gap`, before a close: the streams of named callers end at once, without a result. */
-  assumeLoss(): void {
-    this.core.gap(true);
+  /**
+   * Handles a possible loss: cues each honored topic; streams with tasks end without a result, and
+   * before a close the streams of named callers too, at once.
+   */
+  gap(isClosing = false): void {
+    this.core.gap(isClosing);
     for (const stream of this.#streams) this.catchUp(stream);
   }
 
@@ -307,7 +305,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     if (!this.#has(stream)) return;
     let error: string | undefined;
     ignoringTrap(() => {
-      const endsAt = rights?.expiresAt === undefined ? undefined : toMonotonic(rights.expiresAt);
+      const endsAt = toMonotonic(rights?.expiresAt);
       error = this.core.renew(stream.id, rights?.filter, endsAt, performance.now());
       this.#options.onScope?.();
       this.catchUp(stream);
@@ -341,13 +339,6 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
       stream.id = NONE;
       this.#trapEnds.schedule(stream, () => this.end(stream));
     }
-  }
-
-  #opened({ expiresAt, reauthorizer, maxConnectionAgeMs, writeMs, stream }: Opening): number {
-    const now = performance.now();
-    const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
-    const endsAt = expiresAt === undefined ? undefined : toMonotonic(expiresAt);
-    return this.core.open(stream, writeMs, reauthorizer?.ms ?? 0, retiresAt, endsAt, now);
   }
 
   #counted(open: () => number): number {

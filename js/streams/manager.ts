@@ -329,7 +329,7 @@ export class StreamManager {
    * once.
    */
   #assumeLoss(): false {
-    this.#fanout?.assumeLoss();
+    this.#fanout?.gap(true);
     this.#sessions.assumeLoss();
     return false;
   }

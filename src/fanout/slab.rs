@@ -37,6 +37,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Whether it receives an event at this position in the log of its bus; `None` without a log.
+    pub(super) fn receives(&self, position: Option<Position>) -> bool {
+        position.is_none_or(|position| self.from < position)
+    }
+
     pub(super) fn new(
         id: StreamId,
         stream: ServerStream,
@@ -52,11 +57,6 @@ impl Entry {
             is_polled: false,
             resume: None,
         }
-    }
-
-    /// Whether it receives an event at this position in the log of its bus; `None` without a log.
-    pub(super) fn receives(&self, position: Option<Position>) -> bool {
-        position.is_none_or(|position| self.from < position)
     }
 }
 

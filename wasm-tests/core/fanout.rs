@@ -1,4 +1,4 @@
-use std::{num::NonZeroU32, sync::Arc};
+use std::sync::Arc;
 
 use mcp_listen::{
     clock::Millis,
@@ -15,10 +15,10 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{id, task, task_id, updated, uri};
 
-const T0: Millis = Millis(0);
-const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
+pub(crate) const T0: Millis = Millis(0);
+pub(crate) const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
 
-fn tools() -> SubscriptionFilter {
+pub(crate) fn tools() -> SubscriptionFilter {
     SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -40,7 +40,7 @@ fn attached(fanout: &mut Fanout, stream: ServerStream, now: Millis) -> StreamId 
 }
 
 /// Opens a stream and writes its acknowledgment.
-fn open(fanout: &mut Fanout, raw_id: &str, filter: &SubscriptionFilter) -> StreamId {
+pub(crate) fn open(fanout: &mut Fanout, raw_id: &str, filter: &SubscriptionFilter) -> StreamId {
     let stream = ServerStream::new(id(raw_id), filter.clone(), Millis(15_000), T0);
     let opened = attached(fanout, stream, T0);
     let ack = sse::event(&message::acknowledged(&id(raw_id), filter));
@@ -48,7 +48,7 @@ fn open(fanout: &mut Fanout, raw_id: &str, filter: &SubscriptionFilter) -> Strea
     opened
 }
 
-fn cue(raw_id: &str, event: &ServerEvent) -> Vec<u8> {
+pub(crate) fn cue(raw_id: &str, event: &ServerEvent) -> Vec<u8> {
     sse::event(&message::notification(&id(raw_id), event))
 }
 
@@ -63,7 +63,7 @@ fn groups(batch: &WriteBatch) -> Vec<(Vec<u8>, Vec<StreamId>)> {
     places.map(group).collect()
 }
 
-fn streams(batch: &WriteBatch) -> Vec<StreamId> {
+pub(crate) fn streams(batch: &WriteBatch) -> Vec<StreamId> {
     batch.writes.iter().map(|(stream, _)| *stream).collect()
 }
 
@@ -388,47 +388,4 @@ fn a_shared_filter_is_released_with_its_last_stream() {
     fanout.remove(one);
     drop(asked);
     assert!(held.upgrade().is_none(), "the filter is kept");
-}
-
-#[test]
-fn of_the_streams_with_one_reader_one_gets_each_event() {
-    let mut fanout = Fanout::default();
-    let [one, two, three, other] =
-        ["1", "1", "2", "3"].map(|raw_id| open(&mut fanout, raw_id, &tools()));
-    let alone = open(&mut fanout, "4", &tools());
-    for (opened, reader) in [(one, 1), (two, 1), (three, 1), (other, 2)] {
-        let reader = NonZeroU32::new(reader).expect("not zero");
-        fanout.with_stream(opened, |stream| stream.read_by(reader));
-    }
-    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [one, other, alone]);
-    let events = vec![TOOLS, ServerEvent::PromptsListChanged, TOOLS];
-    let batch = fanout.publish_all(events, T0, T0);
-    assert_eq!(streams(&batch), [one, other, alone]);
-    // One that could not take it does not take it for the others.
-    fanout.handle_missed([one], T0);
-    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [two, other, alone]);
-    assert_eq!(fanout.poll(one, T0), Some(cue("1", &TOOLS)));
-    fanout.remove(one);
-    fanout.remove(two);
-    let batch = fanout.publish(TOOLS, T0, T0);
-    assert_eq!(streams(&batch), [three, other, alone]);
-}
-
-#[test]
-fn streams_with_one_reader_are_as_silent_as_the_one_that_was_written_to() {
-    let mut fanout = Fanout::default();
-    let [one, two] = ["1", "2"].map(|raw_id| open(&mut fanout, raw_id, &tools()));
-    for opened in [one, two] {
-        let reader = NonZeroU32::new(7).expect("not zero");
-        fanout.with_stream(opened, |stream| stream.read_by(reader));
-    }
-    let now = Millis(10_000);
-    assert_eq!(streams(&fanout.publish(TOOLS, now, now)), [one]);
-    let due = fanout.poll_timeout().expect("a keep-alive");
-    let polled = fanout.handle_timeout(due);
-    let silent: Vec<_> = polled
-        .into_iter()
-        .filter(|opened| fanout.poll(*opened, due).is_some())
-        .collect();
-    assert_eq!(silent, []);
 }

@@ -52,3 +52,29 @@ fn matching_edges_are_listed_once_in_ascending_order() {
     assert!(matching(ServerEvent::Disconnect { principal }).eq([1, 3, 4, 5, 9]));
     assert!(matching(TOOLS).eq([1, 3, 4, 5, 9].into_iter().chain(10..16)));
 }
+
+#[test]
+fn an_event_of_a_group_matches_those_of_the_group_that_want_it_whatever_their_numbers() {
+    let event = ServerEvent::ForGroup {
+        group: name("acme"),
+        event: Box::new(TOOLS),
+    };
+    let tools = Topic::of(&TOOLS);
+    let group = Topic::of_group(&event).unwrap();
+    for sizes in [(1_u32, 400_u32), (400, 1), (90, 100), (100, 90), (100, 100)] {
+        let mut index = Index::default();
+        let of_event: Vec<u32> = (0..sizes.0).map(|id| id * 3).collect();
+        let of_group: Vec<u32> = (0..sizes.1).map(|id| id * 2).collect();
+        for id in &of_event {
+            index.insert(*id, tools.clone());
+        }
+        for id in &of_group {
+            index.insert(*id, group.clone());
+        }
+        let both: Vec<u32> = of_event
+            .into_iter()
+            .filter(|id| of_group.contains(id))
+            .collect();
+        assert_eq!(index.matching(&event), both, "{sizes:?}");
+    }
+}

@@ -39,6 +39,7 @@ mod event;
 mod events;
 mod exchange;
 mod fanout;
+mod fanout_readers;
 mod fanout_twins;
 mod filter;
 mod follow;

@@ -2,14 +2,13 @@ import { ListenError } from '../../model/error.js';
 import { finiteTimeout } from '../../model/timeouts.js';
 import { DelayQueue } from '../../timing/delay-queue.js';
 import { withTimeout } from '../../timing/with-timeout.js';
-import type { WantedContext, WantedOptions } from './options.js';
+import type { HookContext, WantedOptions } from './options.js';
 import { topicOf } from './topic.js';
 
 /** What the hooks of {@link HookedTopics} are, and what they receive. */
 export interface HookedTopicsOptions {
   hooks: Required<WantedOptions>;
-  /** The context of the hooks, without `isAgain`. */
-  context: Omit<WantedContext, 'isAgain'>;
+  context: HookContext;
   demand: Demand;
   /** Called with what a hook throws, and when it takes too long. */
   onError: (error: Error) => void;
@@ -31,6 +30,8 @@ export interface Demand {
   isMine(topic: string): boolean;
   /** Whether another process has taken over the topic. */
   isTaken(topic: string): boolean;
+  /** Whether another process calls the hooks for the topic too, or instead. */
+  isElsewhere(topic: string): boolean;
   /** Whether another process may have called `onWanted` for what streams here have already. */
   isAgain: boolean;
 }
@@ -117,7 +118,12 @@ export class HookedTopics {
   /** Calls `onUnwanted` for all topics, because the bus is closed. */
   async stopAll(): Promise<void> {
     const held = [...this.#states].filter(([, { isHeld }]) => isHeld);
-    await Promise.all(held.map(([topic, state]) => state.stopping ?? this.#stop(topic, state)));
+    const { demand } = this.#options;
+    await Promise.all(
+      held.map(
+        ([topic, state]) => state.stopping ?? this.#stop(topic, state, demand.isElsewhere(topic)),
+      ),
+    );
   }
 
   #check(topic: string, now: number): void {
@@ -132,7 +138,7 @@ export class HookedTopics {
     }
     const state = this.#states.get(topic);
     if (state?.isHeld !== true || state.stopping !== undefined) return;
-    if (demand.isTaken(topic)) void this.#stop(topic, state);
+    if (demand.isTaken(topic)) void this.#stop(topic, state, true);
     else if (isWanted) state.isUnwanted = false;
     else this.#stopIfDue(topic, state, now);
   }
@@ -181,7 +187,7 @@ export class HookedTopics {
   #start(topic: string, isAgain: boolean): State {
     const { hooks, onBegin, onEnd } = this.#options;
     const isFormer = this.#former.delete(topic);
-    const context = this.#context(isFormer || isAgain);
+    const context = { ...this.#options.context, isAgain: isFormer || isAgain };
     onBegin?.(topic);
     const state: State = {
       isHeld: false,
@@ -202,10 +208,10 @@ export class HookedTopics {
     return state;
   }
 
-  #stop(topic: string, state: State): Promise<void> {
-    const { hooks, onEnd } = this.#options;
+  #stop(topic: string, state: State, isTaken = false): Promise<void> {
+    const { context, hooks, onEnd } = this.#options;
     const call = this.#call('onUnwanted', () =>
-      hooks.onUnwanted(topicOf(topic), this.#context(false)),
+      hooks.onUnwanted(topicOf(topic), { ...context, isTaken }),
     );
     state.stopping = this.#inTime('onUnwanted', call)
       .catch(() => {})
@@ -239,10 +245,6 @@ export class HookedTopics {
       this.#options.onError(error);
       return error;
     });
-  }
-
-  #context(isAgain: boolean): WantedContext {
-    return { ...this.#options.context, isAgain };
   }
 }
 

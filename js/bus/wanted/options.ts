@@ -24,11 +24,12 @@ export interface WantedOptions {
    */
   onWanted?: (topic: Topic, context: WantedContext) => unknown;
   /**
-   * Called when no stream has subscribed to a topic for `unwantedMs`.
+   * Called when no stream has subscribed to a topic for `unwantedMs`, or another process has the
+   * topic (`isTaken`).
    *
    * @default undefined
    */
-  onUnwanted?: (topic: Topic, context: WantedContext) => unknown;
+  onUnwanted?: (topic: Topic, context: UnwantedContext) => unknown;
   /**
    * Milliseconds without a stream after which a topic is no longer wanted, so that clients that
    * reconnect do not stop and start what the hooks do. At most a second more passes. 0 waits for
@@ -46,17 +47,30 @@ export interface WantedOptions {
   wantedMs?: number;
 }
 
-/** What the hooks of {@link WantedOptions} receive with a topic. */
-export interface WantedContext {
+/** What both hooks of {@link WantedOptions} receive with a topic. */
+export interface HookContext {
   /** The name of the bus object; undefined for buses of processes. */
   bus: string | undefined;
+  /** Publishes an event on the bus. */
+  publish: (event: ServerEvent) => Promise<unknown>;
+}
+
+/** What `onWanted` receives with a topic. */
+export interface WantedContext extends HookContext {
   /**
    * Whether streams have this topic already: `onWanted` was called for it before, by another
    * process or before a restart, and changes may have been missed since.
    */
   isAgain: boolean;
-  /** Publishes an event on the bus. */
-  publish: (event: ServerEvent) => Promise<unknown>;
+}
+
+/** What `onUnwanted` receives with a topic. */
+export interface UnwantedContext extends HookContext {
+  /**
+   * Whether the topic is still wanted, and the `onWanted` of another process was called for it: end
+   * what runs in this process, and leave what is registered at other systems.
+   */
+  isTaken: boolean;
 }
 
 /**

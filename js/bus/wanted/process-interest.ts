@@ -50,6 +50,7 @@ export class ProcessInterest implements Interest {
         isWanted: (topic) => this.#isWanted(topic),
         isMine: (topic) => this.#isWantedHere(topic) && this.peers?.isMine(topic) !== false,
         isTaken: (topic) => this.peers?.isTaken(topic) === true,
+        isElsewhere: (topic) => this.peers?.isHeld(topic) === true,
         isAgain: true,
       },
       onError: guarded(onError),

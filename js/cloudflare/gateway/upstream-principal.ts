@@ -1,3 +1,4 @@
+import { isAnsweredHere } from '../../auth/answered-here.js';
 import { callUserFunction, type Denial } from '../../auth/authorize.js';
 import type { Principal } from '../../auth/principal.js';
 import { withoutCredentials } from '../../handler/server-request.js';
@@ -29,13 +30,12 @@ export function upstreamPrincipal(server: UpstreamServer, admitsUnknownMethod: b
 /**
  * Whether a request is an `initialize`, which the upstream server checks itself once it is
  * forwarded, or one that is refused. Listens name the revision 2026-07-28, and other requests that
- * are handled here name a session.
+ * are handled here name a session or are marked.
  */
-function isCheckedLater({ headers, method }: Request): boolean {
-  const version = headers.get('mcp-protocol-version') ?? '2025';
-  return (
-    method === 'POST' && !headers.has('mcp-session-id') && /^202[45](-\d\d-\d\d)?$/.test(version)
-  );
+function isCheckedLater(request: Request): boolean {
+  const { headers, method } = request;
+  if (method !== 'POST' || headers.has('mcp-session-id') || isAnsweredHere(request)) return false;
+  return /^202[45](-\d\d-\d\d)?$/.test(headers.get('mcp-protocol-version') ?? '2025');
 }
 
 /** Caches what is known about an upstream server and the callers that it serves. */

@@ -1,3 +1,4 @@
+import { answeredHere } from '../../auth/answered-here.js';
 import type { CallerContext } from '../../auth/authorize.js';
 import { type Caller, callerOf } from '../../auth/principal.js';
 import type { EventSource, WebhookSubscriptions } from '../../bus/events.js';
@@ -85,7 +86,7 @@ export class ServedRequest {
   async #named(): Promise<Response | undefined> {
     const { request, rest } = this.#inbound;
     const { host } = this.#of;
-    this.#caller = await callerOf(host.principalOptions, request, rest);
+    this.#caller = await callerOf(host.principalOptions, answeredHere(request), rest);
     const { groups, name: principal, refusal } = this.#caller;
     if (refusal !== undefined) return host.denied(this.#inbound, refusal, this.#caller);
     calling(() => this.#exchange.named(JSON.stringify({ groups, principal })));

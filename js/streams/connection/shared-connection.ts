@@ -126,7 +126,7 @@ export class SharedConnection {
 
   /** Handles undelivered events as lost before a close: streams of named callers end at once. */
   assumeLoss(): void {
-    if (this.isCurrent) this.#streams.assumeLoss();
+    if (this.isCurrent) this.#streams.gap(true);
   }
 
   get #core(): Fanout {

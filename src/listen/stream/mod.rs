@@ -47,7 +47,7 @@ pub struct ServerStream {
     /// The authorization of the caller, if it is limited in time.
     pub(crate) grant: Option<Box<Grant>>,
     end_reason: Option<EndReason>,
-    /// Who reads its output, if that is somebody in this process: see [`ServerStream::read_by`].
+    /// The reader of its output in this process, if there is one: see [`ServerStream::read_by`].
     pub(crate) reader: Option<NonZeroU32>,
     pub(crate) is_frozen: bool,
     pub(crate) metrics: Option<Arc<Metrics>>,

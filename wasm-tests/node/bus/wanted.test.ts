@@ -139,7 +139,13 @@ function hooked(wanted: WantedOptions, graceMs: number) {
   const hooks = new HookedTopics({
     hooks: wanted as Required<WantedOptions>,
     context: { bus: undefined, publish: async () => {} },
-    demand: { isWanted, isMine: () => true, isTaken: () => false, isAgain: false },
+    demand: {
+      isWanted,
+      isMine: () => true,
+      isTaken: () => false,
+      isElsewhere: () => false,
+      isAgain: false,
+    },
     onError: () => {},
     onDue: () => {},
     graceMs,

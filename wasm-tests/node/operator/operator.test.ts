@@ -36,6 +36,20 @@ test('without a token there is nothing, unless the numbers are public', async ()
   stream.drop();
 });
 
+test('public numbers are asked for once a second, whoever wants them', async () => {
+  const { send, server } = operating({ token: undefined, isPublic: true });
+  const openStreams = async () => {
+    const shown = (await (await send('stats'))?.json()) as { streams: { open: number } };
+    return shown.streams.open;
+  };
+  expect(await openStreams()).toBe(0);
+  const stream = await open(server, TOOLS);
+  await stream.message();
+  expect(await openStreams()).toBe(0);
+  await expect.poll(openStreams).toBe(1);
+  stream.drop();
+});
+
 test('invalid options are refused', () => {
   const server = serving();
   for (const options of [

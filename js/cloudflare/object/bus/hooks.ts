@@ -38,6 +38,7 @@ export class BusHooks implements BusWatcher {
         isWanted: (topic) => bus.wants(topic),
         isMine: () => true,
         isTaken: () => false,
+        isElsewhere: () => false,
         isAgain: false,
       },
       onError: report,

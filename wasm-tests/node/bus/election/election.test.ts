@@ -51,13 +51,19 @@ async function play(world: World, [name, first = 0, second = 0]: Step): Promise<
   else if (name === 'close') process?.close(second);
   else if (name === 'kill') process?.kill();
   else if (name === 'stop') void process?.stop();
-  else if (name === 'lose') world.loss = first;
+  else if (name === 'lose') {
+    world.loss = first;
+    world.hasLost ||= first > 0;
+  }
   await vi.advanceTimersByTimeAsync(name === 'pass' ? first : 10);
 }
 
 function expectKept(world: World, topic: TopicText): void {
   const isWanted = world.streamsOf(topic).length > 0;
   expect(world.keepersOf(topic)).toHaveLength(isWanted ? 1 : 0);
+  // What a process that died has registered remains. A process that receives all signals
+  // removes only what is not wanted.
+  if (isWanted && !world.hasLost) expect(world.registered).toContain(topic);
   for (const { interest } of world.alive)
     expect(interest.isWanted({ kind: 'resource_updated', uri: topic.slice(9) })).toBe(isWanted);
 }

@@ -40,6 +40,11 @@ export class World {
     }
   }
 
+  /** Whether signals may have been lost. */
+  hasLost = false;
+  /** What the hooks have registered at another system, which all processes share. */
+  readonly registered = new Set<TopicText>();
+
   /** Returns up to this many milliseconds. */
   delay(most: number): number {
     return this.#random() * most;
@@ -81,7 +86,7 @@ class Process {
     const wanted: WantedOptions = {
       unwantedMs: 1_000,
       onWanted: (topic, { isAgain }) => this.#begin(textOf(topic), isAgain),
-      onUnwanted: (topic) => this.#end(textOf(topic)),
+      onUnwanted: (topic, { isTaken }) => this.#end(textOf(topic), isTaken),
     };
     this.interest = new ProcessInterest({
       wanted,
@@ -128,12 +133,14 @@ class Process {
     this.#states.set(topic, 'starting');
     await pause(this.#world.delay(300));
     this.#states.set(topic, 'on');
+    this.#world.registered.add(topic);
   }
 
-  async #end(topic: TopicText): Promise<void> {
+  async #end(topic: TopicText, isTaken: boolean): Promise<void> {
     if (!this.isAlive) return;
     this.#expect(this.keeps(topic), `${topic} is ended while it is not kept`);
     this.#states.set(topic, 'stopping');
+    if (!isTaken) this.#world.registered.delete(topic);
     await pause(this.#world.delay(300));
     this.#states.delete(topic);
   }

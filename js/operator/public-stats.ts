@@ -1,0 +1,28 @@
+import type { BusOperator } from '../bus/operator/operator.js';
+import type { Snapshot } from '../model/snapshot.js';
+
+/**
+ * Statistics for everyone, without topics, callers and the log. All who ask within a second get
+ * the same ones: the bus, its shards and all isolates answer once a second at most.
+ */
+export class PublicStats {
+  readonly #operator: BusOperator;
+  #latest: Snapshot | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(operator: BusOperator) {
+    this.#operator = operator;
+  }
+
+  async next(): Promise<Snapshot> {
+    const now = performance.now();
+    if (this.#latest !== undefined && now - this.#askedAt < FRESH_MS) return this.#latest;
+    this.#askedAt = now;
+    const snapshot = await this.#operator.snapshot({ hasCallers: false, after: 0 });
+    this.#latest = { ...snapshot, topics: [], log: [] };
+    return this.#latest;
+  }
+}
+
+/** A little less than a stream's second, so that one that is alone gets new numbers each time. */
+const FRESH_MS = 900;

@@ -1,0 +1,52 @@
+//! Streams whose output this process reads itself.
+
+use std::num::NonZeroU32;
+
+use mcp_listen::{clock::Millis, event::ServerEvent, fanout::Fanout};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::fanout::{T0, TOOLS, cue, open, streams, tools};
+
+#[test]
+fn of_the_streams_with_one_reader_one_gets_each_event() {
+    let mut fanout = Fanout::default();
+    let [one, two, three, other] =
+        ["1", "1", "2", "3"].map(|raw_id| open(&mut fanout, raw_id, &tools()));
+    let alone = open(&mut fanout, "4", &tools());
+    for (opened, reader) in [(one, 1), (two, 1), (three, 1), (other, 2)] {
+        let reader = NonZeroU32::new(reader).expect("not zero");
+        fanout.with_stream(opened, |stream| stream.read_by(reader));
+    }
+    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [one, other, alone]);
+    let events = vec![TOOLS, ServerEvent::PromptsListChanged, TOOLS];
+    let batch = fanout.publish_all(events, T0, T0);
+    assert_eq!(streams(&batch), [one, other, alone]);
+    // One that could not take it does not take it for the others.
+    fanout.handle_missed([one], T0);
+    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [two, other, alone]);
+    assert_eq!(fanout.poll(one, T0), Some(cue("1", &TOOLS)));
+    fanout.remove(one);
+    fanout.remove(two);
+    let batch = fanout.publish(TOOLS, T0, T0);
+    assert_eq!(streams(&batch), [three, other, alone]);
+}
+
+#[test]
+fn streams_with_one_reader_are_as_silent_as_the_one_that_was_written_to() {
+    let mut fanout = Fanout::default();
+    let [one, two] = ["1", "2"].map(|raw_id| open(&mut fanout, raw_id, &tools()));
+    for opened in [one, two] {
+        let reader = NonZeroU32::new(7).expect("not zero");
+        fanout.with_stream(opened, |stream| stream.read_by(reader));
+    }
+    let now = Millis(10_000);
+    assert_eq!(streams(&fanout.publish(TOOLS, now, now)), [one]);
+    let due = fanout.poll_timeout().expect("a keep-alive");
+    let polled = fanout.handle_timeout(due);
+    let silent: Vec<_> = polled
+        .into_iter()
+        .filter(|opened| fanout.poll(*opened, due).is_some())
+        .collect();
+    assert_eq!(silent, []);
+}
