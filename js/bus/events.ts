@@ -11,7 +11,7 @@ import type {
 export interface EmitOptions {
   /**
    * The id of the occurrence: 1 to 256 visible ASCII characters without a dot. While the log holds
-   * an occurrence of the same name and id, publishing it again has no effect.
+   * an occurrence of the same name, group and id, publishing it again has no effect.
    *
    * @default an id that the bus creates
    */
@@ -74,9 +74,18 @@ export interface EventSource {
  */
 export interface WebhookSubscriptions {
   /** Makes or renews a subscription. */
-  subscribe(webhook: EventSubscribe): Promise<string>;
+  subscribe(webhook: SubscribeCall): Promise<string>;
   /** Removes a subscription. */
   unsubscribe(webhook: SubscribedWebhook): Promise<string>;
+}
+
+/** A webhook to subscribe. */
+export interface SubscribeCall extends EventSubscribe {
+  /**
+   * When the server received the request, before it authorized the caller, in milliseconds since
+   * 1970.
+   */
+  askedAt: number;
 }
 
 /** What identifies the subscription of a webhook. */

@@ -22,7 +22,11 @@ export type {
 } from './define/definitions.js';
 export type { Described, DescribedSchema, EventSchema, JsonSchema } from './define/schema.js';
 export { defineEvents } from './define-events.js';
-export type { AuthorizedSubscription, EventWebhookOptions } from './deliver/options.js';
+export type {
+  AuthorizedSubscription,
+  EventWebhookOptions,
+  SubscriptionAnswer,
+} from './deliver/options.js';
 export type { WebhookRequest, WebhookResponse, WebhookSender } from './deliver/sender.js';
 export { type EventLogOptions, eventLog } from './log/occurrence-log.js';
 export type { DefinedEvents } from './serve/host.js';

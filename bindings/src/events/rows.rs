@@ -21,14 +21,16 @@ const TYPES: &str = r"
 export interface EventRows {
   /** Adds an occurrence after all others. */
   append(row: NewEventRow): void;
-  /** Returns the position of the occurrence of a name with this `eventId`. */
-  find(name: string, eventId: string): number | undefined;
+  /** Returns the position of the occurrence of a name and a group with this `eventId`. */
+  find(name: string, group: string | undefined, eventId: string): number | undefined;
   /** Returns the occurrences of a name after a position, in order. */
   after(name: string, position: number): Iterator<EventRow>;
   /** Returns the position of the first occurrence of a name published at `at` or later. */
   since(name: string, at: number): number | undefined;
-  /** Removes the oldest `count` occurrences, of one name or of all. */
-  removeOldest(name: string | undefined, count: number): RemovedEvent[];
+  /**
+   * Removes the oldest occurrences of a name: as few as have `bytes` together, and at most `count`.
+   */
+  removeOldest(name: string, count: number, bytes: number): RemovedEvent[];
   /** Removes the occurrences published before `at`. */
   removeBefore(at: number): RemovedEvent[];
   /** Returns what was kept of each name. */
@@ -47,7 +49,7 @@ export interface NewEventRow {
   name: string;
   /** Its group; undefined if every caller may receive it. */
   group: string | undefined;
-  /** Unique among the occurrences of the name; undefined if it follows from the position. */
+  /** Unique for the name and the group; undefined if it follows from the position. */
   eventId: string | undefined;
   /** The other members, as the core reads them again. */
   text: string;
@@ -89,7 +91,12 @@ extern "C" {
     #[wasm_bindgen(method, structural, catch)]
     fn append(this: &Rows, row: JsValue) -> Result<(), JsValue>;
     #[wasm_bindgen(method, structural, catch)]
-    fn find(this: &Rows, name: &str, event_id: &str) -> Result<Option<f64>, JsValue>;
+    fn find(
+        this: &Rows,
+        name: &str,
+        group: Option<&str>,
+        event_id: &str,
+    ) -> Result<Option<f64>, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
     fn after(this: &Rows, name: &str, position: f64) -> Result<Cursor, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
@@ -97,8 +104,9 @@ extern "C" {
     #[wasm_bindgen(method, structural, catch, js_name = removeOldest)]
     fn remove_oldest(
         this: &Rows,
-        name: Option<String>,
+        name: &str,
         count: usize,
+        bytes: f64,
     ) -> Result<Vec<JsRemoved>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = removeBefore)]
     fn remove_before(this: &Rows, at: f64) -> Result<Vec<JsRemoved>, JsValue>;
@@ -180,8 +188,13 @@ impl EventRows for Rows {
         Rows::append(self, crate::object::object(&row))
     }
 
-    fn find(&self, name: &str, event_id: &str) -> Result<Option<Position>, JsValue> {
-        Ok(Rows::find(self, name, event_id)?.map(position))
+    fn find(
+        &self,
+        name: &str,
+        group: Option<&str>,
+        event_id: &str,
+    ) -> Result<Option<Position>, JsValue> {
+        Ok(Rows::find(self, name, group, event_id)?.map(position))
     }
 
     fn after(
@@ -209,12 +222,14 @@ impl EventRows for Rows {
         Ok(Rows::since(self, name, time(at))?.map(position))
     }
 
-    fn remove_oldest(&mut self, name: Option<&str>, count: usize) -> Result<Vec<Removed>, JsValue> {
-        Ok(removed(&Rows::remove_oldest(
-            self,
-            name.map(str::to_owned),
-            count,
-        )?))
+    fn remove_oldest(
+        &mut self,
+        name: &str,
+        count: usize,
+        bytes: u64,
+    ) -> Result<Vec<Removed>, JsValue> {
+        let bytes = number(Position(bytes));
+        Ok(removed(&Rows::remove_oldest(self, name, count, bytes)?))
     }
 
     fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, JsValue> {

@@ -18,11 +18,11 @@ export class MemoryEventRows implements EventRows {
     const named: NamedRows = this.#byName.get(row.name) ?? { rows: [], ids: new Map() };
     this.#byName.set(row.name, named);
     named.rows.push(row);
-    if (row.eventId !== undefined) named.ids.set(row.eventId, row.position);
+    if (row.eventId !== undefined) named.ids.set(idKey(row.group, row.eventId), row.position);
   }
 
-  find(name: string, eventId: string): number | undefined {
-    return this.#byName.get(name)?.ids.get(eventId);
+  find(name: string, group: string | undefined, eventId: string): number | undefined {
+    return this.#byName.get(name)?.ids.get(idKey(group, eventId));
   }
 
   after(name: string, position: number): Iterator<EventRow> {
@@ -35,9 +35,15 @@ export class MemoryEventRows implements EventRows {
     return rows[firstIndex(rows, (row) => row.at >= at)]?.position;
   }
 
-  removeOldest(name: string | undefined, count: number): RemovedEvent[] {
-    const rows = name === undefined ? this.#rows.values() : (this.#byName.get(name)?.rows ?? []);
-    return this.#remove([...take(rows, count)]);
+  removeOldest(name: string, count: number, bytes: number): RemovedEvent[] {
+    let removed = 0;
+    const oldest: NewEventRow[] = [];
+    for (const row of this.#byName.get(name)?.rows ?? []) {
+      if (oldest.length >= count || removed >= bytes) break;
+      removed += bytesOf(row.text);
+      oldest.push(row);
+    }
+    return this.#remove(oldest);
   }
 
   removeBefore(at: number): RemovedEvent[] {
@@ -64,9 +70,9 @@ export class MemoryEventRows implements EventRows {
   /** Removes the oldest rows: of each name a number of its first ones. */
   #remove(rows: NewEventRow[]): RemovedEvent[] {
     const counts = new Map<string, number>();
-    for (const { eventId, name, position } of rows) {
+    for (const { eventId, group, name, position } of rows) {
       this.#rows.delete(position);
-      if (eventId !== undefined) this.#byName.get(name)?.ids.delete(eventId);
+      if (eventId !== undefined) this.#byName.get(name)?.ids.delete(idKey(group, eventId));
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     for (const [name, count] of counts) this.#shift(name, count);
@@ -82,8 +88,13 @@ export class MemoryEventRows implements EventRows {
 
 interface NamedRows {
   rows: NewEventRow[];
-  /** Positions by event id. */
+  /** Positions by group and event id, see {@link idKey}. */
   ids: Map<string, number>;
+}
+
+/** An event id has no spaces, and a group is not empty. */
+function idKey(group: string | undefined, eventId: string): string {
+  return `${eventId} ${group ?? ''}`;
 }
 
 /** Returns the index of the first row for which `is` holds; it holds for all rows after it. */
@@ -95,15 +106,6 @@ function firstIndex(rows: NewEventRow[], is: (row: NewEventRow) => boolean): num
     else low = middle + 1;
   }
   return low;
-}
-
-function* take<T>(values: Iterable<T>, count: number): Iterable<T> {
-  let left = count;
-  for (const value of values) {
-    if (left <= 0) return;
-    left -= 1;
-    yield value;
-  }
 }
 
 function bytesOf(text: string): number {

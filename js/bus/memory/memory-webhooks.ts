@@ -1,7 +1,8 @@
 import { HOUR_MS } from '../../timing/spans.js';
-import type { EventSubscribe, SubscriptionRow } from '../../wasm/events/bindings.js';
+import type { SubscriptionRow } from '../../wasm/events/bindings.js';
 import type {
   EventLogMaker,
+  SubscribeCall,
   SubscribedWebhook,
   WebhookDelivery,
   WebhookHost,
@@ -35,7 +36,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     this.#log = log;
   }
 
-  subscribe(webhook: EventSubscribe): Promise<string> {
+  subscribe(webhook: SubscribeCall): Promise<string> {
     return this.#current.subscribe(webhook);
   }
 
@@ -50,9 +51,12 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     this.#delivery?.wake([name], epoch, head).catch(ignored);
   }
 
-  /** Ends the subscriptions of a caller. */
+  /** Ends the subscriptions of a caller, also if the core fails meanwhile. */
   disconnect(principal: string): void {
-    this.#delivery?.disconnect(principal).catch(ignored);
+    this.#current.disconnect(principal).catch(() => {
+      // The core that has just failed must not be called in this turn.
+      setTimeout(() => void this.#current.disconnect(principal).catch(ignored), 0);
+    });
   }
 
   get #current(): WebhookDelivery {

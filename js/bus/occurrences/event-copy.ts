@@ -28,7 +28,7 @@ export class EventCopy {
 
   /**
    * Adds an entry. Returns the cue for its readers; undefined if the log had an occurrence of the
-   * same name and id.
+   * same name, group and id.
    *
    * @throws ListenError what is wrong with the occurrence.
    */

@@ -1,4 +1,5 @@
 import type {
+  SubscribeCall,
   SubscribedWebhook,
   WebhookDelivery,
   WebhookHost,
@@ -11,10 +12,10 @@ import {
   type DelivererStep,
   type EventDefinitionOptions,
   EventDeliverer,
-  type EventSubscribe,
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
+import { type Authorization, authorizationOf } from './authorization.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
 import { postSigned } from './post.js';
@@ -78,7 +79,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     return this.#core.counts();
   }
 
-  async subscribe(webhook: EventSubscribe): Promise<string> {
+  async subscribe(webhook: SubscribeCall): Promise<string> {
     try {
       const id = await idOf(webhook);
       const subscribe = await completed(webhook, id, this.#settings);
@@ -230,22 +231,24 @@ export class WebhookDeliverer implements WebhookDelivery {
   }
 
   async #authorize(step: Extract<DelivererStep, { kind: 'authorize' }>): Promise<void> {
-    const isAllowed = await this.#isAllowed(step);
-    this.#call(() => this.#core.authorized(step.subscription, isAllowed, Date.now()));
+    const { groups, isAllowed } = await this.#authorization(step);
+    const changed = groups === undefined ? undefined : JSON.stringify(groups);
+    this.#call(() => this.#core.authorized(step.subscription, isAllowed, changed, Date.now()));
   }
 
-  /** Asks the server; undefined if that failed. */
-  async #isAllowed({
+  /** Asks the server. */
+  async #authorization({
     arguments: args,
+    groups,
     name,
     principal,
-  }: Extract<DelivererStep, { kind: 'authorize' }>): Promise<boolean | undefined> {
+  }: Extract<DelivererStep, { kind: 'authorize' }>): Promise<Authorization> {
     try {
-      const subscription = { principal, name, arguments: JSON.parse(args) };
-      return (await this.#settings.authorize?.(subscription)) === true;
+      const subscription = { principal, groups, name, arguments: JSON.parse(args) };
+      return authorizationOf(await this.#settings.authorize?.(subscription));
     } catch (error) {
       this.#settings.onError(error as Error);
-      return undefined;
+      return { isAllowed: undefined };
     }
   }
 

@@ -44,12 +44,15 @@ export interface EventWebhookOptions {
   noExpiry?: boolean;
   /**
    * Decides again, while a subscription lasts, whether its caller may still receive it. It runs
-   * where the bus runs, without a request: credentials are not stored. If it throws, deliveries
-   * wait, and it is asked again after a minute.
+   * where the bus runs, without a request: credentials are not stored. `true` keeps the groups that
+   * the caller had when it subscribed; `{ groups }` replaces them; anything else ends the
+   * subscription. If it throws, deliveries wait, and it is asked again after a minute.
    *
    * @default callers are authorized when they subscribe and renew
    */
-  authorize?: (subscription: AuthorizedSubscription) => boolean | Promise<boolean>;
+  authorize?: (
+    subscription: AuthorizedSubscription,
+  ) => SubscriptionAnswer | Promise<SubscriptionAnswer>;
   /**
    * Milliseconds for which a subscription or a result of `authorize` is valid without another call.
    * 0 disables: `authorize` is not called. Without `authorize` it is `invalid-options`.
@@ -104,10 +107,17 @@ export interface EventWebhookOptions {
   onError?: (error: Error) => void;
 }
 
+/**
+ * Whether a caller may still receive the events of a subscription, or its current groups if it may.
+ */
+export type SubscriptionAnswer = boolean | { groups: readonly string[] };
+
 /** A subscription of a webhook that is authorized again. */
 export interface AuthorizedSubscription {
   /** The name of the caller. */
   principal: string;
+  /** The groups of the caller, as they are known. */
+  groups: readonly string[];
   /** The event type. */
   name: string;
   /** The arguments of the subscription. */

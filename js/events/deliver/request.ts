@@ -1,6 +1,5 @@
-import type { SubscribedWebhook } from '../../bus/events.js';
+import type { SubscribeCall, SubscribedWebhook } from '../../bus/events.js';
 import {
-  type EventSubscribe,
   subscriptionId,
   subscriptionIdentity,
   type WebhookSubscribe,
@@ -23,7 +22,7 @@ export async function idOf(webhook: SubscribedWebhook): Promise<string> {
  * @throws Refused if its URL or its secret is not acceptable.
  */
 export async function completed(
-  webhook: EventSubscribe,
+  webhook: SubscribeCall,
   id: string,
   { rules, secrets }: WebhookSettings,
 ): Promise<WebhookSubscribe> {

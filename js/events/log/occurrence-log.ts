@@ -29,7 +29,8 @@ export interface EventLogOptions {
    */
   logAgeMs?: number;
   /**
-   * Maximum bytes of all occurrences together. 0 is `invalid-options`.
+   * Maximum bytes of all occurrences together. Beyond it, the event type with the most bytes loses
+   * its oldest occurrences first, never the newest occurrence of all. 0 is `invalid-options`.
    *
    * @default 67_108_864
    */

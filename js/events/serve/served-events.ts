@@ -10,6 +10,7 @@ import type { EventOptions } from '../define/definitions.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import { EventAuthorizer } from './authorizer.js';
 import type { EventHost, EventServer } from './host.js';
+import { PollQuota } from './poll-quota.js';
 import { ServedRequest, type ServedRequestHost } from './served-request.js';
 import { StreamOpener } from './streams/stream-opener.js';
 
@@ -34,7 +35,7 @@ export class ServedEvents implements EventServer {
     this.isLegacy = options.legacy === true;
     this.#host = host;
     this.#types = types;
-    this.#requestHost = { authorizer, host, log, streams, types };
+    this.#requestHost = { authorizer, host, log, polls: new PollQuota(), streams, types };
     this.#options = serviceOptions(types, options, host, log);
     this.#service = this.#made();
   }

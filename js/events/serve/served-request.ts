@@ -10,6 +10,7 @@ import { readStart } from '../../web/request-body.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import type { EventAuthorizer, Subject } from './authorizer.js';
 import type { EventHost } from './host.js';
+import { MAX_POLLS, type PollQuota } from './poll-quota.js';
 import type { StreamOpener } from './streams/stream-opener.js';
 
 /** What requests about events share. */
@@ -17,6 +18,7 @@ export interface ServedRequestHost {
   authorizer: EventAuthorizer;
   host: EventHost;
   log: EventSource;
+  polls: PollQuota;
   streams: StreamOpener;
   types: EventTypeTable;
 }
@@ -26,7 +28,9 @@ export class ServedRequest {
   readonly #exchange: EventExchange;
   readonly #inbound: InboundExchange;
   readonly #of: ServedRequestHost;
+  readonly #askedAt = Date.now();
   #caller: Caller = {};
+  #leavePolls: () => void = () => {};
   #page = '';
   /** The arguments of the request, as JSON text. */
   #arguments = '{}';
@@ -47,6 +51,7 @@ export class ServedRequest {
         if (response !== undefined) return response;
       }
     } finally {
+      this.#leavePolls();
       this.#exchange.free();
     }
   }
@@ -104,6 +109,10 @@ export class ServedRequest {
   }
 
   async #paged(query: string): Promise<Response | undefined> {
+    const leave = this.#of.polls.enter(this.#caller.name);
+    if (leave === undefined)
+      return this.#response(this.#exchange.refuse(TOO_MANY_POLLS) as EventResponse);
+    this.#leavePolls = leave;
     try {
       this.#page = await this.#of.log.page(query);
     } catch (error) {
@@ -135,7 +144,9 @@ export class ServedRequest {
         exchange.matched(await this.#matchResults(step));
         break;
       case 'subscribe':
-        exchange.responded(await this.#asked((webhooks) => webhooks.subscribe(step)));
+        exchange.responded(
+          await this.#asked((webhooks) => webhooks.subscribe({ ...step, askedAt: this.#askedAt })),
+        );
         break;
       case 'unsubscribe':
         exchange.responded(await this.#asked((webhooks) => webhooks.unsubscribe(step)));
@@ -164,4 +175,5 @@ export class ServedRequest {
   }
 }
 
+const TOO_MANY_POLLS = JSON.stringify({ resourceExhausted: { limit: 'polls', max: MAX_POLLS } });
 const BUS_AWAY = JSON.stringify({ internal: 'bus' });

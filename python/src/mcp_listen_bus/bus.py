@@ -65,7 +65,8 @@ class ProcessBus(ABC):
     ) -> EventReceipt:
         """
         Publishes an occurrence of MCP Events, which servers of mcp-listen deliver. While their logs have one of the
-        same name and id, it has no effect. Raises `ValueError` if a part is not valid, and `BusError` as `publish`.
+        same name, group and id, it has no effect. Raises `ValueError` if a part is not valid, and `BusError` as
+        `publish`.
         """
         event_id = event_id or f"evt_{uuid.uuid4()}"
         text = occurrence_of(name, event_id, timestamp, group, data)

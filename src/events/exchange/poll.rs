@@ -93,7 +93,7 @@ fn next_poll(page: &Page, selected: &[Selected], now: Millis) -> Millis {
 /// Maximum bytes of the occurrences in one result: the whole response stays below 1 MiB.
 const MAX_RESULT_BYTES: usize = 1_047_552;
 /// Maximum bytes of the log that one poll reads.
-const MAX_SCAN_BYTES: usize = 8_388_608;
+const MAX_SCAN_BYTES: usize = 1_048_576;
 const SOON: Millis = Millis(5_000);
 const LATER: Millis = Millis(30_000);
 const RECENT: Millis = Millis(60_000);

@@ -70,7 +70,7 @@ impl<R: EventRows> EventLog<R> {
     }
 
     /// Adds an occurrence at `cursor`, a new position of the bus, unless the log holds one of this
-    /// name with the same id. Removes occurrences that have left the window. See
+    /// name and group with the same id. Removes occurrences that have left the window. See
     /// [`EventLog::has_room`].
     ///
     /// # Errors
@@ -83,7 +83,9 @@ impl<R: EventRows> EventLog<R> {
     ) -> Result<Appended, R::Error> {
         let event_id = draft.id_at(cursor);
         let known = match &draft.event_id {
-            Some(event_id) => self.rows.find(&draft.name, event_id)?,
+            Some(event_id) => self
+                .rows
+                .find(&draft.name, draft.group.as_deref(), event_id)?,
             None => None,
         };
         if known.is_none() {
@@ -216,23 +218,39 @@ impl<R: EventRows> EventLog<R> {
         Ok(())
     }
 
-    /// Removes what has left the window: of this name by count, of all names by age and bytes.
+    /// Removes what has left the window after an occurrence of this name was added: of this name
+    /// by count, of all names by age and bytes.
     fn trim(&mut self, name: &EventName, now: Millis) -> Result<(), R::Error> {
-        let batch = self.window.batch();
         if self.names.count(name) > self.window.events {
-            let removed = self.rows.remove_oldest(Some(name), batch)?;
+            let removed = self
+                .rows
+                .remove_oldest(name, self.window.batch(), u64::MAX)?;
             self.removed(&removed)?;
         }
-        while self.names.bytes() > self.window.bytes {
-            let removed = self.rows.remove_oldest(None, batch)?;
-            if removed.is_empty() {
-                break;
-            }
-            self.removed(&removed)?;
+        if self.names.bytes() > self.window.bytes {
+            self.trim_bytes(name)?;
         }
         if now - self.looked_at >= self.window.look_ms() {
             self.looked_at = now;
             let removed = self.rows.remove_before(now - self.window.age_ms)?;
+            self.removed(&removed)?;
+        }
+        Ok(())
+    }
+
+    /// Removes occurrences of the names with the most bytes until a part of the byte limit is free,
+    /// so that not every publish removes some. The newest occurrence, of this name, is kept.
+    fn trim_bytes(&mut self, newest: &EventName) -> Result<(), R::Error> {
+        while self.names.bytes() > self.window.bytes_after_trim() {
+            let Some(share) = self.names.largest_share(newest) else {
+                break;
+            };
+            let removed = self
+                .rows
+                .remove_oldest(&share.name, share.count, share.bytes)?;
+            if removed.is_empty() {
+                break;
+            }
             self.removed(&removed)?;
         }
         Ok(())

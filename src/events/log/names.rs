@@ -16,6 +16,16 @@ pub(super) struct Names {
     bytes: u64,
 }
 
+/// A part of the occurrences of a name: the oldest ones.
+#[derive(Debug)]
+pub(super) struct Share {
+    pub(super) name: Box<str>,
+    /// At most this many.
+    pub(super) count: usize,
+    /// As few as have this many bytes.
+    pub(super) bytes: u64,
+}
+
 impl Names {
     pub(super) fn new(rows: Vec<NameRow>) -> Self {
         let mut names = Self::default();
@@ -82,6 +92,19 @@ impl Names {
         Some(row)
     }
 
+    /// Returns what to remove next if there are too many bytes: a part of the name that has the
+    /// most, except the newest occurrence of all, whose name this is.
+    pub(super) fn largest_share(&self, newest: &str) -> Option<Share> {
+        let removable = |row: &NameRow| row.count.saturating_sub((*row.name == *newest).into());
+        let rows = self.rows.values().filter(|row| removable(row) > 0);
+        let row = rows.max_by_key(|row| row.bytes)?;
+        Some(Share {
+            name: row.name.clone(),
+            count: removable(row),
+            bytes: (row.bytes / SHARES).max(1),
+        })
+    }
+
     /// Counts occurrences that were removed. Returns their names.
     pub(super) fn remove(&mut self, removed: &[Removed]) -> Vec<Box<str>> {
         let mut names = Set::default();
@@ -111,3 +134,6 @@ impl Names {
         Some(oldest.name)
     }
 }
+
+/// The number of parts in which the occurrences of a name are removed.
+const SHARES: u64 = 10;

@@ -18,9 +18,15 @@ pub trait EventRows {
     /// If the write fails; likewise for all functions below if a read or write fails.
     fn append(&mut self, row: &NewRow<'_>) -> Result<(), Self::Error>;
 
-    /// Returns the position of the occurrence of a name with this [`NewRow::event_id`].
+    /// Returns the position of the occurrence of a name and a group with this
+    /// [`NewRow::event_id`].
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
-    fn find(&self, name: &str, event_id: &str) -> Result<Option<Position>, Self::Error>;
+    fn find(
+        &self,
+        name: &str,
+        group: Option<&str>,
+        event_id: &str,
+    ) -> Result<Option<Position>, Self::Error>;
 
     /// Passes the occurrences of a name after a position to `take`, in order, until it returns
     /// `false`.
@@ -36,12 +42,14 @@ pub trait EventRows {
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn since(&self, name: &str, at: Millis) -> Result<Option<Position>, Self::Error>;
 
-    /// Removes the oldest `count` occurrences, of one name or of all.
+    /// Removes the oldest occurrences of a name: as few as have `bytes` together, and at most
+    /// `count`.
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn remove_oldest(
         &mut self,
-        name: Option<&str>,
+        name: &str,
         count: usize,
+        bytes: u64,
     ) -> Result<Vec<Removed>, Self::Error>;
 
     /// Removes the occurrences that were published before `at`.
@@ -72,8 +80,8 @@ pub struct NewRow<'r> {
     pub name: &'r str,
     /// Its group; `None` if every caller may receive it.
     pub group: Option<&'r str>,
-    /// The id that its publisher gave it, unique among the occurrences of the name; `None` if its
-    /// id follows from its position.
+    /// The id that its publisher gave it, unique among the occurrences of the name and the group;
+    /// `None` if its id follows from its position.
     pub event_id: Option<&'r str>,
     /// The other members as compact JSON, without braces.
     pub text: &'r str,

@@ -33,6 +33,11 @@ impl Window {
         (self.events / BATCHES).max(1)
     }
 
+    /// The bytes down to which the log is trimmed once it exceeds its limit.
+    pub(super) fn bytes_after_trim(&self) -> u64 {
+        self.bytes - self.bytes / BATCHES as u64
+    }
+
     /// Milliseconds after which the log looks for occurrences that are too old.
     pub(super) fn look_ms(&self) -> Millis {
         Millis(self.age_ms.0 / BATCHES as u64)

@@ -54,6 +54,9 @@ pub struct Subscribe {
     /// The subscriptions of the whole bus.
     #[serde(default)]
     pub total: usize,
+    /// When the server received the request, before it authorized the subscriber; 0 if unknown.
+    #[serde(default)]
+    pub asked_at: Millis,
 }
 
 /// The result of `events/subscribe`.

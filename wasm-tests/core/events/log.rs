@@ -130,6 +130,19 @@ fn the_same_name_and_id_is_published_once() {
     assert_eq!(positions(&log.read("a", 0)), [1]);
 }
 
+/// Publishers of different groups do not know the ids of each other.
+#[test]
+fn an_id_is_known_only_in_its_group() {
+    let mut log = Log::new(Window::default());
+    let id = r#","eventId":"order-7""#;
+    let groups = ["", r#","group":"g""#, r#","group":"h""#];
+    let first = groups.map(|group| log.publish("a", &format!("{id}{group}")));
+    assert!(first.iter().all(|receipt| receipt.is_new));
+    let again = groups.map(|group| log.publish("a", &format!("{id}{group}")));
+    assert!(again.iter().all(|receipt| !receipt.is_new));
+    assert_eq!(again.map(|one| one.position), first.map(|one| one.position));
+}
+
 #[test]
 fn occurrences_of_other_groups_never_leave_the_log() {
     let mut log = Log::new(Window::default());
@@ -259,6 +272,55 @@ fn the_window_ends_by_age_and_by_bytes_too() {
     let kept = log.occurrences.rows().positions();
     assert!(kept.len() < 4 && kept.ends_with(&[5]), "{kept:?}");
     assert!(log.read("b", 0).trimmed);
+}
+
+/// Occurrences so large that a tenth of the count limit exceeds the byte limit.
+#[test]
+fn most_of_the_log_remains_when_it_has_too_many_bytes() {
+    let window = Window {
+        bytes: 20_000,
+        ..Window::default()
+    };
+    let mut log = Log::new(window);
+    for published in 1..=200_u64 {
+        let position = log.publish("a", &id_of_200_bytes(published)).position;
+        let kept = log.occurrences.rows().positions();
+        assert_eq!(kept.last(), Some(&position.0));
+        assert!(kept.len() as u64 >= published.min(50), "{}", kept.len());
+        assert!(kept.len() < 80, "{}", kept.len());
+    }
+}
+
+#[test]
+fn an_occurrence_over_the_byte_limit_is_kept_alone() {
+    let window = Window {
+        bytes: 100,
+        ..Window::default()
+    };
+    let mut log = Log::new(window);
+    for published in 1..=3 {
+        log.publish("a", &id_of_200_bytes(published));
+        assert_eq!(log.occurrences.rows().positions(), [published]);
+    }
+}
+
+#[test]
+fn the_name_with_the_most_bytes_is_trimmed_first() {
+    let window = Window {
+        bytes: 20_000,
+        ..Window::default()
+    };
+    let mut log = Log::new(window);
+    log.publish("quiet", "");
+    for published in 1..=200 {
+        log.publish("busy", &id_of_200_bytes(published));
+    }
+    assert!(!log.read("quiet", 0).trimmed && log.read("busy", 0).trimmed);
+    assert_eq!(positions(&log.read("quiet", 0)), [1]);
+}
+
+fn id_of_200_bytes(number: u64) -> String {
+    format!(r#","eventId":"{number:0200}""#)
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_poll_returns_50_occurrences_unless_it_asks_for_more_or_less_and_at_most_200
     ] {
         let query = query(&json!({ "name": "news", "maxEvents": asked }));
         assert_eq!(query.max_events, most);
-        assert!(query.max_bytes < 1 << 20 && query.max_scan == 8 << 20);
+        assert!(query.max_bytes < 1 << 20 && query.max_scan == 1 << 20);
     }
     for asked in [json!(0), json!(-1), json!("5"), json!([])] {
         assert!(is_invalid(

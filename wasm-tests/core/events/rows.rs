@@ -60,8 +60,16 @@ impl EventRows for MemoryRows {
         Ok(())
     }
 
-    fn find(&self, name: &str, event_id: &str) -> Result<Option<Position>, Infallible> {
-        let is_it = |row: &&Row| *row.name == *name && row.event_id.as_deref() == Some(event_id);
+    fn find(
+        &self,
+        name: &str,
+        group: Option<&str>,
+        event_id: &str,
+    ) -> Result<Option<Position>, Infallible> {
+        let is_it = |row: &&Row| {
+            let is_of_group = row.stored.group.as_deref() == group;
+            is_of_group && *row.name == *name && row.event_id.as_deref() == Some(event_id)
+        };
         Ok(self
             .rows
             .values()
@@ -95,12 +103,18 @@ impl EventRows for MemoryRows {
 
     fn remove_oldest(
         &mut self,
-        name: Option<&str>,
+        name: &str,
         count: usize,
+        bytes: u64,
     ) -> Result<Vec<Removed>, Infallible> {
-        let rows = self.rows.iter();
-        let rows = rows.filter(|(_, row)| name.is_none_or(|name| *row.name == *name));
-        let positions = rows.take(count).map(|(position, _)| *position).collect();
+        let mut sum = 0;
+        let rows = self.rows.iter().filter(|(_, row)| *row.name == *name);
+        let rows = rows.take(count).take_while(|(_, row)| {
+            let is_missing = sum < bytes;
+            sum += row.stored.text.len() as u64;
+            is_missing
+        });
+        let positions = rows.map(|(position, _)| *position).collect();
         Ok(self.take(positions))
     }
 

@@ -97,13 +97,12 @@ impl Judge {
     fn board(&mut self, post: &Post, own: &Subscriber) {
         let flight = (own.id(), own.host());
         self.in_flight.insert(post.post, flight);
-        if post.kind == MessageKind::Verification {
-            return;
-        }
         let in_flight = || self.in_flight.values();
         assert!(self.in_flight.len() <= 6);
         assert!(in_flight().filter(|(_, host)| *host == own.host()).count() <= 2);
         assert!(in_flight().filter(|(id, _)| *id == own.id()).count() <= 4);
+        let of_principal = in_flight().filter(|(_, host)| host / 2 == own.host() / 2);
+        assert!(of_principal.count() <= 3);
     }
 
     /// Handles what an endpoint did with a message.

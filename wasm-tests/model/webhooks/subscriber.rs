@@ -1,4 +1,5 @@
 use mcp_listen::{
+    clock::Millis,
     events::{
         EventName,
         error::CodeSet,
@@ -50,6 +51,7 @@ impl Subscriber {
             ttl: RequestedTtl::Endless,
             challenge: format!("challenge {}", self.number).into(),
             total: 0,
+            asked_at: Millis(u64::MAX),
         }
     }
 

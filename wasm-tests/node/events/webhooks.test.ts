@@ -1,6 +1,7 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/memory-webhooks.js';
 import { callRequest } from '../../host/call.ts';
 import { type Endpoint, endpoint, type Received } from '../../host/endpoint.ts';
 import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
@@ -21,7 +22,7 @@ afterEach(() => {
 });
 
 /** A server whose callers name themselves. */
-function serving(options: EventWebhookOptions = {}) {
+function serving(options: EventWebhookOptions = {}, authorize?: () => boolean | Promise<boolean>) {
   const errors: Error[] = [];
   const webhooks = {
     allowInsecureLocalhost: true,
@@ -39,7 +40,7 @@ function serving(options: EventWebhookOptions = {}) {
         transform: ({ value }, args) => ({ value, least: args['least'] }),
       },
     },
-    { webhooks },
+    { webhooks, ...(authorize !== undefined && { authorize }) },
   );
   const bus = new InMemoryBus({ events: eventLog({ webhooks: events }) });
   const principal = (request: Request) => request.headers.get('authorization') ?? undefined;
@@ -254,8 +255,81 @@ test('a subscription is authorized again every so often', async () => {
   await received(hook, 1);
   await pass(60_001);
   await until(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
-  const about = { principal: 'ada', name: 'order.paid', arguments: { customer: 'acme' } };
+  const about = {
+    principal: 'ada',
+    groups: [],
+    name: 'order.paid',
+    arguments: { customer: 'acme' },
+  };
   expect(asked).toEqual([about, about]);
+});
+
+test('a subscription receives what is for the groups that authorize returns', async () => {
+  const answers = [{ groups: ['acme'] }, { groups: [''] }, { groups: [] }];
+  const asked: (readonly string[])[] = [];
+  const { errors, server, subscribe } = serving({
+    authorizationTtlMs: 60_000,
+    authorize: ({ groups }) => {
+      asked.push(groups);
+      return answers.shift() ?? true;
+    },
+  });
+  const publish = (id: string) => server.notify.event('order.paid', {}, { id, group: 'acme' });
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  await pass(30_000);
+  await publish('before');
+  await pass(30_001);
+  await until(() => asked.length === 1);
+  await settle();
+  await publish('member');
+  await received(hook, 1);
+  await pass(60_001);
+  await until(() => errors.length === 1);
+  expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
+  await pass(60_001);
+  await until(() => asked.length === 3);
+  await settle();
+  await publish('after');
+  await pass(2_000);
+  await settle();
+  expect(hook.events.map(({ body }) => body['eventId'])).toEqual(['member']);
+  expect(asked).toEqual([[], ['acme'], ['acme']]);
+});
+
+test('a request from before its caller was disconnected subscribes nothing', async () => {
+  const permits: ((isPermitted: boolean) => void)[] = [];
+  const authorize = () => new Promise<boolean>((resolve) => permits.push(resolve));
+  const { server, subscribe } = serving({}, authorize);
+  const hook = await endpoint(HOOK_SECRET);
+  const early = subscribe(hook.url);
+  await until(() => permits.length === 1);
+  await server.disconnect('ada');
+  permits[0]?.(true);
+  expect((await early).error).toMatchObject({ message: 'Forbidden' });
+  await pass(1);
+  const later = subscribe(hook.url);
+  await until(() => permits.length === 2);
+  permits[1]?.(true);
+  expect((await later).error).toBeUndefined();
+});
+
+test('a disconnect is repeated if the delivery fails meanwhile', async () => {
+  const disconnected: string[] = [];
+  const deliver = ((host: Parameters<DeliverMaker>[0]) => ({
+    disconnect: async (principal: string) => {
+      disconnected.push(principal);
+      if (disconnected.length > 1) return;
+      host.reset();
+      throw new Error('the core has failed');
+    },
+  })) as unknown as DeliverMaker;
+  const end = () => ({ epoch: 'e', head: 0 });
+  const webhooks = new MemoryWebhooks(deliver, { end, page: () => PAGE });
+  webhooks.disconnect('ada');
+  await pass(1);
+  await settle();
+  expect(disconnected).toEqual(['ada', 'ada']);
 });
 
 test('a subscription is not authorized again if authorizationTtlMs is 0', async () => {
@@ -333,6 +407,7 @@ test('a version that changes the schema of an event type ends its subscriptions'
     arguments: '{}',
     url: hook.url,
     secret: HOOK_SECRET,
+    askedAt: 0,
     ttl: 'default' as const,
     cursor: undefined,
     maxAgeMs: undefined,

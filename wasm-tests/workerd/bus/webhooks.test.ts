@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { webhookObjectOf } from '../../../dist/cloudflare/wire/webhooks.js';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
 import { callRequest } from '../../host/call.ts';
@@ -180,6 +181,22 @@ test('a caller that is disconnected loses its subscriptions', async () => {
   await publish('d', 'kept');
   await expect.poll(() => ids(other)).toEqual(['kept']);
   expect(ids(mine)).toEqual([]);
+});
+
+test('a call from before its caller was disconnected is refused, by an object without subscriptions too', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  const call = {
+    ...{ principal: 'zoe', groups: [], name: 'noted', arguments: '{"topic":"z"}' },
+    ...{ url: hook.url, secret: HOOK_SECRET, ttl: 'default', codes: 'sep', askedAt: Date.now() },
+  };
+  await post('disconnect', 'zoe').catch(() => {});
+  const object = `${ROOT}/hooks-${webhookObjectOf('zoe')}`;
+  await expect
+    .poll(async () => (await at<Counts>(ROOT, 'counts')).starts)
+    .toMatchObject({ [object]: 1 });
+  const answer = await at<string>(object, 'subscribeWebhook', JSON.stringify(call));
+  expect(JSON.parse(answer)).toEqual({ error: { forbidden: {} } });
+  expect(hook.received).toEqual([]);
 });
 
 test('a log of another epoch is a gap, and deliveries go on', async () => {

@@ -7,8 +7,9 @@ use mcp_listen::{
         error::{EventError, Missing},
         matching::match_results,
         page::Page,
-        webhook::{Deliverer, MatchRules, Options, Outcome, Subscribe},
+        webhook::{Authorization, Deliverer, MatchRules, Options, Outcome, Subscribe},
     },
+    json,
     position::Cursor,
 };
 
@@ -66,6 +67,8 @@ export interface WebhookSubscribe extends EventSubscribe {
   challenge: string;
   /** Subscriptions of the whole bus. */
   total?: number;
+  /** When the server received the request, before it authorized the subscriber; 0 if unknown. */
+  askedAt?: number;
 }
 
 /** The outcome of a message. */
@@ -179,15 +182,18 @@ impl EventDeliverer {
     }
 
     /// Takes whether a subscriber may still receive what it subscribed to; undefined if that could
-    /// not be found out.
+    /// not be found out. `groups` is the JSON text of its groups if they may have changed. If one is
+    /// not valid, `authorize` follows again later, as for undefined.
     pub fn authorized(
         &mut self,
         subscription: &str,
         is_allowed: Option<bool>,
+        groups: Option<String>,
         now: f64,
     ) -> Result<(), JsValue> {
+        let authorization = authorization_of(is_allowed, groups.as_deref());
         self.0
-            .handle_authorized(subscription, is_allowed, millis(now))
+            .handle_authorized(subscription, authorization, millis(now))
     }
 
     /// Ends the subscriptions of a subscriber whose access was revoked.
@@ -207,6 +213,15 @@ fn matches_of(catalogue: &Catalogue) -> MatchRules {
     known
         .map(|(name, definition)| (name.clone(), definition.matching.clone()))
         .collect()
+}
+
+fn authorization_of(is_allowed: Option<bool>, groups: Option<&str>) -> Authorization {
+    let changed = groups.map(json::from_text);
+    match (is_allowed, changed) {
+        (Some(false), _) => Authorization::Denied,
+        (None, _) | (_, Some(None)) => Authorization::Unknown,
+        (Some(true), changed) => Authorization::Allowed(changed.flatten()),
+    }
 }
 
 fn name_of(name: &str) -> Result<EventName, JsValue> {

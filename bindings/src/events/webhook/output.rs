@@ -28,6 +28,7 @@ export type DelivererStep =
       kind: 'authorize';
       subscription: string;
       principal: string;
+      groups: string[];
       name: string;
       arguments: string;
     }
@@ -90,6 +91,7 @@ pub(super) enum Step {
     Authorize {
         subscription: String,
         principal: String,
+        groups: Vec<String>,
         name: String,
         arguments: String,
     },
@@ -152,11 +154,13 @@ impl Step {
             Output::Authorize {
                 subscription,
                 principal,
+                groups,
                 name,
                 arguments,
             } => Self::Authorize {
                 subscription: subscription.into(),
                 principal: principal.into(),
+                groups: groups.iter().map(|group| group.to_string()).collect(),
                 name: name.to_string(),
                 arguments: arguments.into(),
             },

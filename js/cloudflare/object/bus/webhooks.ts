@@ -103,12 +103,20 @@ export class RootWebhooks {
     return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
   }
 
+  /** An object without subscriptions has to learn it too: a call that adds one may be under way. */
   #revoke(object: number, principal: string): void {
-    const follower = this.#objects.get(object);
-    if (follower === undefined) return;
+    const follower = this.#objects.get(object) ?? this.#added(object);
     follower.revoked.add(principal);
     this.#table.revoke(object, principal);
     this.#store([follower]);
+  }
+
+  #added(object: number): Follower {
+    const row = { object, call: 0, names: [], subscriptions: 0 };
+    this.#table.follow(row);
+    const follower = followerOf({ ...row, hasPendingWake: false, revoked: [] });
+    this.#objects.set(object, follower);
+    return follower;
   }
 
   #store(followers: readonly Follower[]): void {

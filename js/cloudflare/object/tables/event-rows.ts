@@ -27,8 +27,13 @@ export class EventTable implements EventRows {
     );
   }
 
-  find(name: string, eventId: string): number | undefined {
-    return this.#position('name = ? AND event_id = ?', name, eventId);
+  find(name: string, group: string | undefined, eventId: string): number | undefined {
+    return this.#position(
+      'name = ? AND event_id = ? AND "group" IS ?',
+      name,
+      eventId,
+      group ?? null,
+    );
   }
 
   after(name: string, position: number): Iterator<EventRow> {
@@ -45,13 +50,19 @@ export class EventTable implements EventRows {
     return this.#position('name = ? AND at >= ? ORDER BY position LIMIT 1', name, at);
   }
 
-  removeOldest(name: string | undefined, count: number): RemovedEvent[] {
-    if (name === undefined) {
-      const keys = 'SELECT name, position FROM event_log ORDER BY position LIMIT ?';
-      return this.#remove(`(name, position) IN (${keys})`, count);
+  removeOldest(name: string, count: number, bytes: number): RemovedEvent[] {
+    const oldest = this.#sql.exec<{ position: number; bytes: number }>(
+      `SELECT position, ${BYTES} FROM event_log WHERE name = ? ORDER BY position LIMIT ?`,
+      name,
+      count,
+    );
+    let [through, removed] = [0, 0];
+    for (const row of oldest) {
+      if (removed >= bytes) break;
+      removed += row.bytes;
+      through = row.position;
     }
-    const positions = 'SELECT position FROM event_log WHERE name = ? ORDER BY position LIMIT ?';
-    return this.#remove(`name = ? AND position IN (${positions})`, name, name, count);
+    return this.#remove('name = ? AND position <= ?', name, through);
   }
 
   removeBefore(at: number): RemovedEvent[] {
@@ -80,7 +91,7 @@ export class EventTable implements EventRows {
     this.#sql.exec('DELETE FROM event_name WHERE name = ?', name);
   }
 
-  #position(where: string, ...bindings: (string | number)[]): number | undefined {
+  #position(where: string, ...bindings: (string | number | null)[]): number | undefined {
     const query = `SELECT position FROM event_log WHERE ${where}`;
     return this.#sql.exec<{ position: number }>(query, ...bindings).toArray()[0]?.position;
   }
@@ -89,7 +100,7 @@ export class EventTable implements EventRows {
     return this.#sql
       .exec<{ name: string; position: number; bytes: number }>(
         `DELETE FROM event_log WHERE ${where}
-         RETURNING name, position, LENGTH(CAST(text AS BLOB)) AS bytes`,
+         RETURNING name, position, ${BYTES}`,
         ...bindings,
       )
       .toArray();
@@ -103,13 +114,15 @@ function* eventRows(rows: Iterable<Row>): Iterator<EventRow> {
 
 type Row = { position: number; at: number; group: string | null; text: string };
 
+const BYTES = 'LENGTH(CAST(text AS BLOB)) AS bytes';
+
 /** Each write of a row and of an index is billed, so there is one index, of the given ids alone. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS event_log (
     name TEXT NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL, "group" TEXT, event_id TEXT,
     text TEXT NOT NULL, PRIMARY KEY (name, position)
   ) WITHOUT ROWID;
-  CREATE UNIQUE INDEX IF NOT EXISTS event_log_id ON event_log (name, event_id)
+  CREATE INDEX IF NOT EXISTS event_log_id ON event_log (name, event_id, "group")
     WHERE event_id IS NOT NULL;
   CREATE TABLE IF NOT EXISTS event_name (
     name TEXT PRIMARY KEY, trimmed INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL

@@ -19,9 +19,11 @@ impl<S: Store> Deliverer<S> {
         Ok(is_live)
     }
 
-    /// Ends the subscriptions of a subscriber whose access was revoked.
+    /// Ends the subscriptions of a subscriber whose access was revoked, and refuses the calls that
+    /// the server received before.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_disconnected(&mut self, principal: &str, now: Millis) -> Result<(), S::Error> {
+        self.calls.revoke(principal, now);
         let error = EventError::Forbidden { reason: None };
         self.end_all(|own, _| *own == *principal, &error, now)
     }

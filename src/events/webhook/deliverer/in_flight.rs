@@ -6,8 +6,6 @@ use crate::{clock::Millis, sorted::Map, vocabulary::position::Cursor};
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     messages: Map<u32, InFlightMessage>,
-    /// The number of messages that are being sent to each host.
-    hosts: Map<Box<str>, usize>,
     next: u32,
     /// When the current invocation of the host began, and the messages that it has sent.
     invocation: (Millis, usize),
@@ -18,8 +16,15 @@ pub(super) struct InFlight {
 pub(super) struct InFlightMessage {
     pub(super) subscription: Box<str>,
     pub(super) content: Content,
-    host: Box<str>,
+    route: Route,
     at: Millis,
+}
+
+/// For whom a message is sent, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) principal: Box<str>,
+    pub(super) host: Box<str>,
 }
 
 /// What a message reports.
@@ -39,39 +44,40 @@ pub(super) enum Content {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     Free,
-    /// Not to this host.
-    HostFull,
+    /// Not to this host, or not for this subscriber.
+    ShareFull,
     Full,
 }
 
 impl InFlight {
-    /// Whether a message may be sent to a host now.
-    pub(super) fn room(&self, host: &str, now: Millis) -> Room {
+    /// Whether a message may be sent now.
+    pub(super) fn room(&self, route: &Route, now: Millis) -> Room {
         if self.messages.len() >= MAX_IN_FLIGHT || self.is_invocation_over(now) {
             return Room::Full;
         }
-        match self.hosts.get(host) {
-            Some(count) if *count >= MAX_PER_HOST => Room::HostFull,
-            _ => Room::Free,
+        let routes = || self.messages.values().map(|message| &message.route);
+        let to_host = routes().filter(|own| own.host == route.host).count();
+        let of_principal = routes().filter(|own| own.principal == route.principal);
+        if to_host < MAX_PER_HOST && of_principal.count() < MAX_PER_PRINCIPAL {
+            Room::Free
+        } else {
+            Room::ShareFull
         }
     }
 
     /// Records that a message is being sent. Returns its number.
     pub(super) fn start(
         &mut self,
-        (subscription, host): (&str, &str),
+        (subscription, route): (&str, Route),
         content: Content,
         now: Millis,
     ) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
         self.invocation.1 += 1;
-        if let Some(count) = self.hosts.or_default(host.into()) {
-            *count += 1;
-        }
         let message = InFlightMessage {
             subscription: subscription.into(),
-            host: host.into(),
+            route,
             content,
             at: now,
         };
@@ -81,14 +87,7 @@ impl InFlight {
 
     /// Removes a message whose outcome is known.
     pub(super) fn end(&mut self, number: u32) -> Option<InFlightMessage> {
-        let message = self.messages.remove(&number)?;
-        if let Some(count) = self.hosts.get_mut(&*message.host) {
-            *count -= 1;
-            if *count == 0 {
-                self.hosts.remove(&*message.host);
-            }
-        }
-        Some(message)
+        self.messages.remove(&number)
     }
 
     /// Returns the messages whose outcome did not arrive in time.
@@ -122,6 +121,8 @@ impl InFlight {
 const MAX_IN_FLIGHT: usize = 6;
 /// Maximum number of messages that are being sent to one host.
 const MAX_PER_HOST: usize = 2;
+/// Maximum number of messages that are being sent for one subscriber, with challenges.
+pub(super) const MAX_PER_PRINCIPAL: usize = 3;
 /// Maximum duration of one invocation.
 const MAX_INVOCATION: Millis = Millis(10_000);
 /// Maximum number of messages of one invocation: below the requests that it may make.

@@ -13,7 +13,7 @@ mod step;
 mod subscriptions;
 
 pub use options::Options;
-pub use output::{MessageKind, Output, Post};
+pub use output::{Authorization, MessageKind, Output, Post};
 
 use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 
@@ -27,7 +27,7 @@ use crate::{
         name::EventName,
         page::Page,
     },
-    vocabulary::position::Cursor,
+    vocabulary::{position::Cursor, scope::Name},
 };
 
 use super::{
@@ -187,7 +187,7 @@ impl<S: Store> Deliverer<S> {
             self.handle_outcome(post, &Outcome::Failure(Failure::Timeout), now, random)?;
         }
         for read in self.pages.overdue(now) {
-            self.read_failed(read, now, random);
+            self.read_failed(read, now, random)?;
         }
         self.queue_all();
         self.advance(now)
@@ -211,7 +211,7 @@ impl<S: Store> Deliverer<S> {
     pub fn handle_page(&mut self, read: u32, page: Page, now: Millis) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read) {
             match read.purpose {
-                Purpose::Call(call) => self.create(call, &page, now)?,
+                Purpose::Call(call) => self.log_read(call, &page, now)?,
                 Purpose::Type => self.page_read(read, page, now),
                 Purpose::Match(_) => {}
             }
@@ -228,7 +228,7 @@ impl<S: Store> Deliverer<S> {
         now: Millis,
         random: f64,
     ) -> Result<(), S::Error> {
-        self.read_failed(read, now, random);
+        self.read_failed(read, now, random)?;
         self.retry_reads();
         self.advance(now)
     }
@@ -252,33 +252,52 @@ impl<S: Store> Deliverer<S> {
         self.advance(now)
     }
 
-    /// Handles whether a subscriber may still receive the events of a subscription; `None` if that
-    /// is unknown: an [`Output::Authorize`] follows later, and nothing is sent meanwhile.
+    /// Handles whether a subscriber may still receive the events of a subscription.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_authorized(
         &mut self,
         id: &str,
-        is_allowed: Option<bool>,
+        authorization: Authorization,
         now: Millis,
     ) -> Result<(), S::Error> {
-        let ttl = self.options.authorization_ttl_ms;
-        if let Some(entry) = self
-            .subscriptions
-            .get_mut(id)
-            .filter(|entry| entry.row.ending.is_none())
-        {
-            match is_allowed {
-                Some(true) => {
-                    entry.row.authorize_at = ttl.map(|ttl| now + ttl);
-                    entry.asked_at = None;
-                    self.subscriptions.put(id)?;
-                    self.queue(id);
+        let entry = self.subscriptions.get(id);
+        if entry.is_some_and(|entry| entry.row.ending.is_none()) {
+            match authorization {
+                Authorization::Allowed(groups) => self.allow(id, groups, now)?,
+                Authorization::Denied => {
+                    self.end(id, &EventError::Forbidden { reason: None }, now)?;
                 }
-                Some(false) => self.end(id, &EventError::Forbidden { reason: None }, now)?,
-                None => {}
+                Authorization::Unknown => {}
             }
         }
         self.advance(now)
+    }
+
+    fn allow(&mut self, id: &str, groups: Option<Vec<Name>>, now: Millis) -> Result<(), S::Error> {
+        let ttl = self.options.authorization_ttl_ms;
+        if let Some(entry) = self.subscriptions.get_mut(id) {
+            entry.row.authorize_at = ttl.map(|ttl| now + ttl);
+            entry.asked_at = None;
+        }
+        if let Some(groups) = groups {
+            self.regroup(id, groups);
+        }
+        self.subscriptions.put(id)?;
+        self.queue(id);
+        Ok(())
+    }
+
+    fn regroup(&mut self, id: &str, groups: Vec<Name>) {
+        let row = self.subscriptions.get(id).map(|entry| &entry.row);
+        let Some(name) = row.filter(|row| row.groups != groups).map(|row| &row.name) else {
+            return;
+        };
+        let name = name.clone();
+        let former = self.subscriptions.groups(&name);
+        if let Some(entry) = self.subscriptions.get_mut(id) {
+            entry.row.groups = groups;
+        }
+        self.forget_selections(id, &name, &former);
     }
 
     /// Returns a subscription that has neither ended nor expired.

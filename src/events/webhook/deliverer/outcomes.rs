@@ -141,21 +141,24 @@ impl<S: Store> Deliverer<S> {
         self.queue_type(&name);
     }
 
-    pub(super) fn read_failed(&mut self, read: u32, now: Millis, random: f64) {
+    pub(super) fn read_failed(
+        &mut self,
+        read: u32,
+        now: Millis,
+        random: f64,
+    ) -> Result<(), S::Error> {
         let Some(read) = self.pages.end(read) else {
-            return;
+            return Ok(());
         };
         if let Purpose::Call(call) = read.purpose {
-            if self.calls.take(call).is_some() {
-                self.respond(call, Err(EventError::Internal("bus".into())));
-            }
-            return;
+            return self.log_unread(call, now);
         }
         if let Some(event_type) = self.subscriptions.event_type_mut(&read.name) {
             let wait = MIN_READ_RETRY.0 << event_type.failures.min(MAX_DOUBLINGS);
             event_type.failures = event_type.failures.saturating_add(1);
             event_type.not_before = now + with_jitter(Millis(wait), random);
         }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use crate::{
     clock::Millis,
     events::{error::EventError, name::EventName, page::LogQuery},
+    vocabulary::scope::Name,
 };
 
 /// A step of the host, to be carried out in order.
@@ -45,6 +46,8 @@ pub enum Output {
         subscription: Box<str>,
         /// The name of the subscriber.
         principal: Box<str>,
+        /// The groups of the subscriber, as they were last known.
+        groups: Vec<Name>,
         /// The type of the events.
         name: EventName,
         /// The arguments as JSON.
@@ -57,6 +60,17 @@ pub enum Output {
         /// The members of the result as a JSON object, or the error.
         response: Result<String, EventError>,
     },
+}
+
+/// Whether a subscriber may still receive the events of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authorization {
+    /// Yes, those of these groups; `None`: of the same groups as before.
+    Allowed(Option<Vec<Name>>),
+    /// No: the subscription ends.
+    Denied,
+    /// An [`Output::Authorize`] follows later, and nothing is sent meanwhile.
+    Unknown,
 }
 
 /// A message to send by POST within 10 seconds, without following redirects.

@@ -126,9 +126,14 @@ impl Pages {
         }
     }
 
-    /// Forgets the pages of an event type, which may lack occurrences of a group.
+    /// Forgets the pages of an event type, which may lack occurrences of a group, also those that
+    /// are being read or matched.
     pub(super) fn forget_name(&mut self, name: &str) {
         self.cached.retain(|cached| *cached.name != *name);
+        self.reads.retain(|_, read| {
+            let is_of_call = matches!(read.purpose, Purpose::Call(_));
+            is_of_call || *read.name != *name
+        });
         self.bytes = self.cached.iter().map(|cached| cached.bytes).sum();
     }
 

@@ -20,11 +20,12 @@ impl<S: Store> Deliverer<S> {
     /// sets the alarm before anything is sent.
     pub(super) fn advance(&mut self, now: Millis) -> Result<(), S::Error> {
         self.queue_due(now);
+        self.send_challenges(now);
         let mut waiting = VecDeque::new();
         while let Some(id) = self.queue.pop_front() {
             match self.step(&id, now)? {
                 StepResult::More => self.queue.push_back(id),
-                StepResult::Blocked(Room::HostFull) => waiting.push_back(id),
+                StepResult::Blocked(Room::ShareFull) => waiting.push_back(id),
                 StepResult::Blocked(_) => {
                     self.queue.push_front(id);
                     break;
@@ -105,7 +106,8 @@ impl<S: Store> Deliverer<S> {
             self.is_scan_outdated = true;
         }
         // What is due and not done waits for a response, or for the next invocation.
-        let is_paused = !self.queue.is_empty() && self.in_flight.is_invocation_over(now);
+        let has_waiting = !self.queue.is_empty() || self.calls.has_unsent();
+        let is_paused = has_waiting && self.in_flight.is_invocation_over(now);
         let due = self.next_due.into_iter().chain(is_paused.then_some(now));
         if let Some(at) = self.alarm.set(due.min(), is_busy, now) {
             self.outputs.push_back(Output::SetAlarm(at));

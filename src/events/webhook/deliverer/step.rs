@@ -16,7 +16,7 @@ use crate::{
 use super::{
     super::{Subscription, envelope, schedule::AUTHORIZE_RETRY, store::Store},
     Deliverer, MessageKind, Output, Post,
-    in_flight::{Content, Room},
+    in_flight::{Content, Room, Route},
     message_id,
     pages::Lookup,
     subscriptions::SubscribedType,
@@ -77,6 +77,7 @@ impl<S: Store> Deliverer<S> {
         self.outputs.push_back(Output::Authorize {
             subscription: id.into(),
             principal: entry.row.principal.clone(),
+            groups: entry.row.groups.clone(),
             name: entry.row.name.clone(),
             arguments: entry.row.arguments.clone(),
         });
@@ -89,7 +90,7 @@ impl<S: Store> Deliverer<S> {
         let Some(ending) = row.ending.as_ref().filter(|ending| ending.is_due(now)) else {
             return StepResult::Done;
         };
-        let room = self.in_flight.room(&row.host, now);
+        let room = self.in_flight.room(&route_of(row), now);
         if room != Room::Free {
             return StepResult::Blocked(room);
         }
@@ -113,7 +114,7 @@ impl<S: Store> Deliverer<S> {
     fn send_gap(&mut self, id: &str, now: Millis) -> Option<StepResult> {
         let row = &self.subscriptions.get(id)?.row;
         let gap = row.progress.due_gap(now)?;
-        let room = self.in_flight.room(&row.host, now);
+        let room = self.in_flight.room(&route_of(row), now);
         if room != Room::Free {
             return Some(StepResult::Blocked(room));
         }
@@ -129,7 +130,7 @@ impl<S: Store> Deliverer<S> {
         let entry = self.subscriptions.get(id)?;
         let progress = &entry.row.progress;
         let position = progress.due(now)?;
-        let room = self.in_flight.room(&entry.row.host, now);
+        let room = self.in_flight.room(&route_of(&entry.row), now);
         if room != Room::Free {
             return Some(StepResult::Blocked(room));
         }
@@ -243,7 +244,7 @@ impl<S: Store> Deliverer<S> {
             return;
         };
         self.posts.push(Output::Post(Post {
-            post: self.in_flight.start((id, &row.host), content, now),
+            post: self.in_flight.start((id, route_of(row)), content, now),
             kind,
             subscription: id.into(),
             message,
@@ -288,6 +289,13 @@ fn next_of(
     let taken: Vec<Position> = rest.by_ref().take(room).collect();
     let next = rest.next().map(Position::previous);
     (taken, next.unwrap_or(page.through))
+}
+
+fn route_of(row: &Subscription) -> Route {
+    Route {
+        principal: row.principal.clone(),
+        host: row.host.clone(),
+    }
 }
 
 /// Returns id and body of the message about an occurrence.

@@ -4,8 +4,12 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError, Missing},
-        webhook::{MatchRules, MessageKind, Options, Output, RequestedTtl, Subscribe, TtlOptions},
+        webhook::{
+            Authorization, MatchRules, MessageKind, Options, Output, RequestedTtl, Subscribe,
+            TtlOptions,
+        },
     },
+    scope::Name,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -69,6 +73,28 @@ fn a_call_that_waits_is_refused_when_its_caller_is_revoked() {
     assert_eq!(rig.result(call), Some(Err(error)));
     rig.settle(&post, &echo("{\"challenge\":\"challenge\"}"));
     assert_eq!((rig.rows(), rig.outputs.len()), (0, 0));
+}
+
+#[test]
+fn a_call_from_before_its_caller_was_revoked_is_refused() {
+    let mut rig = Rig::new();
+    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
+    rig.drain();
+    let asked_at = |asked_at: Millis| Subscribe {
+        asked_at,
+        ..subscribe(1)
+    };
+    let revoked_at = rig.now;
+    rig.pass(5_000);
+    let error = EventError::Forbidden { reason: None };
+    assert_eq!(rig.subscribe(&asked_at(revoked_at)), Err(error));
+    let of_bob = Subscribe {
+        principal: "bob".into(),
+        ..asked_at(revoked_at)
+    };
+    assert!(rig.subscribe(&of_bob).is_ok());
+    let later = revoked_at + Millis(1);
+    assert!(rig.subscribe(&asked_at(later)).is_ok());
 }
 
 #[test]
@@ -179,19 +205,22 @@ fn a_subscription_is_authorized_again_and_waits_meanwhile() {
     let asked = Output::Authorize {
         subscription: subscribe(1).id,
         principal: "ann".into(),
+        groups: Vec::new(),
         name: named("order.paid"),
         arguments: "{}".into(),
     };
     assert_eq!(rig.outputs, std::slice::from_ref(&asked));
     rig.publish("order.paid", "{}");
     let id = subscribe(1).id;
-    rig.deliverer.handle_authorized(&id, None, rig.now).unwrap();
+    rig.deliverer
+        .handle_authorized(&id, Authorization::Unknown, rig.now)
+        .unwrap();
     rig.drain();
     assert_eq!((rig.posts.len(), rig.outputs.len()), (0, 1));
     rig.pass(60_000);
     assert_eq!(rig.outputs, [asked.clone(), asked]);
     rig.deliverer
-        .handle_authorized(&id, Some(true), rig.now)
+        .handle_authorized(&id, Authorization::Allowed(None), rig.now)
         .unwrap();
     rig.drain();
     assert_eq!(rig.posts.len(), 1);
@@ -209,7 +238,7 @@ fn a_subscription_that_is_no_longer_authorized_ends() {
     rig.publish("order.paid", "{}");
     let id = subscribe(1).id;
     rig.deliverer
-        .handle_authorized(&id, Some(false), rig.now)
+        .handle_authorized(&id, Authorization::Denied, rig.now)
         .unwrap();
     rig.drain();
     let post = rig.post();
@@ -217,4 +246,59 @@ fn a_subscription_that_is_no_longer_authorized_ends() {
     assert!(post.body.contains("-32024"), "{}", post.body);
     rig.respond(&post, 410);
     assert_eq!(rig.rows(), 0);
+}
+
+#[test]
+fn an_authorization_may_change_the_groups() {
+    let group = |name: &str| Name::new(name).unwrap();
+    let mut rig = granting();
+    rig.subscribe(&Subscribe {
+        groups: vec![group("a")],
+        ..subscribe(1)
+    })
+    .unwrap();
+    rig.pass(500_000);
+    rig.append("order.paid", "{}", r#","group":"a""#);
+    rig.append("order.paid", "{}", r#","group":"b""#);
+    rig.pass(100_000);
+    let is_it = |output: &Output| matches!(output, Output::Authorize { groups, .. } if *groups == [group("a")]);
+    assert!(rig.outputs.iter().any(is_it), "{:?}", rig.outputs);
+    let allowed = Authorization::Allowed(Some(vec![group("b")]));
+    rig.deliverer
+        .handle_authorized(&subscribe(1).id, allowed, rig.now)
+        .unwrap();
+    rig.drain();
+    rig.wake("order.paid");
+    assert_eq!(&*rig.post().message, "evt_e1_2");
+    rig.restart();
+    rig.pass(30_000);
+    assert_eq!(&*rig.post().message, "evt_e1_2");
+}
+
+#[test]
+fn an_occurrence_of_a_group_that_was_lost_is_not_sent_again() {
+    let group = |name: &str| Name::new(name).unwrap();
+    let mut rig = granting();
+    rig.begin(&Subscribe {
+        groups: vec![group("a")],
+        ..subscribe(1)
+    });
+    rig.pass(590_000);
+    rig.append("order.paid", "{}", r#","group":"a""#);
+    rig.wake("order.paid");
+    let post = rig.post();
+    rig.respond(&post, 500);
+    rig.now = rig.now + Millis(10_000);
+    rig.ring();
+    rig.deliverer
+        .handle_authorized(
+            &subscribe(1).id,
+            Authorization::Allowed(Some(Vec::new())),
+            rig.now,
+        )
+        .unwrap();
+    rig.drain();
+    rig.pass(60_000);
+    assert!(rig.posts.is_empty());
+    assert_eq!(rig.deliverer.counts().waiting, 0);
 }

@@ -29,6 +29,8 @@ pub(crate) struct Rig {
     pub(crate) alarm: Option<Millis>,
     pub(crate) reads: usize,
     pub(crate) is_bus_away: bool,
+    /// Whether reads of the log wait in `outputs`.
+    pub(crate) holds_reads: bool,
     log: EventLog<MemoryRows>,
     epoch: &'static str,
     head: u64,
@@ -66,6 +68,7 @@ impl Rig {
             alarm: None,
             reads: 0,
             is_bus_away: false,
+            holds_reads: false,
             log: EventLog::open(MemoryRows::default(), Window::default()).unwrap(),
             epoch: "e1",
             head: 0,
@@ -234,6 +237,18 @@ impl Rig {
             Deliverer::new(self.disk.clone(), options, match_rules, self.alarm).unwrap();
     }
 
+    /// Answers the reads that have waited, and all that follow.
+    pub(crate) fn release_reads(&mut self) {
+        self.holds_reads = false;
+        for output in std::mem::take(&mut self.outputs) {
+            if let Output::Read { read, query } = output {
+                let page = self.log.page(&query, &self.head(), self.now).unwrap();
+                self.deliverer.handle_page(read, page, self.now).unwrap();
+            }
+        }
+        self.drain();
+    }
+
     /// Carries out the outputs.
     pub(crate) fn drain(&mut self) {
         while let Some(output) = self.deliverer.poll_output() {
@@ -248,7 +263,7 @@ impl Rig {
                         .handle_read_failed(read, self.now, 0.5)
                         .unwrap();
                 }
-                Output::Read { read, query } => {
+                Output::Read { read, query } if !self.holds_reads => {
                     self.reads += 1;
                     let page = self.log.page(&query, &self.head(), self.now).unwrap();
                     self.deliverer.handle_page(read, page, self.now).unwrap();
@@ -348,6 +363,7 @@ pub(crate) fn subscribe(number: u32) -> Subscribe {
         ttl: RequestedTtl::Default,
         challenge: "challenge".into(),
         total: 0,
+        asked_at: Millis(u64::MAX),
     }
 }
 

@@ -60,6 +60,23 @@ fn a_changed_group_counts_for_what_was_read_before() {
 }
 
 #[test]
+fn a_group_that_is_added_during_a_read_counts_for_its_page() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.holds_reads = true;
+    rig.append("order.paid", "{}", r#","group":"a""#);
+    rig.wake("order.paid");
+    rig.subscribe(&Subscribe {
+        groups: vec![mcp_listen::scope::Name::new("a").unwrap()],
+        ..subscribe(1)
+    })
+    .unwrap();
+    rig.release_reads();
+    rig.pass(1_000);
+    assert_eq!(&*rig.post().message, "evt_e1_1");
+}
+
+#[test]
 fn arguments_narrow_what_a_subscription_receives() {
     let fields = vec![Field {
         argument: "shop".into(),

@@ -158,6 +158,7 @@ function webhookOf({ url }: Endpoint, ttl: Ttl) {
     ...{ principal: 'ada', groups: [], name: 'noted', arguments: '{}' },
     ...{ url, secret: HOOK_SECRET, ttl, cursor: undefined, maxAgeMs: undefined },
     codes: 'sketch' as const,
+    askedAt: 0,
   };
 }
 

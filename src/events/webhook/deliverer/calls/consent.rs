@@ -12,10 +12,10 @@ use super::{
             subscribe::Subscribe,
         },
         Deliverer, MessageKind, Output, Post,
-        in_flight::Content,
+        in_flight::{Content, MAX_PER_PRINCIPAL, Room, Route},
         message_id,
     },
-    Call,
+    Call, exhausted,
 };
 
 /// Whether an endpoint wants the messages of a subscriber.
@@ -52,9 +52,32 @@ impl<S: Store> Deliverer<S> {
         }
     }
 
-    /// Asks an endpoint for its consent.
-    pub(super) fn send_verification(&mut self, call: u32, subscribe: Subscribe, now: Millis) {
-        let of = (&*subscribe.id, &*subscribe.host);
+    /// Asks endpoints for their consent, as far as there is room. A call that has waited for too
+    /// long is refused.
+    pub(in super::super) fn send_challenges(&mut self, now: Millis) {
+        let mut unsent = self.calls.take_unsent();
+        unsent.retain(|(call, began)| !self.send_challenge(*call, *began, now));
+        self.calls.keep_unsent(unsent);
+    }
+
+    /// Sends the challenge of a call. Returns whether it is no longer to be sent.
+    fn send_challenge(&mut self, call: u32, began: Millis, now: Millis) -> bool {
+        let Some(Call { subscribe, .. }) = self.calls.get(call) else {
+            return true;
+        };
+        if began + MAX_CHALLENGE_WAIT <= now {
+            self.calls.take(call);
+            self.respond(call, Err(exhausted("challenges", MAX_PER_PRINCIPAL)));
+            return true;
+        }
+        let route = Route {
+            principal: subscribe.principal.clone(),
+            host: subscribe.host.clone(),
+        };
+        if self.in_flight.room(&route, now) != Room::Free {
+            return false;
+        }
+        let of = (&*subscribe.id, route);
         let post = Post {
             post: self.in_flight.start(of, Content::Verification(call), now),
             kind: MessageKind::Verification,
@@ -65,11 +88,7 @@ impl<S: Store> Deliverer<S> {
             secrets: vec![subscribe.secret.clone()],
         };
         self.posts.push(Output::Post(post));
-        let waiting = Call {
-            subscribe,
-            verified_until: None,
-        };
-        self.calls.insert(call, waiting);
+        true
     }
 
     /// Handles the response of an endpoint to a challenge.
@@ -105,3 +124,7 @@ impl Consent {
         }
     }
 }
+
+/// How long a challenge may wait until it is sent. With the 10 seconds of the endpoint, the client
+/// has its response before it gives up.
+const MAX_CHALLENGE_WAIT: Millis = Millis(10_000);

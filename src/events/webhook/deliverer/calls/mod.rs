@@ -13,7 +13,11 @@ use super::super::subscribe::Subscribe;
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     waiting: Map<u32, Call>,
+    /// The calls whose challenge is not sent yet, and when they began.
+    unsent: VecDeque<(u32, Millis)>,
     challenges: VecDeque<Challenge>,
+    /// The subscribers whose access was revoked in the last minute, and when.
+    revoked: Vec<(Box<str>, Millis)>,
 }
 
 /// A call that makes or renews a subscription.
@@ -34,6 +38,30 @@ struct Challenge {
 impl Calls {
     pub(super) fn insert(&mut self, number: u32, call: Call) {
         self.waiting.insert(number, call);
+    }
+
+    /// Inserts a call whose endpoint has to be asked for its consent.
+    pub(super) fn insert_unsent(&mut self, number: u32, call: Call, now: Millis) {
+        self.insert(number, call);
+        self.unsent.push_back((number, now));
+    }
+
+    /// Removes the numbers of the calls whose challenge is not sent yet, with when they began.
+    pub(super) fn take_unsent(&mut self) -> VecDeque<(u32, Millis)> {
+        core::mem::take(&mut self.unsent)
+    }
+
+    /// Has the challenges of calls sent later.
+    pub(super) fn keep_unsent(&mut self, unsent: VecDeque<(u32, Millis)>) {
+        self.unsent = unsent;
+    }
+
+    pub(super) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&Call> {
+        self.waiting.get(&number)
     }
 
     pub(super) fn take(&mut self, number: u32) -> Option<Call> {
@@ -60,6 +88,26 @@ impl Calls {
     /// Returns the number of calls.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Records that the access of a subscriber was revoked.
+    pub(super) fn revoke(&mut self, principal: &str, now: Millis) {
+        self.revoked.retain(|(_, at)| *at + MINUTE > now);
+        self.revoked.push((principal.into(), now));
+    }
+
+    /// Checks that the access of a subscriber was not revoked since the server received the call.
+    ///
+    /// # Errors
+    /// [`EventError::Forbidden`] if it was.
+    pub(super) fn check_access(&self, subscribe: &Subscribe) -> Result<(), EventError> {
+        let is_revoked = |(principal, at): &(Box<str>, Millis)| {
+            *principal == subscribe.principal && subscribe.asked_at <= *at
+        };
+        if self.revoked.iter().any(is_revoked) {
+            return Err(EventError::Forbidden { reason: None });
+        }
+        Ok(())
     }
 
     /// Records that an endpoint is asked for its consent.

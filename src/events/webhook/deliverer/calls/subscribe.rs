@@ -7,9 +7,13 @@ use crate::{
     events::{
         cursor,
         error::EventError,
+        name::EventName,
         page::{LogQuery, Page},
     },
-    vocabulary::position::{Cursor, Position},
+    vocabulary::{
+        position::{Cursor, Position},
+        scope::Name,
+    },
 };
 
 use super::{
@@ -39,17 +43,23 @@ impl<S: Store> Deliverer<S> {
     ) -> Result<(), S::Error> {
         self.begin_invocation(now);
         let checked = self
-            .check_quota(&subscribe, now)
+            .calls
+            .check_access(&subscribe)
+            .and_then(|()| self.check_quota(&subscribe, now))
             .and_then(|()| self.consent(&subscribe, now));
         match checked {
             Err(error) => self.respond(call, Err(error)),
-            Ok(Consent::Unknown) => self.send_verification(call, subscribe, now),
             Ok(consent) => {
+                let is_unknown = matches!(consent, Consent::Unknown);
                 let waiting = Call {
                     subscribe,
                     verified_until: consent.until(),
                 };
-                self.create_or_renew(call, waiting, now)?;
+                if is_unknown {
+                    self.calls.insert_unsent(call, waiting, now);
+                } else {
+                    self.create_or_renew(call, waiting, now)?;
+                }
             }
         }
         self.advance(now)
@@ -79,7 +89,8 @@ impl<S: Store> Deliverer<S> {
         Ok(())
     }
 
-    /// Renews a subscription, or reads the log to find out where a new one begins.
+    /// Renews a subscription, or first reads the log: to find out where a new one begins, or
+    /// whether it goes up to the cursor of a renewal.
     pub(super) fn create_or_renew(
         &mut self,
         call: u32,
@@ -87,7 +98,8 @@ impl<S: Store> Deliverer<S> {
         now: Millis,
     ) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
-        if self.live(&subscribe.id, now).is_some() {
+        let live = self.live(&subscribe.id, now);
+        if live.is_some_and(|row| !self.is_beyond_log(row, subscribe)) {
             return self.renew(call, &waiting, now);
         }
         let nowhere = Cursor {
@@ -110,8 +122,25 @@ impl<S: Store> Deliverer<S> {
         Ok(())
     }
 
-    /// Makes a subscription that begins with a page.
-    pub(in super::super) fn create(
+    /// Whether the cursor of a renewal is after what the subscription has, and after the end of the
+    /// log as far as it is known.
+    fn is_beyond_log(&self, row: &Subscription, subscribe: &Subscribe) -> bool {
+        let read = row.progress.read();
+        cursor_in(subscribe, &read.epoch).is_some_and(|position| {
+            position > read.position && position > self.end_of(&subscribe.name, &read)
+        })
+    }
+
+    /// Returns the end of the log as far as it is known, at least what a subscription has read.
+    fn end_of(&self, name: &EventName, read: &Cursor) -> Position {
+        let head = self.subscriptions.event_type(name);
+        let head = head.and_then(|event_type| event_type.head.as_ref());
+        let head = head.filter(|head| head.epoch == read.epoch);
+        head.map_or(read.position, |head| head.position)
+    }
+
+    /// Makes or renews a subscription after the log was read.
+    pub(in super::super) fn log_read(
         &mut self,
         call: u32,
         page: &Page,
@@ -121,9 +150,36 @@ impl<S: Store> Deliverer<S> {
             return Ok(());
         };
         let subscribe = &waiting.subscribe;
+        if let Some(event_type) = self.subscriptions.event_type_mut(&subscribe.name) {
+            event_type.note_head(page.cursor_at(page.head));
+        }
         if self.live(&subscribe.id, now).is_some() {
             return self.renew(call, &waiting, now);
         }
+        self.create(call, &waiting, page, now)
+    }
+
+    /// Handles that the log could not be read: a renewal then skips nothing after its known end.
+    pub(in super::super) fn log_unread(&mut self, call: u32, now: Millis) -> Result<(), S::Error> {
+        let Some(waiting) = self.calls.take(call) else {
+            return Ok(());
+        };
+        if self.live(&waiting.subscribe.id, now).is_some() {
+            return self.renew(call, &waiting, now);
+        }
+        self.respond(call, Err(EventError::Internal("bus".into())));
+        Ok(())
+    }
+
+    /// Makes a subscription that begins with a page.
+    fn create(
+        &mut self,
+        call: u32,
+        waiting: &Call,
+        page: &Page,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        let subscribe = &waiting.subscribe;
         self.remove(&subscribe.id)?;
         let row = Subscription::new(subscribe, page.cursor_at(page.from));
         let expected = self.match_rules.expected(&row.name, &row.arguments);
@@ -134,7 +190,7 @@ impl<S: Store> Deliverer<S> {
         if let Some(event_type) = self.subscriptions.event_type_mut(&subscribe.name) {
             event_type.note_head(page.cursor_at(page.head));
         }
-        self.apply(&waiting, now)?;
+        self.apply(waiting, now)?;
         let result = self.result(&subscribe.id, page.is_truncated(), false);
         self.respond(call, Ok(result));
         Ok(())
@@ -142,13 +198,18 @@ impl<S: Store> Deliverer<S> {
 
     fn renew(&mut self, call: u32, waiting: &Call, now: Millis) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
-        let cursor = subscribe.cursor.as_deref();
-        let cursor = cursor.and_then(cursor::from_text);
+        let read = self.subscriptions.get(&subscribe.id);
+        let skipped = read
+            .map(|entry| entry.row.progress.read())
+            .and_then(|read| {
+                let position = cursor_in(subscribe, &read.epoch)?;
+                Some(position.min(self.end_of(&subscribe.name, &read)))
+            });
         let mut is_truncated = false;
         if let Some(entry) = self.subscriptions.get_mut(&subscribe.id) {
             let progress = &mut entry.row.progress;
-            if let Some(cursor) = cursor.filter(|cursor| *cursor.epoch == *progress.epoch()) {
-                progress.skip(cursor.position);
+            if let Some(position) = skipped {
+                progress.skip(position);
             }
             is_truncated = progress.report_truncation(now);
         }
@@ -170,11 +231,23 @@ impl<S: Store> Deliverer<S> {
             entry.row.authorize_at = authorize_at;
             entry.asked_at = None;
         }
-        self.pages.forget_reader(&subscribe.id);
-        if former != self.subscriptions.groups(&subscribe.name) {
-            self.pages.forget_name(&subscribe.name);
-        }
+        self.forget_selections(&subscribe.id, &subscribe.name, &former);
         self.subscriptions.put(&subscribe.id)
+    }
+
+    /// Forgets what a subscription receives of the pages in memory, and these pages if they were
+    /// read for other groups.
+    pub(in super::super) fn forget_selections(
+        &mut self,
+        id: &str,
+        name: &EventName,
+        former: &[Name],
+    ) {
+        self.pages.forget_reader(id);
+        if *former != self.subscriptions.groups(name) {
+            self.pages.forget_name(name);
+            self.queue_type(name);
+        }
     }
 
     fn result(&self, id: &str, is_truncated: bool, is_renewed: bool) -> String {
@@ -195,4 +268,10 @@ impl<S: Store> Deliverer<S> {
         };
         result.to_json()
     }
+}
+
+/// Returns the position of the cursor of a call, if it is one of this log.
+fn cursor_in(subscribe: &Subscribe, epoch: &str) -> Option<Position> {
+    let cursor = cursor::from_text(subscribe.cursor.as_deref()?)?;
+    (*cursor.epoch == *epoch).then_some(cursor.position)
 }

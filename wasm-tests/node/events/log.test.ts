@@ -1,0 +1,77 @@
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { defineEvents, type EventLogOptions, eventLog } from 'mcp-listen/events';
+import { expect, test } from 'vitest';
+import { discovering, requestOf } from './requests.ts';
+
+interface Polled {
+  cursor: string;
+  events: { eventId: string }[];
+  truncated: boolean;
+}
+
+/** A server with one event type, and its bus. */
+function serving(log: EventLogOptions = {}) {
+  const bus = new InMemoryBus({ events: eventLog(log) });
+  const events = defineEvents({ paid: {} });
+  const server = createListenHandler(discovering, { bus, events });
+  const poll = async (cursor?: string): Promise<Polled> => {
+    const params = { name: 'paid', cursor, maxEvents: 200 };
+    const response = await server.fetch(requestOf('events/poll', params, 1));
+    return ((await response.json()) as { result: Polled }).result;
+  };
+  return { bus, poll };
+}
+
+test('an id is known only in its group', async () => {
+  const { bus } = serving();
+  const emitAll = async () => {
+    const emitted = [{}, { group: 'g' }, { group: 'h' }].map((options) =>
+      bus.emit('paid', {}, { id: 'order-7', ...options }),
+    );
+    return (await Promise.all(emitted)).map(({ position }) => position);
+  };
+  const positions = await emitAll();
+  expect(new Set(positions).size).toBe(3);
+  expect(await emitAll()).toEqual(positions);
+});
+
+test('most of the log remains when it has too many bytes', async () => {
+  const { bus, poll } = serving({ logBytes: 20_000 });
+  const { cursor } = await poll();
+  for (let number = 0; number < 75; number += 1)
+    await bus.emit('paid', { text: 'x'.repeat(200) }, { id: `${number}` });
+  const { cursor: oldest, truncated } = await poll(cursor);
+  expect(truncated).toBe(true);
+  const { events } = await poll(oldest);
+  expect(events.length).toBeGreaterThan(50);
+  expect(events.at(-1)).toMatchObject({ eventId: '74' });
+});
+
+test('a caller has four polls at a time', async () => {
+  const matching: ((isMatch: boolean) => void)[] = [];
+  const match = () => new Promise<boolean>((resolve) => matching.push(resolve));
+  const bus = new InMemoryBus({ events: eventLog() });
+  const server = createListenHandler(discovering, {
+    bus,
+    events: defineEvents({ paid: { match } }),
+    principal: (request) => request.headers.get('authorization') ?? undefined,
+  });
+  const poll = async (caller: string | undefined, cursor = '') => {
+    const request = requestOf('events/poll', { name: 'paid', cursor }, 1);
+    if (caller !== undefined) request.headers.set('authorization', caller);
+    return (await server.fetch(request)).json();
+  };
+  await bus.emit('paid', {});
+  const running = [...Array(4).fill('ann'), 'bob', ...Array(5).fill(undefined)].map((caller) =>
+    poll(caller),
+  );
+  await expect.poll(() => matching.length).toBe(10);
+  const limit = { limit: 'polls', max: 4 };
+  expect(await poll('ann')).toMatchObject({ error: { data: limit } });
+  for (const settle of matching) settle(true);
+  for (const result of await Promise.all(running)) expect(result).toMatchObject({ result: {} });
+  const again = poll('ann');
+  await expect.poll(() => matching.length).toBe(11);
+  matching.at(-1)?.(true);
+  expect(await again).toMatchObject({ result: {} });
+});
