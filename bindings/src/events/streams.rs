@@ -46,13 +46,13 @@ impl EventStreams {
 
     /// Returns what to ask the log for one stream, as JSON text: where it begins, or what it has
     /// missed. Undefined if it gets the next page that is read for all.
-    #[wasm_bindgen(js_name = questionOf)]
-    pub fn question_of(&self, stream: u32) -> Option<String> {
-        let question = self.0.question_of(self.0.id_at(stream)?)?;
-        Some(question.to_json())
+    #[wasm_bindgen(js_name = queryOf)]
+    pub fn query_of(&self, stream: u32) -> Option<String> {
+        let query = self.0.query_of(self.0.id_at(stream)?)?;
+        Some(query.to_json())
     }
 
-    /// Begins a stream with the page that answers its question. Returns its first bytes; undefined
+    /// Begins a stream with the page that answers its query. Returns its first bytes; undefined
     /// if it has begun before. `results` is a JSON array as of `EventExchange.matched`, for
     /// `argumentsOf`.
     pub fn begin(
@@ -85,13 +85,13 @@ impl EventStreams {
     }
 
     /// Returns what to ask the log for all streams of an event type, as JSON text; undefined if
-    /// nothing is due, or `page` and `failed` were not called for the former question.
-    pub fn question(&mut self, name: &str) -> Option<String> {
-        let question = with(name, |name| self.0.question(name))??;
-        Some(question.to_json())
+    /// nothing is due, or `page` and `failed` were not called for the former query.
+    pub fn query(&mut self, name: &str) -> Option<String> {
+        let query = with(name, |name| self.0.query(name))??;
+        Some(query.to_json())
     }
 
-    /// Handles the page that answers `question`. Returns what to write to which stream, see
+    /// Handles the page that answers `query`. Returns what to write to which stream, see
     /// `js/streams/bodies/fanout-bodies.ts`, a part of the streams at a time: report the streams
     /// without room with `missed`, then call `rest`. `results` is JSON text with the match results
     /// for each of `classes`: `[{"class":N,"results":[...]}]`.
@@ -126,7 +126,15 @@ impl EventStreams {
         self.0.handle_missed(ids);
     }
 
-    /// Handles that `question` was not answered: it is due again.
+    /// Returns the streams that the last page has left behind, once `rest` has returned undefined:
+    /// each reads its pages alone.
+    #[wasm_bindgen(js_name = takeLeft)]
+    pub fn take_left(&mut self) -> Vec<u32> {
+        let left = self.0.take_left().into_iter();
+        left.map(StreamId::slot).collect()
+    }
+
+    /// Handles that `query` was not answered: it is due again.
     pub fn failed(&mut self, name: &str) {
         with(name, |name| self.0.handle_failure(name));
     }
@@ -141,7 +149,8 @@ impl EventStreams {
         Ok(())
     }
 
-    /// Returns the classes of streams of an event type for which the server decides what matches.
+    /// Returns the classes of streams of an event type for which the server decides what matches,
+    /// but for those whose streams are all behind.
     #[wasm_bindgen(unchecked_return_type = "EventClass[]")]
     pub fn classes(&self, name: &str) -> JsValue {
         let name = EventName::new(name).ok();

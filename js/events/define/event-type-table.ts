@@ -1,4 +1,5 @@
 import { ListenError } from '../../model/error.js';
+import { withTimeout } from '../../timing/with-timeout.js';
 import { type EventDefinitionOptions, matches } from '../../wasm/events/bindings.js';
 import type { EventDefinition, EventTypes } from './definitions.js';
 import type { Validator } from './schema.js';
@@ -47,12 +48,13 @@ export class EventTypeTable {
 
   /**
    * Returns the match results of the occurrences of a page, as JSON text for the core, for a
-   * subscription with these arguments, as JSON text.
+   * subscription with these arguments, as JSON text. An occurrence for which `match` takes longer
+   * than `ms` milliseconds has failed; 0: any time.
    */
-  async matchResults(name: string, args: string, page: string): Promise<string> {
+  async matchResults(name: string, args: string, page: string, ms = 0): Promise<string> {
     const { events } = JSON.parse(page) as { events: Occurrence[] };
     const type = this.#types.get(name);
-    const results = events.map(({ data }) => type?.matchResult(JSON.parse(args), data) ?? null);
+    const results = events.map(({ data }) => type?.matchResult(JSON.parse(args), data, ms) ?? null);
     return JSON.stringify(await Promise.all(results));
   }
 }
@@ -90,11 +92,14 @@ class EventType {
   async matchResult(
     args: Record<string, unknown>,
     data: Record<string, unknown>,
+    ms: number,
   ): Promise<boolean | { data: unknown } | null> {
     const { match, transform } = this.#type;
     try {
       const passes =
-        typeof match === 'function' ? await match(args, data) : isMatch(match, args, data);
+        typeof match === 'function'
+          ? await inTime(ms, match(args, data))
+          : isMatch(match, args, data);
       if (!passes || transform === undefined) return passes;
       return { data: transform(data, args) };
     } catch {
@@ -102,6 +107,12 @@ class EventType {
       return null;
     }
   }
+}
+
+/** Waits for a decision, which is mostly there at once. */
+function inTime(ms: number, decision: boolean | Promise<boolean>): boolean | Promise<boolean> {
+  if (ms === 0 || typeof decision === 'boolean') return decision;
+  return withTimeout(ms, decision, () => new Error('match took too long'));
 }
 
 /** Matches fields as the core does, for a type whose payloads are transformed here. */

@@ -1,7 +1,7 @@
 import type { WebhookHost } from '../../bus/events.js';
 import { expectAmounts } from '../../model/amount.js';
 import { ListenError } from '../../model/error.js';
-import { report } from '../../observe/on-error.js';
+import { guarded, report } from '../../observe/on-error.js';
 import { HOUR_MS } from '../../timing/spans.js';
 import type { CallbackRules, DelivererOptions } from '../../wasm/events/bindings.js';
 import type { EventWebhookOptions } from './options.js';
@@ -30,7 +30,8 @@ export class WebhookSettings {
         'webhooks.authorizationTtlMs needs webhooks.authorize',
       );
     this.#options = options;
-    this.onError = options.onError ?? report;
+    // An exception of it would leave a delivery under way without an end.
+    this.onError = guarded(options.onError ?? report);
     this.secrets = new SecretBox(options.encryptionKey ?? []);
   }
 

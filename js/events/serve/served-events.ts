@@ -3,6 +3,7 @@ import { buffered } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
 import type { InboundExchange } from '../../http/inbound.js';
 import { calling, ListenError } from '../../model/error.js';
+import { guarded } from '../../observe/on-error.js';
 import { EventService, type EventServiceOptions } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
 import type { EventOptions } from '../define/definitions.js';
@@ -24,7 +25,10 @@ export class ServedEvents implements EventServer {
   #generation = eventsGuard.generation;
 
   /** @throws ListenError `events-unavailable`, and those of `defineEvents`. */
-  constructor(types: EventTypeTable, options: EventOptions, host: EventHost) {
+  constructor(types: EventTypeTable, options: EventOptions, given: EventHost) {
+    // Nothing could catch an exception of `onError` while a stream is open.
+    const onError = guarded(given.onError);
+    const host = { ...given, onError, principalOptions: { ...given.principalOptions, onError } };
     const log = logOf(host);
     const authorizer = new EventAuthorizer(options.authorize, host);
     const streams = new StreamOpener({ authorizer, host, log, options, types });
@@ -102,9 +106,10 @@ function serviceOptions(
   log: EventSource,
 ): string {
   const hasWebhooks = webhooks !== undefined && log.webhooks !== undefined;
+  const modes = log.modes.filter((mode) => holdsStreams || mode !== 'push');
   const options: EventServiceOptions = {
     events: types.definitions,
-    modes: hasWebhooks ? [...log.modes, 'webhook'] : [...log.modes],
+    modes: hasWebhooks ? [...modes, 'webhook'] : modes,
     namesCallers: principalOptions.principal !== undefined,
     authorizes: authorize !== undefined,
     validates: true,

@@ -8,7 +8,7 @@ import type { EventExchange, EventResponse, EventStep } from '../../wasm/events/
 import { jsonResponse } from '../../web/json-response.js';
 import { readStart } from '../../web/request-body.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
-import type { EventAuthorizer } from './authorizer.js';
+import type { EventAuthorizer, Subject } from './authorizer.js';
 import type { EventHost } from './host.js';
 import { MAX_POLLS, type PollQuota } from './poll-quota.js';
 import type { StreamOpener } from './streams/stream-opener.js';
@@ -141,7 +141,7 @@ export class ServedRequest {
         exchange.validated(await types.isValid(step.name, step.arguments));
         break;
       case 'match':
-        exchange.matched(await types.matchResults(step.name, step.arguments, this.#page));
+        exchange.matched(await this.#matchResults(step));
         break;
       case 'subscribe':
         exchange.responded(
@@ -152,6 +152,11 @@ export class ServedRequest {
         exchange.responded(await this.#asked((webhooks) => webhooks.unsubscribe(step)));
         break;
     }
+  }
+
+  #matchResults({ arguments: args, name }: Subject): Promise<string> {
+    const { host, types } = this.#of;
+    return types.matchResults(name, args, this.#page, host.authorizeMs);
   }
 
   /** Asks the bus about the subscription of a webhook; resolves with its response. */

@@ -21,17 +21,17 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Appends the frames of these picks for a subscription. Failures in a row are reported once.
+    /// Appends the frames of what a subscription receives. Failures in a row are reported once.
     pub(super) fn push(
         &mut self,
         bytes: &mut Vec<u8>,
         id: &RequestId,
         (name, page): (&EventName, &Page),
-        picks: &[Selected],
+        selected: &[Selected],
     ) {
         let mut has_failed = false;
-        for pick in picks {
-            match pick {
+        for item in selected {
+            match item {
                 Selected::Event(place) => {
                     if let Some(around) = self.event(name, page, *place) {
                         push_line(bytes, id, around);
@@ -45,7 +45,7 @@ impl Frames {
                 Selected::Failed(_) if has_failed => {}
                 Selected::Failed(_) => push_line(bytes, id, &failure()),
             }
-            has_failed = matches!(pick, Selected::Failed(_));
+            has_failed = matches!(item, Selected::Failed(_));
         }
     }
 

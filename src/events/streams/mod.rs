@@ -35,8 +35,8 @@ use topic::{Class, Topic};
 /// All event streams of one process or isolate on one bus.
 ///
 /// A stream has nothing but a position. The log is read once for all streams of a type that have
-/// everything up to the same place: [`EventStreams::question`], [`EventStreams::handle_page`]. A
-/// stream without room reads its pages later, on its own: [`EventStreams::question_of`],
+/// everything up to the same place: [`EventStreams::query`], [`EventStreams::handle_page`]. A
+/// stream without room reads its pages later, on its own: [`EventStreams::query_of`],
 /// [`EventStreams::handle_own_page`]. No backlog is buffered.
 ///
 /// The driver writes what it gets at once, and reports the streams that had no room. It reports
@@ -50,6 +50,8 @@ pub struct EventStreams {
     /// The latest epoch, which streams share.
     epoch: Option<Arc<str>>,
     spread: Option<Spread>,
+    /// The streams that the last page has left behind.
+    left: Vec<StreamId>,
     /// The number of the latest batch.
     batches: u64,
 }
@@ -89,7 +91,7 @@ impl EventStreams {
 
     /// Returns what to ask the log for one stream: where it begins, or what it has missed. `None`
     /// if it gets the next page that is read for all.
-    pub fn question_of(&self, id: StreamId) -> Option<LogQuery> {
+    pub fn query_of(&self, id: StreamId) -> Option<LogQuery> {
         let stream = self.streams.get(id)?;
         let from = match &stream.state {
             State::Opening { cursor, max_age } => (cursor.clone(), *max_age),
@@ -100,21 +102,16 @@ impl EventStreams {
             State::Active(_) | State::Ended => return None,
         };
         let groups = stream.class.groups.clone();
-        Some(topic::question(&stream.name, groups, from))
+        Some(topic::query(&stream.name, groups, from))
     }
 
-    /// Begins a stream with the page that answers its question. Returns its first bytes: where it
-    /// begins, and the occurrences of the page. `verdicts` are those of the server, if it decides:
+    /// Begins a stream with the page that answers its query. Returns its first bytes: where it
+    /// begins, and the occurrences of the page. `results` are those of the server, if it decides:
     /// see [`EventStreams::arguments_of`]. `None` if it has begun before.
-    pub fn begin(
-        &mut self,
-        id: StreamId,
-        page: &Page,
-        verdicts: &[MatchResult],
-    ) -> Option<Vec<u8>> {
+    pub fn begin(&mut self, id: StreamId, page: &Page, results: &[MatchResult]) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
-        let bytes = stream.begin(page, epoch.clone(), verdicts)?;
+        let bytes = stream.begin(page, epoch.clone(), results)?;
         let topic = self.topics.get_mut(&stream.name)?;
         topic.settle(Place::new(epoch, page.head));
         Some(bytes)
@@ -125,11 +122,11 @@ impl EventStreams {
         &mut self,
         id: StreamId,
         page: &Page,
-        verdicts: &[MatchResult],
+        results: &[MatchResult],
     ) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
-        let bytes = stream.read(page, epoch.clone(), verdicts);
+        let bytes = stream.read(page, epoch.clone(), results);
         let topic = self.topics.get_mut(&stream.name)?;
         topic.settle(Place::new(epoch, page.head));
         bytes
@@ -143,56 +140,62 @@ impl EventStreams {
     }
 
     /// Returns what to ask the log for all streams of a type; `None` if nothing is due, if the
-    /// former question was not answered, or if every stream is behind.
-    pub fn question(&mut self, name: &EventName) -> Option<LogQuery> {
+    /// former query was not answered, or if every stream is behind.
+    pub fn query(&mut self, name: &EventName) -> Option<LogQuery> {
         let topic = self.topics.get(name)?;
         if !topic.is_due || topic.is_asked {
             return None;
         }
         let streams = topic.slots.iter().filter_map(|slot| self.streams.at(*slot));
         let from = topic.earliest(streams)?.clone();
-        let question = topic.question(name, &from);
+        let query = topic.query(name, &from);
         if let Some(topic) = self.topics.get_mut(name) {
             topic.is_due = false;
             topic.is_asked = true;
+            if !topic.is_overdue {
+                topic.classes.mark_asked();
+            }
         }
-        Some(question)
+        Some(query)
     }
 
-    /// Handles the page that answers [`EventStreams::question`]. `judged` are the verdicts of the
-    /// server by class, if it decides: see [`EventStreams::classes`]. Poll
+    /// Handles the page that answers [`EventStreams::query`]. `results` are the match results
+    /// of the server by class, if it decides: see [`EventStreams::classes`]. Poll
     /// [`EventStreams::poll_batch`] afterwards.
     pub fn handle_page(
         &mut self,
         name: &EventName,
         page: Page,
-        judged: &[(u32, Vec<MatchResult>)],
+        results: &[(u32, Vec<MatchResult>)],
     ) {
         let epoch = self.shared(&page.epoch);
         let Some(topic) = self.topics.get_mut(name) else {
             return;
         };
         topic.is_asked = false;
+        topic.is_overdue = false;
         topic.is_due |= page.more;
         topic.reach(&Place::new(epoch.clone(), page.through));
-        self.spread = Some(Spread::new((name, topic), page, epoch, judged));
+        self.spread = Some(Spread::new((name, topic), page, epoch, results));
     }
 
-    /// Handles that [`EventStreams::question`] was not answered: it is due again.
+    /// Handles that [`EventStreams::query`] was not answered: it is due again. The page may yet
+    /// come, and can then be handled like the one that answers the next query.
     pub fn handle_failure(&mut self, name: &EventName) {
         if let Some(topic) = self.topics.get_mut(name) {
             topic.is_due |= core::mem::take(&mut topic.is_asked);
+            topic.is_overdue = true;
         }
     }
 
     /// Returns what to write because of the last page, a part of the streams at a time; `None` if
-    /// that is all. Report the streams without room with [`EventStreams::handle_missed`] before any
-    /// other call.
+    /// that is all: see [`EventStreams::take_left`] then. Report the streams without room with
+    /// [`EventStreams::handle_missed`] before any other call.
     pub fn poll_batch(&mut self) -> Option<WriteBatch> {
         self.batches += 1;
         let batch = self.spread.as_mut()?.batch(&mut self.streams, self.batches);
         if batch.is_none() {
-            self.spread = None;
+            self.left = self.spread.take().map(Spread::into_left)?;
         }
         batch
     }
@@ -207,15 +210,10 @@ impl EventStreams {
         }
     }
 
-    /// Returns the streams of a type that have begun and are behind: each reads its pages
-    /// alone once it has room.
-    pub fn behind(&self, name: &EventName) -> Vec<StreamId> {
-        let slots = self.topics.get(name).into_iter();
-        let slots = slots.flat_map(|topic| topic.slots.iter());
-        let streams = slots.filter_map(|slot| self.streams.at(*slot));
-        let behind = streams.filter(|stream| stream.progress().is_some());
-        let behind = behind.filter(|stream| !self.is_current(stream));
-        behind.map(|stream| stream.id).collect()
+    /// Returns the streams that the last page has left behind, each once: there were no match
+    /// results for them, or their groups are newer than the query. Each reads its pages alone.
+    pub fn take_left(&mut self) -> Vec<StreamId> {
+        core::mem::take(&mut self.left)
     }
 
     /// Changes the groups of a stream's caller.
@@ -225,18 +223,29 @@ impl EventStreams {
         };
         if let Some(topic) = self.topics.get_mut(&stream.name) {
             let class = Class::new(stream.class.expected.clone(), groups);
+            if class == *stream.class {
+                return;
+            }
             topic.classes.release(&stream.class);
             (stream.class, stream.kind) = topic.classes.intern(class);
         }
     }
 
     /// Returns the classes of a type for which a function of the server decides, with their
-    /// arguments as JSON objects: [`EventStreams::handle_page`] takes verdicts for each.
+    /// arguments as JSON objects: [`EventStreams::handle_page`] takes match results for each. A
+    /// class whose streams are all behind is left out.
     pub fn classes(&self, name: &EventName) -> Vec<(u32, &str)> {
-        let topic = self.topics.get(name).into_iter();
-        let classes = topic.flat_map(|topic| topic.classes.iter());
-        let judged = classes.filter_map(|(kind, class)| Some((kind, class.expected.for_host()?)));
-        judged.collect()
+        let Some(topic) = self.topics.get(name) else {
+            return Vec::new();
+        };
+        let streams = topic.slots.iter().filter_map(|slot| self.streams.at(*slot));
+        let current = streams.filter(|stream| self.is_current(stream));
+        let mut current: Vec<u32> = current.map(|stream| stream.kind).collect();
+        current.sort_unstable();
+        let classes = topic.classes.iter();
+        let classes = classes.filter(|(kind, _)| current.binary_search(kind).is_ok());
+        let matched = classes.filter_map(|(kind, class)| Some((kind, class.expected.for_host()?)));
+        matched.collect()
     }
 
     /// Returns the arguments of a stream, a JSON object, if a function of the server decides.

@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-/// What a stream gets of a page, apart from its id: which selection, from which pick on, and
+/// What a stream gets of a page, apart from its id: which selection, from which occurrence on, and
 /// whether it learns first that it lost something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {

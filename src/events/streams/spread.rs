@@ -6,7 +6,7 @@ use crate::{
         name::EventName,
         page::Page,
     },
-    fanout::{Slab, WriteBatch},
+    fanout::{Slab, StreamId, WriteBatch},
     sorted::Map,
     vocabulary::position::Position,
 };
@@ -25,24 +25,27 @@ pub(super) struct Spread {
     name: EventName,
     page: Page,
     epoch: Arc<str>,
-    /// What each class receives, by number; a class that was not judged is missing.
+    /// What each class receives, by number; a class without match results is missing, and one
+    /// that is newer than the query.
     classes: Map<u32, usize>,
     /// What classes receive, each once.
     selections: Vec<Vec<Selected>>,
     frames: Frames,
     /// The slots of the streams to go, in order.
     slots: alloc::vec::IntoIter<u32>,
+    /// The streams whose class is missing, although the page is for them.
+    left: Vec<StreamId>,
 }
 
 impl Spread {
-    /// `judged` are the verdicts of the server, by the numbers of the classes.
+    /// `results` are the match results of the server, by the numbers of the classes.
     pub(super) fn new(
         (name, topic): (&EventName, &Topic),
         page: Page,
         epoch: Arc<str>,
-        judged: &[(u32, Vec<MatchResult>)],
+        results: &[(u32, Vec<MatchResult>)],
     ) -> Self {
-        let (classes, selections) = selected(topic, &page, judged);
+        let (classes, selections) = select_by_class(topic, &page, results);
         let slots: Vec<u32> = topic.slots.iter().copied().collect();
         Self {
             name: name.clone(),
@@ -52,7 +55,13 @@ impl Spread {
             selections,
             frames: Frames::default(),
             slots: slots.into_iter(),
+            left: Vec::new(),
         }
+    }
+
+    /// Returns the streams that were left behind, once every stream had its turn.
+    pub(super) fn into_left(self) -> Vec<StreamId> {
+        self.left
     }
 
     /// Returns the next part, number `batch`; `None` if every stream had its turn. Streams that a
@@ -84,24 +93,28 @@ impl Spread {
         (!batch.is_empty()).then_some(batch)
     }
 
-    /// Returns what a stream gets; `None` if it is behind the page or beyond it.
-    fn share(&self, stream: &Stream) -> Option<Share> {
+    /// Returns what a stream gets; `None` if it is behind the page or beyond it, or is left behind.
+    fn share(&mut self, stream: &Stream) -> Option<Share> {
         let place = &stream.progress()?.place;
-        let selection = *self.classes.get(&stream.kind)?;
-        let is_of_epoch = place.is_of(&self.epoch);
-        if is_of_epoch && place.position >= self.page.from {
-            let is_new = place.position < self.page.through;
-            return is_new.then(|| Share {
-                selection,
-                first: self.first_after(selection, place.position),
-                is_gap: false,
-            });
-        }
+        let is_next = place.is_of(&self.epoch) && place.position >= self.page.from;
         // The page begins after what the log has lost, so a stream that is not there has lost it.
-        let is_gap = self.page.trimmed;
-        is_gap.then_some(Share {
+        let is_gap = !is_next && self.page.trimmed;
+        let is_new = is_next && place.position < self.page.through;
+        if !is_gap && !is_new {
+            return None;
+        }
+        let Some(&selection) = self.classes.get(&stream.kind) else {
+            self.left.push(stream.id);
+            return None;
+        };
+        let first = if is_gap {
+            0
+        } else {
+            self.first_after(selection, place.position)
+        };
+        Some(Share {
             selection,
-            first: 0,
+            first,
             is_gap,
         })
     }
@@ -110,23 +123,23 @@ impl Spread {
         if position == self.page.from {
             return 0;
         }
-        let is_before = |pick: &Selected| {
-            let event = self.page.events.get(pick.place());
+        let is_before = |item: &Selected| {
+            let event = self.page.events.get(item.place());
             event.is_some_and(|event| event.position <= position)
         };
-        let picks = self.selections.get(selection);
-        picks.map_or(0, |picks| picks.partition_point(is_before))
+        let selected = self.selections.get(selection);
+        selected.map_or(0, |selected| selected.partition_point(is_before))
     }
 
-    fn picks(&self, share: Share) -> &[Selected] {
-        let picks = self.selections.get(share.selection);
-        picks
-            .and_then(|picks| picks.get(share.first..))
+    fn selected(&self, share: Share) -> &[Selected] {
+        let selected = self.selections.get(share.selection);
+        selected
+            .and_then(|selected| selected.get(share.first..))
             .unwrap_or_default()
     }
 
     fn is_nothing(&self, share: Share) -> bool {
-        !share.is_gap && self.picks(share).is_empty()
+        !share.is_gap && self.selected(share).is_empty()
     }
 
     fn advance(&self, stream: &mut Stream, number: u64) {
@@ -140,39 +153,39 @@ impl Spread {
         if share.is_gap {
             batch.bytes.extend(stream.active(&self.page, true));
         }
-        let picks = self.selections.get(share.selection);
-        let picks = picks.and_then(|picks| picks.get(share.first..));
+        let selected = self.selections.get(share.selection);
+        let selected = selected.and_then(|selected| selected.get(share.first..));
         self.frames.push(
             &mut batch.bytes,
             &stream.request,
             (&self.name, &self.page),
-            picks.unwrap_or_default(),
+            selected.unwrap_or_default(),
         );
         batch.end_chunk()
     }
 }
 
 /// Returns what each class receives.
-fn selected(
+fn select_by_class(
     topic: &Topic,
     page: &Page,
-    judged: &[(u32, Vec<MatchResult>)],
+    results: &[(u32, Vec<MatchResult>)],
 ) -> (Map<u32, usize>, Vec<Vec<Selected>>) {
     let expected = topic.classes.iter().map(|(_, class)| &class.expected);
     let payloads = Payloads::new(page, expected);
     let (mut classes, mut selections) = (Map::default(), Vec::new());
     let mut known: Map<Vec<Selected>, usize> = Map::default();
-    for (number, class) in topic.classes.iter() {
-        let verdicts = judged.iter().find(|(of, _)| *of == number);
-        if class.expected.for_host().is_some() && verdicts.is_none() && !page.events.is_empty() {
+    for (number, class) in topic.classes.asked() {
+        let own = results.iter().find(|(of, _)| *of == number);
+        if class.expected.for_host().is_some() && own.is_none() && !page.events.is_empty() {
             continue;
         }
-        let verdicts = verdicts.map_or(&[][..], |(_, verdicts)| verdicts);
+        let own = own.map_or(&[][..], |(_, own)| own);
         let reader = (&class.expected, &class.groups[..]);
-        let picks = select(page, &payloads, reader, verdicts);
-        let selection = known.get(&picks).copied().unwrap_or_else(|| {
-            selections.push(picks.clone());
-            known.insert(picks, selections.len() - 1);
+        let selected = select(page, &payloads, reader, own);
+        let selection = known.get(&selected).copied().unwrap_or_else(|| {
+            selections.push(selected.clone());
+            known.insert(selected, selections.len() - 1);
             selections.len() - 1
         });
         classes.insert(number, selection);

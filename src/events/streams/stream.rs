@@ -112,13 +112,13 @@ impl Stream {
         &mut self,
         page: &Page,
         epoch: Arc<str>,
-        verdicts: &[MatchResult],
+        results: &[MatchResult],
     ) -> Option<Vec<u8>> {
         if !matches!(self.state, State::Opening { .. }) {
             return None;
         }
         let mut bytes = self.active(page, page.is_truncated());
-        self.push(&mut bytes, page, verdicts, page.from);
+        self.push(&mut bytes, page, results, page.from);
         self.state = State::Active(Progress {
             place: Place::new(epoch, page.through),
             former: None,
@@ -132,7 +132,7 @@ impl Stream {
         &mut self,
         page: &Page,
         epoch: Arc<str>,
-        verdicts: &[MatchResult],
+        results: &[MatchResult],
     ) -> Option<Vec<u8>> {
         let place = &self.progress()?.place;
         let is_before = place.position < page.from;
@@ -146,7 +146,7 @@ impl Stream {
         } else {
             (place.position, Vec::new())
         };
-        self.push(&mut bytes, page, verdicts, from);
+        self.push(&mut bytes, page, results, from);
         let place = Place::new(epoch, page.through);
         self.progress_mut()?.advance(place, None);
         (!bytes.is_empty()).then_some(bytes)
@@ -182,14 +182,14 @@ impl Stream {
     }
 
     /// Appends the frames of what it receives after a position.
-    fn push(&self, bytes: &mut Vec<u8>, page: &Page, verdicts: &[MatchResult], from: Position) {
+    fn push(&self, bytes: &mut Vec<u8>, page: &Page, results: &[MatchResult], from: Position) {
         let Class { expected, groups } = &*self.class;
         let payloads = Payloads::new(page, core::iter::once(expected));
-        let mut picks = select(page, &payloads, (expected, groups), verdicts);
-        picks.retain(|pick| {
-            let event = page.events.get(pick.place());
+        let mut selected = select(page, &payloads, (expected, groups), results);
+        selected.retain(|item| {
+            let event = page.events.get(item.place());
             event.is_some_and(|event| event.position > from)
         });
-        Frames::default().push(bytes, &self.request, (&self.name, page), &picks);
+        Frames::default().push(bytes, &self.request, (&self.name, page), &selected);
     }
 }

@@ -21,15 +21,20 @@ pub(super) struct Topic {
     pub(super) is_due: bool,
     /// Whether the log is being read for all of them.
     pub(super) is_asked: bool,
+    /// Whether a query that is taken for failed may be answered yet.
+    pub(super) is_overdue: bool,
 }
 
 /// The classes of the streams of one type.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     entries: Map<Arc<Class>, Entry>,
-    /// The number of the newest class. Numbers are not reused, since verdicts name the class that
-    /// they are for.
+    /// The number of the newest class. Numbers are not reused, since match results name the
+    /// class that they are for.
     latest: u32,
+    /// The number of the newest class when the log was last asked: pages have no occurrences for
+    /// groups that only newer classes have.
+    latest_asked: u32,
 }
 
 /// What decides what a stream receives: streams of a class receive the same of every page.
@@ -100,8 +105,8 @@ impl Topic {
         }
     }
 
-    /// Returns the question that reads the log for all streams.
-    pub(super) fn question(&self, name: &EventName, from: &Place) -> LogQuery {
+    /// Returns the query that reads the log for all streams.
+    pub(super) fn query(&self, name: &EventName, from: &Place) -> LogQuery {
         let classes = self.classes.iter();
         let mut groups: Vec<Name> = classes
             .flat_map(|(_, class)| class.groups.iter().cloned())
@@ -109,7 +114,7 @@ impl Topic {
         groups.sort_unstable();
         groups.dedup();
         let cursor = Some(cursor::to_text(&from.cursor()).into_boxed_str());
-        question(name, groups, (cursor, None))
+        query(name, groups, (cursor, None))
     }
 }
 
@@ -139,6 +144,17 @@ impl Classes {
         }
     }
 
+    /// Handles that the log is asked for all classes.
+    pub(super) fn mark_asked(&mut self) {
+        self.latest_asked = self.latest;
+    }
+
+    /// Returns the classes for which the log was asked, with their numbers.
+    pub(super) fn asked(&self) -> impl Iterator<Item = (u32, &Class)> {
+        self.iter()
+            .filter(|(number, _)| *number <= self.latest_asked)
+    }
+
     /// Returns the classes with their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Class)> {
         self.entries
@@ -155,8 +171,8 @@ impl Class {
     }
 }
 
-/// Returns the question for a page after a cursor, without what is older than the age.
-pub(super) fn question(
+/// Returns the query for a page after a cursor, without what is older than the age.
+pub(super) fn query(
     name: &EventName,
     groups: Vec<Name>,
     (cursor, max_age_ms): (Option<Box<str>>, Option<Millis>),

@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
     host::name,
-    stream_world::{World, n, opening, read, stories},
+    stream_world::{World, label, n, opening, read, stories},
 };
 
 fn host(raw_id: &str, arguments: &str) -> Opening {
@@ -89,16 +89,34 @@ fn a_class_without_match_results_stays_behind_until_it_has_them() {
     world.publish("a", &n(1), None);
     world.cue("a", &mut clients);
     assert_eq!(stories(&clients), [&["active"][..], &["active", "1"]]);
-    assert_eq!(world.streams.behind(&name("a")), [clients[0].stream]);
     let stream = clients[0].stream;
-    let question = world.streams.question_of(stream).unwrap();
-    let page = world.page(&question);
+    assert_eq!(world.streams.take_left(), [stream]);
+    assert!(
+        world.streams.classes(&name("a")).is_empty(),
+        "all are behind"
+    );
+    let query = world.streams.query_of(stream).unwrap();
+    let page = world.page(&query);
     let bytes = world
         .streams
         .handle_own_page(stream, &page, &[MatchResult::Matched])
         .unwrap();
     clients[0].messages.extend(read(&bytes));
     assert_eq!(clients[0].story(), ["active", "1"]);
+    assert_eq!(world.streams.classes(&name("a")).len(), 1);
+}
+
+#[test]
+fn groups_that_stay_the_same_change_nothing() {
+    let mut world = World::new();
+    let client = world.open(Opening {
+        groups: vec![label("x"), label("y")],
+        ..host("1", "{}")
+    });
+    let class = world.streams.classes(&name("a"))[0].0;
+    let groups = ["y", "x", "y"].map(label).to_vec();
+    world.streams.handle_groups(client.stream, groups);
+    assert_eq!(world.streams.classes(&name("a"))[0].0, class);
 }
 
 #[test]

@@ -112,11 +112,11 @@ impl World {
         self.head.position = self.head.position.next();
     }
 
-    pub(crate) fn page(&mut self, question: &LogQuery) -> Page {
-        let mut question = LogQuery::from_json(&question.to_json()).unwrap();
-        question.max_events = question.max_events.min(self.most);
-        self.asked.push(question.clone());
-        let page = self.log.page(&question, &self.head, NOW).unwrap();
+    pub(crate) fn page(&mut self, query: &LogQuery) -> Page {
+        let mut query = LogQuery::from_json(&query.to_json()).unwrap();
+        query.max_events = query.max_events.min(self.most);
+        self.asked.push(query.clone());
+        let page = self.log.page(&query, &self.head, NOW).unwrap();
         Page::from_json(&page.to_json()).unwrap()
     }
 
@@ -128,21 +128,26 @@ impl World {
             has_room: true,
             messages: Vec::new(),
         };
-        let question = self.streams.question_of(stream).unwrap();
-        let page = self.page(&question);
+        let query = self.streams.query_of(stream).unwrap();
+        let page = self.page(&query);
         let bytes = self.streams.begin(stream, &page, &[]).unwrap();
         client.messages.extend(read(&bytes));
         self.catch_up(&mut client);
         client
     }
 
+    /// Whether a stream does not get the next page that is read for all.
+    pub(crate) fn is_behind(&self, client: &Client) -> bool {
+        self.streams.query_of(client.stream).is_some()
+    }
+
     /// Reads pages of the stream's own while it is behind.
     pub(crate) fn catch_up(&mut self, client: &mut Client) {
         for _ in 0..1_000 {
-            let Some(question) = self.streams.question_of(client.stream) else {
+            let Some(query) = self.streams.query_of(client.stream) else {
                 return;
             };
-            let page = self.page(&question);
+            let page = self.page(&query);
             let bytes = self.streams.handle_own_page(client.stream, &page, &[]);
             client
                 .messages
@@ -164,10 +169,10 @@ impl World {
         results: &[(u32, Vec<MatchResult>)],
     ) {
         for _ in 0..1_000 {
-            let Some(question) = self.streams.question(&name(event)) else {
+            let Some(query) = self.streams.query(&name(event)) else {
                 return;
             };
-            let page = self.page(&question);
+            let page = self.page(&query);
             self.streams.handle_page(&name(event), page, results);
             while let Some(batch) = self.streams.poll_batch() {
                 let missed = write(&batch, clients);

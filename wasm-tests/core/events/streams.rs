@@ -74,9 +74,8 @@ fn nothing_is_sent_before_the_stream_has_begun() {
             .handle_own_page(waiting, &page(0, 1, &[(1, "{}")]), &[])
             .is_none()
     );
-    assert!(world.streams.behind(&name("a")).is_empty());
-    let question = world.streams.question_of(waiting).unwrap();
-    let page = world.page(&question);
+    let query = world.streams.query_of(waiting).unwrap();
+    let page = world.page(&query);
     let first = read(&world.streams.begin(waiting, &page, &[]).unwrap());
     assert_eq!(
         (first.len(), &first[0]["params"]["cursor"]),
@@ -298,6 +297,8 @@ fn without_a_log_all_cursors_are_null() {
             .begin(stream, &logless(0, 0, &[]), &[])
             .unwrap(),
     ));
+    world.streams.handle_cue(&name("a"));
+    assert!(world.streams.query(&name("a")).is_some());
     world
         .streams
         .handle_page(&name("a"), logless(0, 1, &[(1, r#"{"n":1}"#)]), &[]);

@@ -48,8 +48,8 @@ fn streams_with_equal_ids_share_bytes_and_others_have_their_own() {
         world.publish("a", &n(number), None);
     }
     world.streams.handle_cue(&name("a"));
-    let question = world.streams.question(&name("a")).unwrap();
-    let page = world.page(&question);
+    let query = world.streams.query(&name("a")).unwrap();
+    let page = world.page(&query);
     world.streams.handle_page(&name("a"), page, &[]);
     let batch = world.streams.poll_batch().unwrap();
     let [one, text, again] = opened;
@@ -74,11 +74,11 @@ fn a_stream_without_room_stays_behind_and_reads_pages_of_its_own() {
         stories(&clients),
         [&["active"][..], &["active", "1", "2", "3"]]
     );
-    assert_eq!(world.streams.behind(&name("a")), [clients[0].stream]);
+    assert!(world.is_behind(&clients[0]) && !world.is_behind(&clients[1]));
     clients[0].has_room = true;
     world.catch_up(&mut clients[0]);
     assert_eq!(clients[0].story(), ["active", "1", "2", "3"]);
-    assert!(world.streams.behind(&name("a")).is_empty());
+    assert!(!world.is_behind(&clients[0]));
     world.asked.clear();
     world.publish("a", &n(4), None);
     world.cue("a", &mut clients);
@@ -101,19 +101,19 @@ fn a_backlog_is_read_page_by_page_and_not_for_all() {
         cursor: Some(world.cursor(0).into()),
         ..opening("1", "a")
     });
-    let question = world.streams.question_of(stream).unwrap();
-    assert!(question.max_bytes == 262_144 && question.max_scan == 8 << 20);
-    let page = world.page(&question);
+    let query = world.streams.query_of(stream).unwrap();
+    assert!(query.max_bytes == 262_144 && query.max_scan == 8 << 20);
+    let page = world.page(&query);
     assert_eq!(
         read(&world.streams.begin(stream, &page, &[]).unwrap()).len(),
         3
     );
     world.streams.handle_cue(&name("a"));
     assert!(
-        world.streams.question(&name("a")).is_none(),
+        world.streams.query(&name("a")).is_none(),
         "every stream is behind"
     );
-    assert!(world.streams.question_of(stream).is_some());
+    assert!(world.streams.query_of(stream).is_some());
 }
 
 #[test]
@@ -128,10 +128,10 @@ fn a_page_that_was_overtaken_repeats_nothing() {
         cursor,
         ..opening("1", "a")
     });
-    let question = world.streams.question_of(stream).unwrap();
-    let early = world.page(&question);
+    let query = world.streams.query_of(stream).unwrap();
+    let early = world.page(&query);
     world.most = 3;
-    let late = world.page(&question);
+    let late = world.page(&query);
     world.streams.begin(stream, &early, &[]);
     let own = |world: &mut World, page| world.streams.handle_own_page(stream, page, &[]);
     let bytes = own(&mut world, &late).unwrap();
@@ -148,24 +148,20 @@ fn a_newcomer_leaves_the_others_where_they_are() {
     for _ in 0..5 {
         world.pass();
     }
-    world.open(opening("2", "a"));
-    assert!(world.streams.question_of(first.stream).is_none());
-    assert!(world.streams.behind(&name("a")).is_empty());
+    let second = world.open(opening("2", "a"));
+    assert!(!world.is_behind(&first) && !world.is_behind(&second));
 }
 
 #[test]
-fn one_question_is_under_way_at_a_time_and_a_failed_one_is_due_again() {
+fn one_query_is_under_way_at_a_time_and_a_failed_one_is_due_again() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a"))];
-    assert!(
-        world.streams.question(&name("a")).is_none(),
-        "nothing is due"
-    );
+    assert!(world.streams.query(&name("a")).is_none(), "nothing is due");
     world.publish("a", &n(1), None);
     world.streams.handle_cue(&name("a"));
-    assert!(world.streams.question(&name("a")).is_some());
+    assert!(world.streams.query(&name("a")).is_some());
     world.streams.handle_cue(&name("a"));
-    assert!(world.streams.question(&name("a")).is_none());
+    assert!(world.streams.query(&name("a")).is_none());
     world.streams.handle_failure(&name("a"));
     world.deliver("a", &mut clients, &[]);
     assert_eq!(clients[0].story(), ["active", "1"]);
@@ -177,8 +173,8 @@ fn a_cue_while_the_log_is_read_reads_it_again() {
     let mut clients = [world.open(opening("1", "a"))];
     world.publish("a", &n(1), None);
     world.streams.handle_cue(&name("a"));
-    let question = world.streams.question(&name("a")).unwrap();
-    let page = world.page(&question);
+    let query = world.streams.query(&name("a")).unwrap();
+    let page = world.page(&query);
     world.publish("a", &n(2), None);
     world.streams.handle_cue(&name("a"));
     world.streams.handle_page(&name("a"), page, &[]);
@@ -186,6 +182,55 @@ fn a_cue_while_the_log_is_read_reads_it_again() {
         write(&batch, &mut clients);
     }
     world.deliver("a", &mut clients, &[]);
+    assert_eq!(clients[0].story(), ["active", "1", "2"]);
+}
+
+#[test]
+fn a_page_that_was_asked_for_before_a_group_was_known_is_not_for_that_group() {
+    let mut world = World::new();
+    let mut clients = [world.open(opening("1", "a"))];
+    world.publish("a", &n(1), None);
+    world.streams.handle_cue(&name("a"));
+    let query = world.streams.query(&name("a")).unwrap();
+    let member = Opening {
+        groups: vec![label("x")],
+        ..opening("2", "a")
+    };
+    let mut member = world.open(member);
+    world
+        .streams
+        .handle_groups(clients[0].stream, vec![label("y")]);
+    for (number, group) in [(2, "x"), (3, "y")] {
+        world.publish("a", &n(number), Some(group));
+    }
+    let page = world.page(&query);
+    world.streams.handle_page(&name("a"), page, &[]);
+    assert!(world.streams.poll_batch().is_none());
+    let left = [clients[0].stream, member.stream];
+    assert_eq!(world.streams.take_left(), left);
+    world.catch_up(&mut clients[0]);
+    world.catch_up(&mut member);
+    assert_eq!(clients[0].story(), ["active", "1", "3"]);
+    assert_eq!(member.story(), ["active", "2"]);
+}
+
+#[test]
+fn a_page_that_comes_late_is_not_for_the_groups_of_a_later_query() {
+    let mut world = World::new();
+    let mut clients = [world.open(opening("1", "a"))];
+    world.streams.handle_cue(&name("a"));
+    let query = world.streams.query(&name("a")).unwrap();
+    world.streams.handle_failure(&name("a"));
+    let member = clients[0].stream;
+    world.streams.handle_groups(member, vec![label("x")]);
+    assert!(world.streams.query(&name("a")).is_some());
+    world.publish("a", &n(1), Some("x"));
+    world.publish("a", &n(2), None);
+    let page = world.page(&query);
+    world.streams.handle_page(&name("a"), page, &[]);
+    assert!(world.streams.poll_batch().is_none());
+    assert_eq!(world.streams.take_left(), [member]);
+    world.catch_up(&mut clients[0]);
     assert_eq!(clients[0].story(), ["active", "1", "2"]);
 }
 
@@ -254,8 +299,8 @@ fn a_stream_that_is_removed_while_a_page_is_spread_gets_nothing() {
     let mut clients = [world.open(opening("1", "a")), world.open(opening("2", "a"))];
     world.publish("a", &n(1), None);
     world.streams.handle_cue(&name("a"));
-    let question = world.streams.question(&name("a")).unwrap();
-    let page = world.page(&question);
+    let query = world.streams.query(&name("a")).unwrap();
+    let page = world.page(&query);
     world.streams.handle_page(&name("a"), page, &[]);
     world.streams.remove(clients[0].stream);
     let other = world.streams.open(opening("3", "b"));
@@ -278,8 +323,8 @@ fn the_bytes_of_a_large_page_are_handed_out_in_parts() {
         None,
     );
     world.streams.handle_cue(&name("a"));
-    let question = world.streams.question(&name("a")).unwrap();
-    let page = world.page(&question);
+    let query = world.streams.query(&name("a")).unwrap();
+    let page = world.page(&query);
     world.streams.handle_page(&name("a"), page, &[]);
     let mut parts = 0;
     while let Some(batch) = world.streams.poll_batch() {
@@ -289,7 +334,7 @@ fn the_bytes_of_a_large_page_are_handed_out_in_parts() {
         parts += 1;
     }
     assert!(parts > 2);
-    assert_eq!(world.streams.behind(&name("a")), [clients[30].stream]);
+    assert!(world.is_behind(&clients[30]));
     let whole = clients
         .iter()
         .filter(|client| client.story() == ["active", "1"]);

@@ -37,6 +37,8 @@ export class EventStream {
   isBehind = false;
   /** Whether it is reading a page. */
   isReading = false;
+  /** Whether it has ended, possibly before it has begun. */
+  hasEnded = false;
   /** The stream that the bus feeds. */
   listen: ServerStream | undefined;
   /** Its group; undefined before it has begun and after it has ended. */
@@ -97,6 +99,7 @@ export class EventStream {
 
   /** Handles the end of the listen stream. */
   handleEnd(ending: StreamEnding): void {
+    this.hasEnded = true;
     this.#options.leave();
     const isDenied = ending === 'expired' || ending === 'denied';
     const last = this.group?.remove(this, isDenied);
@@ -135,6 +138,8 @@ export class EventStream {
   /** Writes a heartbeat, unless the client has not read for too long. */
   #beat(): void {
     if (this.hasRoom) {
+      // A read that failed is tried again.
+      if (this.isBehind) this.group?.catchUp(this);
       this.group?.beat(this);
       return;
     }

@@ -1,6 +1,7 @@
 import type { EventSource } from '../../../bus/events.js';
 import { calling, ListenError } from '../../../model/error.js';
 import { eachWrite } from '../../../streams/index.js';
+import { deferred } from '../../../timing/deferred.js';
 import {
   type EventClass,
   type EventExchange,
@@ -14,6 +15,8 @@ import type { EventStream, EventStreamGroup } from './event-stream.js';
 export interface StreamGroupOptions {
   log: EventSource;
   types: EventTypeTable;
+  /** Milliseconds that `match` may take for an occurrence; 0: any time. */
+  matchMs: number;
   onError: (error: Error) => void;
 }
 
@@ -25,8 +28,10 @@ export class StreamGroup implements EventStreamGroup {
   readonly #options: StreamGroupOptions;
   readonly #core = new EventStreams();
   readonly #streams: (EventStream | undefined)[] = [];
-  /** When the reading of each name for all streams began. */
+  /** The latest reading of each name for all streams, while it lasts. */
   readonly #reads = new Map<string, Read>();
+  /** The number of the latest reading of each name whose page was written. */
+  readonly #written = new Map<string, number>();
   /** The names that are cued in this turn. */
   readonly #cued = new Set<string>();
   /** When each name was last read for heartbeats. */
@@ -35,6 +40,7 @@ export class StreamGroup implements EventStreamGroup {
   /** The number of this group among the readers of listen streams. */
   readonly #reader = nextReader();
   #size = 0;
+  #readCount = 0;
   #isOver = false;
   #leaveCore = (): void => {};
 
@@ -55,7 +61,7 @@ export class StreamGroup implements EventStreamGroup {
   async begin(exchange: EventExchange, stream: EventStream): Promise<void> {
     stream.id = calling(() => this.#core.open(exchange));
     this.#enter(stream);
-    const page = await this.#options.log.page(this.#core.questionOf(stream.id) ?? '');
+    const page = await this.#options.log.page(this.#core.queryOf(stream.id) ?? '');
     this.#expect(stream);
     const results = await this.#matchResults(stream, page);
     this.#expect(stream);
@@ -108,9 +114,14 @@ export class StreamGroup implements EventStreamGroup {
     });
   }
 
-  /** Handles a change of the groups of a stream's caller. */
+  /**
+   * Handles a change of the groups of a stream's caller.
+   *
+   * @throws ListenError `invalid-scope` if a group is not valid.
+   */
   regroup(stream: EventStream, groups: string[]): void {
-    if (this.#holds(stream)) this.#core.regroup(stream.id, JSON.stringify(groups));
+    if (!this.#holds(stream)) return;
+    calling(() => this.#core.regroup(stream.id, JSON.stringify(groups)));
   }
 
   /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */
@@ -176,38 +187,55 @@ export class StreamGroup implements EventStreamGroup {
     if (former !== undefined && !isLate(former)) return;
     // The request that read it may be gone.
     if (former !== undefined) this.#core.failed(name);
-    const question = this.#core.question(name);
-    if (question === undefined) {
+    const query = this.#core.query(name);
+    if (query === undefined) {
       this.#reads.delete(name);
       return;
     }
-    const read: Read = { at: performance.now(), isCued: false, isDone: undefined };
+    this.#readCount += 1;
+    const read: Read = {
+      number: this.#readCount,
+      at: performance.now(),
+      isCued: false,
+      isDone: undefined,
+    };
     this.#reads.set(name, read);
-    read.isDone = this.#spread(name, question, read).catch((error: unknown) =>
+    read.isDone = this.#spread(name, query, read).catch((error: unknown) =>
       this.#failed(name, read, error),
     );
   }
 
-  async #spread(name: string, question: string, read: Read): Promise<void> {
-    const page = await this.#options.log.page(question);
-    if (!this.#awaits(name, read)) return;
+  async #spread(name: string, query: string, read: Read): Promise<void> {
+    const page = await this.#options.log.page(query);
+    if (!this.#isNext(name, read)) return;
     const results = await this.#matchResultsByClass(name, page);
-    if (!this.#awaits(name, read)) return;
-    this.#reads.delete(name);
+    if (!this.#isNext(name, read)) return;
+    this.#written.set(name, read.number);
+    // The core takes the page for that of the latest reading, which may bring more.
+    if (this.#isFollowed(name, read)) this.#core.cued(name);
+    else this.#reads.delete(name);
     let fan = this.#core.page(name, page, results);
     while (fan !== undefined) {
       const missed = this.#write(fan);
       if (missed.length > 0) this.#core.missed(Uint32Array.from(missed));
       fan = this.#core.rest();
     }
+    for (const id of this.#core.takeLeft()) this.#leaveBehind(this.#streams[id]);
     this.#read(name);
   }
 
   #failed(name: string, read: Read, error: unknown): void {
     this.#options.onError(error as Error);
-    if (!this.#awaits(name, read)) return;
+    if (!this.isCurrent || this.#isFollowed(name, read)) return;
     this.#reads.delete(name);
     this.#core.failed(name);
+  }
+
+  /** Handles a stream that the page for all was not for: it reads alone. */
+  #leaveBehind(stream: EventStream | undefined): void {
+    if (stream === undefined) return;
+    stream.isBehind = true;
+    this.catchUp(stream);
   }
 
   /** Writes a batch. Returns the streams that had no room, or whose callers may not receive now. */
@@ -234,14 +262,16 @@ export class StreamGroup implements EventStreamGroup {
     }
     if (!this.#holds(stream)) return;
     this.#settle(stream);
+    // It may have been left behind again in the meantime.
+    if (stream.isBehind && stream.hasRoom && stream.mayReceive) this.catchUp(stream);
     this.#read(stream.name);
   }
 
   async #readOwn(stream: EventStream): Promise<void> {
     while (stream.hasRoom && this.#holds(stream)) {
-      const question = this.#core.questionOf(stream.id);
-      if (question === undefined || !stream.mayReceive) return;
-      const page = await this.#options.log.page(question);
+      const query = this.#core.queryOf(stream.id);
+      if (query === undefined || !stream.mayReceive) return;
+      const page = await this.#options.log.page(query);
       if (!this.#holds(stream)) return;
       const results = await this.#matchResults(stream, page);
       if (!this.#holds(stream)) return;
@@ -250,9 +280,15 @@ export class StreamGroup implements EventStreamGroup {
     }
   }
 
-  /** Whether a reading is the one that is awaited now. */
-  #awaits(name: string, read: Read): boolean {
-    return this.isCurrent && this.#reads.get(name) === read;
+  /** Whether a page can be written: that of no later reading was written. */
+  #isNext(name: string, read: Read): boolean {
+    return this.isCurrent && read.number > (this.#written.get(name) ?? 0);
+  }
+
+  /** Whether a later reading is under way, because this one took so long. */
+  #isFollowed(name: string, read: Read): boolean {
+    const latest = this.#reads.get(name);
+    return latest !== undefined && latest !== read;
   }
 
   /** @throws ListenError `bus-lost` if the stream has ended meanwhile. */
@@ -262,25 +298,35 @@ export class StreamGroup implements EventStreamGroup {
 
   /** Finds out whether a stream is behind. */
   #settle(stream: EventStream): void {
-    stream.isBehind = this.#core.questionOf(stream.id) !== undefined;
+    stream.isBehind = this.#core.queryOf(stream.id) !== undefined;
     if (stream.isBehind) stream.awaitRoom();
   }
 
   /** Returns the match results of the server for one stream, if it decides. */
   async #matchResults({ id, name }: EventStream, page: string): Promise<string | undefined> {
     const args = this.#core.argumentsOf(id);
-    return args === undefined ? undefined : this.#options.types.matchResults(name, args, page);
+    return args === undefined ? undefined : this.#matched(name, args, page);
   }
 
-  /** Returns the match results of the server for the classes of a name, if it decides. */
+  /**
+   * Returns the match results of the server for the classes of a name, if it decides. A class whose
+   * results take long is left out, so that the streams of others do not wait for it.
+   */
   async #matchResultsByClass(name: string, page: string): Promise<string | undefined> {
     const classes = this.#core.classes(name) as EventClass[];
     if (classes.length === 0) return undefined;
-    const results = classes.map(async ({ arguments: args, class: number }) => {
-      const matched = await this.#options.types.matchResults(name, args, page);
-      return `{"class":${number},"results":${matched}}`;
+    const results: string[] = [];
+    const matching = classes.map(async ({ arguments: args, class: number }) => {
+      const matched = await this.#matched(name, args, page);
+      results.push(`{"class":${number},"results":${matched}}`);
     });
-    return `[${(await Promise.all(results)).join(',')}]`;
+    await atMost(SHARED_MATCH_MS, Promise.all(matching));
+    return `[${results.join(',')}]`;
+  }
+
+  #matched(name: string, args: string, page: string): Promise<string> {
+    const { matchMs, types } = this.#options;
+    return types.matchResults(name, args, page, matchMs);
   }
 
   #holds(stream: EventStream): boolean {
@@ -296,8 +342,21 @@ function nextReader(): number {
 
 let readers = 0;
 
+/** Waits for work, but no longer than this many milliseconds. */
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = deferred<unknown>();
+  const timer = setTimeout(resolve, ms);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** The reading of a page for all streams. */
 interface Read {
+  /** Readings of one group are numbered in order. */
+  number: number;
   /** When it began, by `performance.now`. */
   at: number;
   /** Whether something was cued since. */
@@ -312,6 +371,11 @@ function isLate({ at }: Read): boolean {
 }
 
 const LATE_MS = 1_000;
+/**
+ * Milliseconds that a page for all streams waits for the match results of a class. The streams of
+ * a class without results read alone.
+ */
+const SHARED_MATCH_MS = 500;
 /** Milliseconds between two reads for heartbeats. */
 const REFRESH_MS = 1_000;
 const FORBIDDEN = JSON.stringify({ forbidden: {} });

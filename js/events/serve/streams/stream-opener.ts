@@ -49,33 +49,33 @@ export class StreamOpener {
     if (leave === undefined) return exhausted(max);
     const { host, log, types } = this.#of;
     const stream = new EventStream(step.name, { leave, writeMs: host.writeMs });
-    const opened = await host.open({
-      uri: step.uri,
-      groups: step.groups,
-      caller,
-      reauthorizer: this.#reauthorizer(stream, step, caller),
-      onChunk: (chunk) => stream.handleChunk(chunk),
-      onEnd: (ending) => stream.handleEnd(ending),
-    });
-    if (typeof opened === 'number') {
-      leave();
-      return JSON.stringify({ internal: 'bus' });
-    }
-    stream.listen = opened;
     try {
-      await this.#groupOf(opened.holder, log, types).begin(exchange, stream);
-      return stream.response();
+      const opened = await host.open({
+        uri: step.uri,
+        groups: step.groups,
+        caller,
+        reauthorizer: this.#reauthorizer(stream, step, caller),
+        onChunk: (chunk) => stream.handleChunk(chunk),
+        onEnd: (ending) => stream.handleEnd(ending),
+      });
+      if (typeof opened !== 'number' && !stream.hasEnded) {
+        stream.listen = opened;
+        await this.#groupOf(opened.holder, log, types).begin(exchange, stream);
+        return stream.response();
+      }
     } catch (error) {
-      opened.abort();
+      stream.listen?.abort();
       host.onError(error as Error);
-      return JSON.stringify({ internal: 'bus' });
     }
+    leave();
+    return JSON.stringify({ internal: 'bus' });
   }
 
   #groupOf(holder: object, log: EventSource, types: EventTypeTable): StreamGroup {
     const known = this.#groups.get(holder);
     if (known?.isCurrent === true) return known;
-    const group = new StreamGroup({ log, types, onError: this.#of.host.onError });
+    const { authorizeMs, onError } = this.#of.host;
+    const group = new StreamGroup({ log, types, matchMs: authorizeMs, onError });
     this.#groups.set(holder, group);
     return group;
   }
@@ -108,7 +108,12 @@ export class StreamOpener {
     const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
     return {
       ms: host.authorizationTtlMs,
-      renew: () => this.#renewed(stream, step, kept),
+      renew: () =>
+        this.#renewed(stream, step, kept).catch((error: Error) => {
+          // Such as a group that is not valid: the caller may receive nothing.
+          host.onError(error);
+          return undefined;
+        }),
       finish: () => stream.renewed(),
     };
   }

@@ -1,0 +1,57 @@
+import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
+import { defineEvents, eventLog } from 'mcp-listen/events';
+import { expect, test } from 'vitest';
+import { discovering, requestOf } from './requests.ts';
+import { settled } from './scripted.ts';
+
+/** A server whose callers are all named `ann`, and the answers to requests. */
+function serving(options: Partial<ListenHandlerOptions> = {}) {
+  const errors: Error[] = [];
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({ 'order.paid': {} }),
+    principal: () => 'ann',
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const ask = async (method: string, params: object = {}) => {
+    const response = await server.fetch(requestOf(method, params, 1));
+    const isStream = response.headers.get('content-type') === 'text/event-stream';
+    if (isStream) throw new Error('the stream was opened');
+    return response.json();
+  };
+  return { ask, errors, server };
+}
+
+test('a stream that is still opening when the server closes is refused', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const bus = Object.assign(new InMemoryBus({ events: eventLog() }), { ready: () => promise });
+  const { ask, server } = serving({ bus });
+  const answer = ask('events/stream', { name: 'order.paid' });
+  await settled();
+  const closed = server.close();
+  resolve();
+  expect(await answer).toMatchObject({ error: { code: -32_603, data: { reason: 'bus' } } });
+  await closed;
+  expect(server.stats()).toMatchObject({ open: 0, opened: 1 });
+});
+
+test("with `listen: 'off'` events are polled, and not pushed", async () => {
+  const { ask } = serving({ listen: 'off' });
+  expect(await ask('events/list')).toMatchObject({
+    result: { events: [{ name: 'order.paid', delivery: ['poll'] }] },
+  });
+  expect(await ask('events/stream', { name: 'order.paid' })).toMatchObject({
+    error: { code: -32_601 },
+  });
+});
+
+test('a stream that cannot be opened does not count for its caller', async () => {
+  // The URI of the cues of an event type is too long for a listen.
+  const { ask, errors } = serving({ limits: { uriBytes: 1 } });
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const answer = await ask('events/stream', { name: 'order.paid' });
+    expect(answer).toMatchObject({ error: { code: -32_603, data: { reason: 'bus' } } });
+  }
+  expect(errors).toHaveLength(20);
+});
