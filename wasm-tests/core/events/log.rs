@@ -16,8 +16,8 @@ use crate::any::check;
 use super::rows::MemoryRows;
 
 /// A bus with a log of occurrences: each publish takes the next position, as cues do.
-struct Log {
-    occurrences: EventLog<MemoryRows>,
+pub(super) struct Log {
+    pub(super) occurrences: EventLog<MemoryRows>,
     head: u64,
     now: u64,
 }
@@ -25,7 +25,7 @@ struct Log {
 const T0: u64 = 1_764_057_600_000;
 
 impl Log {
-    fn new(window: Window) -> Self {
+    pub(super) fn new(window: Window) -> Self {
         Self {
             occurrences: EventLog::open(MemoryRows::default(), window).unwrap(),
             head: 0,
@@ -33,7 +33,7 @@ impl Log {
         }
     }
 
-    fn publish(&mut self, name: &str, members: &str) -> Appended {
+    pub(super) fn publish(&mut self, name: &str, members: &str) -> Appended {
         let text = format!(
             r#"{{"name":"{name}","data":{{"n":{}}}{members}}}"#,
             self.head + 1
@@ -56,7 +56,7 @@ impl Log {
             .unwrap()
     }
 
-    fn read(&self, name: &str, after: u64) -> Page {
+    pub(super) fn read(&self, name: &str, after: u64) -> Page {
         self.page(&query(name, Some(&cursor::to_text(&cursor("e", after)))))
     }
 }
@@ -80,7 +80,7 @@ fn query(name: &str, cursor: Option<&str>) -> LogQuery {
     }
 }
 
-fn positions(page: &Page) -> Vec<u64> {
+pub(super) fn positions(page: &Page) -> Vec<u64> {
     page.events.iter().map(|event| event.position.0).collect()
 }
 
@@ -272,55 +272,6 @@ fn the_window_ends_by_age_and_by_bytes_too() {
     let kept = log.occurrences.rows().positions();
     assert!(kept.len() < 4 && kept.ends_with(&[5]), "{kept:?}");
     assert!(log.read("b", 0).trimmed);
-}
-
-/// Occurrences so large that a tenth of the count limit exceeds the byte limit.
-#[test]
-fn most_of_the_log_remains_when_it_has_too_many_bytes() {
-    let window = Window {
-        bytes: 20_000,
-        ..Window::default()
-    };
-    let mut log = Log::new(window);
-    for published in 1..=200_u64 {
-        let position = log.publish("a", &id_of_200_bytes(published)).position;
-        let kept = log.occurrences.rows().positions();
-        assert_eq!(kept.last(), Some(&position.0));
-        assert!(kept.len() as u64 >= published.min(50), "{}", kept.len());
-        assert!(kept.len() < 80, "{}", kept.len());
-    }
-}
-
-#[test]
-fn an_occurrence_over_the_byte_limit_is_kept_alone() {
-    let window = Window {
-        bytes: 100,
-        ..Window::default()
-    };
-    let mut log = Log::new(window);
-    for published in 1..=3 {
-        log.publish("a", &id_of_200_bytes(published));
-        assert_eq!(log.occurrences.rows().positions(), [published]);
-    }
-}
-
-#[test]
-fn the_name_with_the_most_bytes_is_trimmed_first() {
-    let window = Window {
-        bytes: 20_000,
-        ..Window::default()
-    };
-    let mut log = Log::new(window);
-    log.publish("quiet", "");
-    for published in 1..=200 {
-        log.publish("busy", &id_of_200_bytes(published));
-    }
-    assert!(!log.read("quiet", 0).trimmed && log.read("busy", 0).trimmed);
-    assert_eq!(positions(&log.read("quiet", 0)), [1]);
-}
-
-fn id_of_200_bytes(number: u64) -> String {
-    format!(r#","eventId":"{number:0200}""#)
 }
 
 #[test]

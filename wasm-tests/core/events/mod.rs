@@ -9,6 +9,7 @@ mod host;
 mod identity;
 mod jcs;
 mod log;
+mod log_bytes;
 mod matching;
 mod occurrence;
 mod poll;

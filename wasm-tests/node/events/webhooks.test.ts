@@ -1,17 +1,9 @@
-import { createListenHandler, InMemoryBus } from 'mcp-listen';
-import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/events';
+import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/memory-webhooks.js';
-import { callRequest } from '../../host/call.ts';
-import { type Endpoint, endpoint, type Received } from '../../host/endpoint.ts';
+import { endpoint, type Received } from '../../host/endpoint.ts';
 import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
-
-/** What a server answers: a result, or an error. */
-interface Reply {
-  result?: Record<string, unknown>;
-  error?: { code: number; message: string; data?: unknown };
-}
+import { received, serving } from './webhook-server.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
@@ -20,52 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-/** A server whose callers name themselves. */
-function serving(options: EventWebhookOptions = {}, authorize?: () => boolean | Promise<boolean>) {
-  const errors: Error[] = [];
-  const webhooks = {
-    allowInsecureLocalhost: true,
-    onError: (error: Error) => errors.push(error),
-    ...options,
-  };
-  const events = defineEvents(
-    {
-      'order.paid': {
-        inputSchema: { type: 'object', properties: { customer: { type: 'string' } } },
-        match: { customer: '/customer' },
-      },
-      measured: {
-        match: (args, data) => Number(data['value']) >= Number(args['least']),
-        transform: ({ value }, args) => ({ value, least: args['least'] }),
-      },
-    },
-    { webhooks, ...(authorize !== undefined && { authorize }) },
-  );
-  const bus = new InMemoryBus({ events: eventLog({ webhooks: events }) });
-  const principal = (request: Request) => request.headers.get('authorization') ?? undefined;
-  const server = createListenHandler(async () => new Response(null, { status: 404 }), {
-    bus,
-    events,
-    principal: (request) => ({ name: principal(request) }) as { name: string },
-  });
-  const call = async (method: string, params: object, caller = 'ada'): Promise<Reply> => {
-    const request = callRequest('http://127.0.0.1/mcp', method, { ...params });
-    request.headers.set('authorization', caller);
-    return (await server.fetch(request)).json() as Promise<Reply>;
-  };
-  const subscribe = (url: string, params: object = {}, caller?: string): Promise<Reply> => {
-    const delivery = { mode: 'webhook', url, secret: HOOK_SECRET };
-    return call('events/subscribe', { name: 'order.paid', delivery, ...params }, caller);
-  };
-  const publish = (data: Record<string, unknown>, id?: string) =>
-    server.notify.event('order.paid', data, id === undefined ? {} : { id });
-  return { call, errors, publish, server, subscribe };
-}
-
-async function received(of: Endpoint, count: number): Promise<void> {
-  await until(() => of.events.length >= count);
-}
 
 test('an endpoint that consents receives each matching event, signed', async () => {
   const { publish, subscribe } = serving();
@@ -262,74 +208,6 @@ test('a subscription is authorized again every so often', async () => {
     arguments: { customer: 'acme' },
   };
   expect(asked).toEqual([about, about]);
-});
-
-test('a subscription receives what is for the groups that authorize returns', async () => {
-  const answers = [{ groups: ['acme'] }, { groups: [''] }, { groups: [] }];
-  const asked: (readonly string[])[] = [];
-  const { errors, server, subscribe } = serving({
-    authorizationTtlMs: 60_000,
-    authorize: ({ groups }) => {
-      asked.push(groups);
-      return answers.shift() ?? true;
-    },
-  });
-  const publish = (id: string) => server.notify.event('order.paid', {}, { id, group: 'acme' });
-  const hook = await endpoint(HOOK_SECRET);
-  await subscribe(hook.url);
-  await pass(30_000);
-  await publish('before');
-  await pass(30_001);
-  await until(() => asked.length === 1);
-  await settle();
-  await publish('member');
-  await received(hook, 1);
-  await pass(60_001);
-  await until(() => errors.length === 1);
-  expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
-  await pass(60_001);
-  await until(() => asked.length === 3);
-  await settle();
-  await publish('after');
-  await pass(2_000);
-  await settle();
-  expect(hook.events.map(({ body }) => body['eventId'])).toEqual(['member']);
-  expect(asked).toEqual([[], ['acme'], ['acme']]);
-});
-
-test('a request from before its caller was disconnected subscribes nothing', async () => {
-  const permits: ((isPermitted: boolean) => void)[] = [];
-  const authorize = () => new Promise<boolean>((resolve) => permits.push(resolve));
-  const { server, subscribe } = serving({}, authorize);
-  const hook = await endpoint(HOOK_SECRET);
-  const early = subscribe(hook.url);
-  await until(() => permits.length === 1);
-  await server.disconnect('ada');
-  permits[0]?.(true);
-  expect((await early).error).toMatchObject({ message: 'Forbidden' });
-  await pass(1);
-  const later = subscribe(hook.url);
-  await until(() => permits.length === 2);
-  permits[1]?.(true);
-  expect((await later).error).toBeUndefined();
-});
-
-test('a disconnect is repeated if the delivery fails meanwhile', async () => {
-  const disconnected: string[] = [];
-  const deliver = ((host: Parameters<DeliverMaker>[0]) => ({
-    disconnect: async (principal: string) => {
-      disconnected.push(principal);
-      if (disconnected.length > 1) return;
-      host.reset();
-      throw new Error('the core has failed');
-    },
-  })) as unknown as DeliverMaker;
-  const end = () => ({ epoch: 'e', head: 0 });
-  const webhooks = new MemoryWebhooks(deliver, { end, page: () => PAGE });
-  webhooks.disconnect('ada');
-  await pass(1);
-  await settle();
-  expect(disconnected).toEqual(['ada', 'ada']);
 });
 
 test('a subscription is not authorized again if authorizationTtlMs is 0', async () => {

@@ -182,8 +182,8 @@ impl EventDeliverer {
     }
 
     /// Takes whether a subscriber may still receive what it subscribed to; undefined if that could
-    /// not be found out. `groups` is the JSON text of its groups if they may have changed. If one is
-    /// not valid, `authorize` follows again later, as for undefined.
+    /// not be found out. `groups` is the JSON text of its groups if they may have changed. If one
+    /// is not valid, `authorize` follows again later, as for undefined.
     pub fn authorized(
         &mut self,
         subscription: &str,

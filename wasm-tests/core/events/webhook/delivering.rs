@@ -2,15 +2,12 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::{
-        error::EventError,
-        webhook::{MessageKind, Outcome, Post, RequestedTtl, Response, Subscribe},
-    },
+    events::webhook::{MessageKind, Outcome, RequestedTtl, Response, Subscribe},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, echo, failure, kinds, named, response, subscribe};
+use super::rig::{Rig, failure, kinds, named, response, subscribe};
 
 pub(crate) fn begun() -> Rig {
     let mut rig = Rig::new();
@@ -22,9 +19,10 @@ pub(crate) fn begun() -> Rig {
     rig
 }
 
-/// Gives a subscription to an endpoint on this host.
+/// Gives a subscription of another caller to an endpoint on this host.
 fn at_host(number: u32, host: &str) -> Subscribe {
     Subscribe {
+        principal: format!("p{number}").into(),
         host: host.into(),
         ..subscribe(number)
     }
@@ -53,11 +51,8 @@ fn an_occurrence_is_sent_with_the_watermark() {
 fn two_are_sent_to_a_host_at_a_time_and_six_by_a_deliverer() {
     let mut rig = Rig::new();
     for number in 0..12 {
-        rig.subscribe(&Subscribe {
-            principal: format!("p{number}").into(),
-            ..at_host(number, &format!("h{}", number / 3))
-        })
-        .unwrap();
+        rig.subscribe(&at_host(number, &format!("h{}", number / 3)))
+            .unwrap();
     }
     rig.pass(1_000);
     rig.publish("order.paid", "{}");
@@ -79,73 +74,6 @@ fn two_are_sent_to_a_host_at_a_time_and_six_by_a_deliverer() {
     seen.sort();
     seen.dedup();
     assert_eq!(seen.len(), 12);
-}
-
-#[test]
-fn a_caller_with_slow_endpoints_leaves_room_for_others() {
-    let mut rig = Rig::new();
-    for number in 1..=9 {
-        rig.subscribe(&of_eve(number)).unwrap();
-    }
-    rig.subscribe(&subscribe(10)).unwrap();
-    rig.pass(1_000);
-    rig.publish("order.paid", "{}");
-    let is_of_ann = |post: &Post| post.subscription == subscribe(10).id;
-    assert_eq!(
-        (rig.posts.len(), rig.posts.iter().any(is_of_ann)),
-        (4, true)
-    );
-    let posts = rig.respond_all(200);
-    assert_eq!(posts.len(), 10);
-}
-
-#[test]
-fn challenges_leave_room_for_messages_and_wait_for_each_other() {
-    let mut rig = begun();
-    let calls: Vec<u32> = (2..=7)
-        .map(|number| rig.call(&asking_of_eve(number)))
-        .collect();
-    assert_eq!(kinds(&rig.posts), [MessageKind::Verification; 3]);
-    rig.publish("order.paid", "{}");
-    assert_eq!(rig.posts[3].kind, MessageKind::Event);
-    let first = rig.posts.remove(0);
-    rig.settle(&first, &echo(r#"{"challenge":"challenge"}"#));
-    assert!(rig.result(calls[0]).unwrap().is_ok());
-    assert_eq!(rig.posts[3].kind, MessageKind::Verification);
-    rig.respond_all(500);
-    for call in &calls[1..] {
-        assert!(rig.result(*call).unwrap().is_err());
-    }
-}
-
-#[test]
-fn a_challenge_that_has_waited_for_ten_seconds_is_given_up() {
-    let mut rig = begun();
-    let calls: Vec<u32> = (2..=5)
-        .map(|number| rig.call(&asking_of_eve(number)))
-        .collect();
-    rig.now = rig.now + Millis(10_000);
-    rig.respond_all(500);
-    let limit = EventError::ResourceExhausted {
-        limit: "challenges".into(),
-        max: 3,
-    };
-    assert_eq!(rig.result(calls[3]), Some(Err(limit)));
-}
-
-/// Gives a subscription of another caller, to an endpoint of its own.
-fn of_eve(number: u32) -> Subscribe {
-    Subscribe {
-        principal: "eve".into(),
-        ..subscribe(number)
-    }
-}
-
-fn asking_of_eve(number: u32) -> Subscribe {
-    Subscribe {
-        is_allowed: false,
-        ..of_eve(number)
-    }
 }
 
 #[test]

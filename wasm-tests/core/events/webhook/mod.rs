@@ -3,8 +3,10 @@
 mod address;
 mod delivering;
 mod ending;
+mod renewing;
 mod rig;
 mod selecting;
+mod sharing;
 mod storing;
 mod subscribing;
 mod ttl;

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/memory-webhooks.js';
+import { endpoint } from '../../host/endpoint.ts';
+import { pass, settle, until } from '../../host/virtual-clock.ts';
+import { HOOK_SECRET } from '../../host/webhook.ts';
+import { received, serving } from './webhook-server.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a subscription receives what is for the groups that authorize returns', async () => {
+  const answers = [{ groups: ['acme'] }, { groups: [''] }, { groups: [] }];
+  const asked: (readonly string[])[] = [];
+  const { errors, server, subscribe } = serving({
+    authorizationTtlMs: 60_000,
+    authorize: ({ groups }) => {
+      asked.push(groups);
+      return answers.shift() ?? true;
+    },
+  });
+  const publish = (id: string) => server.notify.event('order.paid', {}, { id, group: 'acme' });
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  await pass(30_000);
+  await publish('before');
+  await pass(30_001);
+  await until(() => asked.length === 1);
+  await settle();
+  await publish('member');
+  await received(hook, 1);
+  await pass(60_001);
+  await until(() => errors.length === 1);
+  expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
+  await pass(60_001);
+  await until(() => asked.length === 3);
+  await settle();
+  await publish('after');
+  await pass(2_000);
+  await settle();
+  expect(hook.events.map(({ body }) => body['eventId'])).toEqual(['member']);
+  expect(asked).toEqual([[], ['acme'], ['acme']]);
+});
+
+test('a request from before its caller was disconnected subscribes nothing', async () => {
+  const permits: ((isPermitted: boolean) => void)[] = [];
+  const authorize = () => new Promise<boolean>((resolve) => permits.push(resolve));
+  const { server, subscribe } = serving({}, authorize);
+  const hook = await endpoint(HOOK_SECRET);
+  const early = subscribe(hook.url);
+  await until(() => permits.length === 1);
+  await server.disconnect('ada');
+  permits[0]?.(true);
+  expect((await early).error).toMatchObject({ message: 'Forbidden' });
+  await pass(1);
+  const later = subscribe(hook.url);
+  await until(() => permits.length === 2);
+  permits[1]?.(true);
+  expect((await later).error).toBeUndefined();
+});
+
+test('a disconnect is repeated if the delivery fails meanwhile', async () => {
+  const disconnected: string[] = [];
+  const deliver = ((host: Parameters<DeliverMaker>[0]) => ({
+    disconnect: async (principal: string) => {
+      disconnected.push(principal);
+      if (disconnected.length > 1) return;
+      host.reset();
+      throw new Error('the core has failed');
+    },
+  })) as unknown as DeliverMaker;
+  const end = () => ({ epoch: 'e', head: 0 });
+  const webhooks = new MemoryWebhooks(deliver, { end, page: () => '' });
+  webhooks.disconnect('ada');
+  await pass(1);
+  await settle();
+  expect(disconnected).toEqual(['ada', 'ada']);
+});
