@@ -1,5 +1,4 @@
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 
 use crate::{clock::Millis, listen::StreamKind, vocabulary::event::ServerEvent};
 
@@ -134,7 +133,7 @@ impl Fanout {
         let is_end = matches!(event, ServerEvent::Disconnect { .. });
         let mut waiting = Vec::new();
         let mut count = DeliveryCount::new(at.map(|at| now - at));
-        let mut readers: Vec<NonZeroU32> = Vec::new();
+        let mut reader = None;
         for slot in self.index.matching(event) {
             let Some(entry) = self.slab.at_mut(slot) else {
                 continue;
@@ -161,9 +160,9 @@ impl Fanout {
             }
             if entry.stream.handle_written(now) {
                 count.count(entry.stream.metrics());
-                let reader = entry.stream.reader;
-                if reader.is_none_or(|reader| !readers.contains(&reader)) {
-                    readers.extend(reader);
+                let former = core::mem::replace(&mut reader, entry.stream.reader);
+                // The reader of the stream before has it already.
+                if reader.is_none() || reader != former {
                     deliver(entry.kind_number, id, entry.stream.kind());
                 }
                 continue;

@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::fanout::{T0, TOOLS, cue, open, streams, tools};
 
 #[test]
-fn of_the_streams_with_one_reader_one_gets_each_event() {
+fn of_streams_in_a_row_with_one_reader_the_first_gets_each_event() {
     let mut fanout = Fanout::default();
     let [one, two, three, other] =
         ["1", "1", "2", "3"].map(|raw_id| open(&mut fanout, raw_id, &tools()));

@@ -88,12 +88,14 @@ export function eachWrite(
   fan: Uint8Array,
   write: (stream: number, chunks: ChunkCache, index: number) => void,
 ): void {
-  const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
-  const numbers = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
-  const count = numbers[0] as number;
-  const chunks = new ChunkCache(fan.subarray(head), numbers.subarray(1, 1 + count));
-  for (let at = 1 + count; at < numbers.length; at += 2)
-    write(numbers[at] as number, chunks, numbers[at + 1] as number);
+  // One view of the numbers and the chunks: each view costs more than a small batch.
+  const words = new Uint32Array(fan.buffer, 0, fan.byteLength >> 2);
+  const head = words[0] as number;
+  const count = words[1] as number;
+  const chunks = new ChunkCache(fan, words, head, count);
+  const end = head >> 2;
+  for (let at = ENDS + count; at < end; at += 2)
+    write(words[at] as number, chunks, words[at + 1] as number);
 }
 
 /**
@@ -101,25 +103,31 @@ export function eachWrite(
  * keep the whole fan alive, and a copy of each chunk would cost more than it saves.
  */
 export class ChunkCache {
-  readonly #bytes: Uint8Array;
-  readonly #ends: Uint32Array;
+  readonly #fan: Uint8Array;
+  readonly #words: Uint32Array;
+  /** Where the chunks begin. */
+  readonly #head: number;
+  readonly #count: number;
   readonly #cut: Uint8Array[] = [];
   /** A copy of consecutive chunks, from byte `#from` to byte `#to`. */
-  #piece = new Uint8Array(0);
+  #piece: Uint8Array;
   #from = 0;
   #to = 0;
 
-  constructor(bytes: Uint8Array, ends: Uint32Array) {
-    this.#bytes = bytes;
-    this.#ends = ends;
+  constructor(fan: Uint8Array, words: Uint32Array, head: number, count: number) {
+    this.#fan = fan;
+    this.#words = words;
+    this.#head = head;
+    this.#count = count;
+    this.#piece = fan;
   }
 
   /** Returns the chunk at an index. */
   at(index: number): Uint8Array {
     const known = this.#cut[index];
     if (known !== undefined) return known;
-    const from = index > 0 ? (this.#ends[index - 1] as number) : 0;
-    const to = this.#ends[index] as number;
+    const from = index > 0 ? this.#endOf(index - 1) : 0;
+    const to = this.#endOf(index);
     if (to > this.#to) this.#copy(from, index);
     const chunk = this.#piece.subarray(from - this.#from, to - this.#from);
     this.#cut[index] = chunk;
@@ -132,16 +140,19 @@ export class ChunkCache {
    */
   #copy(from: number, index: number): void {
     let last = index;
-    while (
-      last + 1 < this.#ends.length &&
-      (this.#ends[last + 1] as number) - from <= MAX_PIECE_BYTES
-    )
-      last += 1;
+    while (last + 1 < this.#count && this.#endOf(last + 1) - from <= MAX_PIECE_BYTES) last += 1;
     this.#from = from;
-    this.#to = this.#ends[last] as number;
-    this.#piece = this.#bytes.slice(from, this.#to);
+    this.#to = this.#endOf(last);
+    this.#piece = this.#fan.slice(this.#head + from, this.#head + this.#to);
+  }
+
+  /** Returns the byte after a chunk. */
+  #endOf(index: number): number {
+    return this.#words[ENDS + index] as number;
   }
 }
 
+/** The place of the ends of chunks among the numbers: before them are two other ones. */
+const ENDS = 2;
 /** Bytes of other chunks that one slow reader may keep alive. */
 const MAX_PIECE_BYTES = 4_096;

@@ -114,8 +114,8 @@ impl ServerStream {
         self
     }
 
-    /// Says that this process reads the output itself. Of the streams of a fan-out with the same
-    /// reader, a publish writes each event to one: to the reader, the others repeat it.
+    /// Says that this process reads the output itself. Of streams in a row with the same reader a
+    /// publish writes each event to the first: to the reader, the others would repeat it.
     pub fn read_by(&mut self, reader: NonZeroU32) {
         self.reader = Some(reader);
     }

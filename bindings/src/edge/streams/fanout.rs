@@ -104,8 +104,8 @@ impl Fanout {
         id.slot()
     }
 
-    /// Says that this process reads the output of a stream itself: of the streams with the same
-    /// `reader`, a number from 1, a publish writes each event to one.
+    /// Says that this process reads the output of a stream itself: of streams in a row with the
+    /// same `reader`, a number from 1, a publish writes each event to the first.
     #[wasm_bindgen(js_name = readBy)]
     pub fn read_by(&mut self, stream: u32, reader: u32) {
         self.with_stream(stream, |stream| {
