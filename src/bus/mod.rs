@@ -244,8 +244,15 @@ impl Bus {
     /// Returns the union of the filters of all streams, at edges and at shards, regardless of who
     /// may receive the changes. Subscribers to everything are not streams and add nothing.
     pub fn wanted(&self) -> SubscriptionFilter {
-        let shards = self.shards.follows().topics();
-        named(&self.edges.all_topics().chain(shards).cloned().collect())
+        let mut topics = Topics::default();
+        for topic in self
+            .edges
+            .all_topics()
+            .chain(self.shards.follows().topics())
+        {
+            topics.insert(topic.clone());
+        }
+        named(&topics)
     }
 
     /// Returns what streams have begun or ceased to subscribe to since the last call;

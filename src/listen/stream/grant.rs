@@ -128,6 +128,7 @@ impl ServerStream {
 
     /// Whether the caller may receive what the host writes itself. If not, an authorization is
     /// required, see [`ServerStream::poll_question`].
+    #[inline(never)]
     pub fn may_send(&mut self, now: Millis) -> bool {
         let Some(grant) = self.grant.as_mut().filter(|grant| grant.is_stale(now)) else {
             return true;
