@@ -13,6 +13,7 @@ mod write_batch;
 
 use alloc::vec::Vec;
 use alloc::{collections::BTreeSet, sync::Arc};
+use core::num::NonZeroU32;
 
 use crate::{
     clock::Millis,
@@ -241,6 +242,19 @@ impl Fanout {
     /// Returns when to call [`Fanout::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
         self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// As [`ServerStream::read_by`], for one of the streams.
+    pub fn read_by(&mut self, id: StreamId, reader: NonZeroU32) {
+        if let Some(entry) = self.slab.get_mut(id) {
+            entry.stream.read_by(reader);
+        }
+    }
+
+    /// As [`ServerStream::may_send`], for one of the streams; false if it is gone.
+    pub fn may_send(&mut self, id: StreamId, now: Millis) -> bool {
+        let entry = self.slab.get_mut(id);
+        entry.is_some_and(|entry| entry.stream.may_send(now))
     }
 
     /// Applies an action to a stream, such as ending it; poll it afterwards. Does nothing if the

@@ -1,4 +1,4 @@
-use core::{num::NonZeroU32, ops::Deref};
+use core::ops::Deref;
 
 use crate::{
     clock::Millis,
@@ -19,16 +19,6 @@ pub struct StreamMut<'s>(&'s mut ServerStream);
 impl<'s> StreamMut<'s> {
     pub(super) fn new(stream: &'s mut ServerStream) -> Self {
         Self(stream)
-    }
-
-    /// As [`ServerStream::read_by`].
-    pub fn read_by(&mut self, reader: NonZeroU32) {
-        self.0.read_by(reader);
-    }
-
-    /// As [`ServerStream::may_send`].
-    pub fn may_send(&mut self, now: Millis) -> bool {
-        self.0.may_send(now)
     }
 
     /// As [`ServerStream::handle_blocked`].

@@ -16,7 +16,7 @@ fn of_streams_in_a_row_with_one_reader_the_first_gets_each_event() {
     let alone = open(&mut fanout, "4", &tools());
     for (opened, reader) in [(one, 1), (two, 1), (three, 1), (other, 2)] {
         let reader = NonZeroU32::new(reader).expect("not zero");
-        fanout.with_stream(opened, |stream| stream.read_by(reader));
+        fanout.read_by(opened, reader);
     }
     assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [one, other, alone]);
     let events = vec![TOOLS, ServerEvent::PromptsListChanged, TOOLS];
@@ -38,7 +38,7 @@ fn streams_with_one_reader_are_as_silent_as_the_one_that_was_written_to() {
     let [one, two] = ["1", "2"].map(|raw_id| open(&mut fanout, raw_id, &tools()));
     for opened in [one, two] {
         let reader = NonZeroU32::new(7).expect("not zero");
-        fanout.with_stream(opened, |stream| stream.read_by(reader));
+        fanout.read_by(opened, reader);
     }
     let now = Millis(10_000);
     assert_eq!(streams(&fanout.publish(TOOLS, now, now)), [one]);

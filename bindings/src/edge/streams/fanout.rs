@@ -108,11 +108,9 @@ impl Fanout {
     /// same `reader`, a number from 1, a publish writes each event to the first.
     #[wasm_bindgen(js_name = readBy)]
     pub fn read_by(&mut self, stream: u32, reader: u32) {
-        self.with_stream(stream, |stream| {
-            if let Some(reader) = NonZeroU32::new(reader) {
-                stream.read_by(reader);
-            }
-        });
+        if let (Some(id), Some(reader)) = (self.fanout().id_at(stream), NonZeroU32::new(reader)) {
+            self.fanout_mut().read_by(id, reader);
+        }
     }
 
     /// Returns the states of a stream: the sum of the matching `StreamState`s.
@@ -190,9 +188,8 @@ impl Fanout {
     /// `authorizationRequest`.
     #[wasm_bindgen(js_name = maySend)]
     pub fn may_send(&mut self, stream: u32, now: f64) -> bool {
-        let mut may_send = false;
-        self.with_stream(stream, |stream| may_send = stream.may_send(millis(now)));
-        may_send
+        let id = self.fanout().id_at(stream);
+        id.is_some_and(|id| self.fanout_mut().may_send(id, millis(now)))
     }
 
     /// Passes the part of the filter that the caller of a stream may receive now, as JSON text, and
