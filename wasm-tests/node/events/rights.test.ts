@@ -11,7 +11,7 @@ function serving(
   const server = createListenHandler(discovering, {
     bus: new InMemoryBus({ events: eventLog() }),
     events: defineEvents({ 'order.paid': {} }, { authorize }),
-    principal: (request) => request.headers.get('authorization') ?? 'nobody',
+    principal: (request) => request.headers.get('authorization') ?? 'unnamed',
     authorizationTtlMs: 1,
   });
   const open = (name: string) => {

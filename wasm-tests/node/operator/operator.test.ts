@@ -36,7 +36,7 @@ test('without a token there is nothing, unless the numbers are public', async ()
   stream.drop();
 });
 
-test('public numbers are asked for once a second, whoever wants them', async () => {
+test('the bus is asked for public numbers once a second at most', async () => {
   const { send, server } = operating({ token: undefined, isPublic: true });
   const openStreams = async () => {
     const shown = (await (await send('stats'))?.json()) as { streams: { open: number } };
