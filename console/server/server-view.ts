@@ -131,7 +131,7 @@ export class ServerView {
     setText(
       this.#ticked,
       this.#endpoint === undefined
-        ? ''
+        ? DISCONNECTED_TEXT
         : parts.length > 0
           ? `Selected: ${listed(parts)}`
           : 'Nothing is selected.',
@@ -174,4 +174,6 @@ function listed(parts: string[]): string {
 }
 
 const EMPTY_TEXT = 'Connect to an MCP endpoint to see what it offers. This page includes one.';
+/** The page shows it before its script has run. */
+const DISCONNECTED_TEXT = 'No server is connected.';
 const READING_TEXT = 'Reading the lists …';

@@ -75,7 +75,7 @@ test('the 27th subscription has a unique name, element and messages', async () =
   await console.connected();
   for (let count = 0; count < 27; count += 1) await console.button('Open a subscription').click();
   const cards = console.page.getByRole('article');
-  expect(await cards.count()).toBe(27);
+  await expect.poll(() => cards.count()).toBe(27);
   const names = await cards.evaluateAll((all) =>
     all.map((card) => card.getAttribute('aria-labelledby')),
   );

@@ -57,7 +57,7 @@ class NatsBus(ProcessBus):
         client, jetstream = await self._connected()
         if jetstream is None:
             await client.publish(self._subject, message.encode())
-            await client.flush()
+            await _processed(client)
         else:
             await _kept(jetstream, self._stream, message)
 
@@ -75,7 +75,7 @@ class NatsBus(ProcessBus):
         self._lost.clear()
         if jetstream is None:
             subscription = await client.subscribe(self._subject, cb=self._on_message)
-            await client.flush()
+            await _processed(client)
             self._on_ready(False)
         else:
             is_whole = self._resume(await _provide(jetstream, self._stream))
@@ -139,6 +139,14 @@ class NatsBus(ProcessBus):
 
     async def _on_lost(self) -> None:
         self._lost.set()
+
+
+async def _processed(client: Client) -> None:
+    """Returns once the broker has processed every command so far."""
+    # The client (2.16) sends the PING of a flush before commands that still wait in its buffer. The buffer is empty
+    # once the first PONG has arrived, so the second PING follows them.
+    await client.flush()
+    await client.flush()
 
 
 async def _provide(jetstream: JetStreamContext, config: StreamConfig) -> StreamInfo:
