@@ -48,15 +48,28 @@ export class EventTypeTable {
 
   /**
    * Returns the match results of the occurrences of a page, as JSON text for the core, for a
-   * subscription with these arguments, as JSON text. An occurrence for which `match` takes longer
-   * than `ms` milliseconds has failed; 0: any time.
+   * subscription with these arguments, as JSON text.
    */
-  async matchResults(name: string, args: string, page: string, ms = 0): Promise<string> {
+  async matchResults(
+    name: string,
+    args: string,
+    page: string,
+    options: MatchOptions,
+  ): Promise<string> {
     const { events } = JSON.parse(page) as { events: Occurrence[] };
     const type = this.#types.get(name);
-    const results = events.map(({ data }) => type?.matchResult(JSON.parse(args), data, ms) ?? null);
+    const results = events.map(
+      ({ data }) => type?.matchResult(JSON.parse(args), data, options) ?? null,
+    );
     return JSON.stringify(await Promise.all(results));
   }
+}
+
+/** What bounds the functions that match, and who learns that one has failed. */
+export interface MatchOptions {
+  /** Milliseconds after which `match` has failed; 0: any time. */
+  ms: number;
+  onError: (error: Error) => void;
 }
 
 /** One event type. */
@@ -92,7 +105,7 @@ class EventType {
   async matchResult(
     args: Record<string, unknown>,
     data: Record<string, unknown>,
-    ms: number,
+    { ms, onError }: MatchOptions,
   ): Promise<boolean | { data: unknown } | null> {
     const { match, transform } = this.#type;
     try {
@@ -102,8 +115,9 @@ class EventType {
           : isMatch(match, args, data);
       if (!passes || transform === undefined) return passes;
       return { data: transform(data, args) };
-    } catch {
+    } catch (error) {
       // The core reports the failure to the subscriber.
+      onError(error as Error);
       return null;
     }
   }

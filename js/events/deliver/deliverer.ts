@@ -1,3 +1,4 @@
+import { callUserFunction } from '../../auth/authorize.js';
 import type {
   SubscribeCall,
   SubscribedWebhook,
@@ -15,6 +16,7 @@ import {
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
+import type { MatchOptions } from '../define/event-type-table.js';
 import { type Authorization, authorizationOf } from './authorization.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
@@ -30,7 +32,7 @@ export interface DeliveredTypes {
    * Returns the match results of the occurrences of a page, as JSON text for the core, for a
    * subscription with these arguments, as JSON text.
    */
-  matchResults(name: string, args: string, page: string): Promise<string>;
+  matchResults(name: string, args: string, page: string, options: MatchOptions): Promise<string>;
 }
 
 /** Performs what the core decides about the delivery to webhooks. */
@@ -226,7 +228,11 @@ export class WebhookDeliverer implements WebhookDelivery {
   }
 
   async #match(step: Extract<DelivererStep, { kind: 'match' }>): Promise<() => void> {
-    const results = await this.#types.matchResults(step.name, step.arguments, step.page);
+    const { arguments: args, name, page } = step;
+    const results = await this.#types.matchResults(name, args, page, {
+      ms: FUNCTION_MS,
+      onError: this.#settings.onError,
+    });
     return () => this.#core.matched(step.read, results, Date.now());
   }
 
@@ -245,7 +251,11 @@ export class WebhookDeliverer implements WebhookDelivery {
   }: Extract<DelivererStep, { kind: 'authorize' }>): Promise<Authorization> {
     try {
       const subscription = { principal, groups, name, arguments: JSON.parse(args) };
-      return authorizationOf(await this.#settings.authorize?.(subscription));
+      const { authorize } = this.#settings;
+      const result = await callUserFunction(FUNCTION_MS, 'webhooks.authorize', () =>
+        authorize?.(subscription),
+      );
+      return authorizationOf(result);
     } catch (error) {
       this.#settings.onError(error as Error);
       return { isAllowed: undefined };
@@ -272,3 +282,5 @@ function errorResponse(error: object): string {
 
 /** Milliseconds for a call: an endpoint has ten seconds to consent, and the log is read too. */
 const CALL_MS = 25_000;
+/** Milliseconds for a function of the server, which no request waits for. */
+const FUNCTION_MS = 10_000;

@@ -46,7 +46,8 @@ export interface EventWebhookOptions {
    * Decides again, while a subscription lasts, whether its caller may still receive it. It runs
    * where the bus runs, without a request: credentials are not stored. `true` keeps the groups that
    * the caller had when it subscribed; `{ groups }` replaces them; anything else ends the
-   * subscription. If it throws, deliveries wait, and it is asked again after a minute.
+   * subscription. If it throws, or takes longer than ten seconds, deliveries wait, and it is
+   * asked again after a minute.
    *
    * @default callers are authorized when they subscribe and renew
    */

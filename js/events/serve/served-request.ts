@@ -10,7 +10,7 @@ import { readStart } from '../../web/request-body.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import type { EventAuthorizer, Subject } from './authorizer.js';
 import type { EventHost } from './host.js';
-import { MAX_POLLS, type PollQuota } from './poll-quota.js';
+import type { PollQuota } from './poll-quota.js';
 import type { StreamOpener } from './streams/stream-opener.js';
 
 /** What requests about events share. */
@@ -110,8 +110,8 @@ export class ServedRequest {
 
   async #paged(query: string): Promise<Response | undefined> {
     const leave = this.#of.polls.enter(this.#caller.name);
-    if (leave === undefined)
-      return this.#response(this.#exchange.refuse(TOO_MANY_POLLS) as EventResponse);
+    if (typeof leave === 'number')
+      return this.#response(this.#exchange.refuse(tooManyPolls(leave)) as EventResponse);
     this.#leavePolls = leave;
     try {
       this.#page = await this.#of.log.page(query);
@@ -156,7 +156,10 @@ export class ServedRequest {
 
   #matchResults({ arguments: args, name }: Subject): Promise<string> {
     const { host, types } = this.#of;
-    return types.matchResults(name, args, this.#page, host.authorizeMs);
+    return types.matchResults(name, args, this.#page, {
+      ms: host.authorizeMs,
+      onError: host.onError,
+    });
   }
 
   /** Asks the bus about the subscription of a webhook; resolves with its response. */
@@ -175,5 +178,8 @@ export class ServedRequest {
   }
 }
 
-const TOO_MANY_POLLS = JSON.stringify({ resourceExhausted: { limit: 'polls', max: MAX_POLLS } });
+function tooManyPolls(max: number): string {
+  return JSON.stringify({ resourceExhausted: { limit: 'polls', max } });
+}
+
 const BUS_AWAY = JSON.stringify({ internal: 'bus' });

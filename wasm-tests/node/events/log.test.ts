@@ -47,7 +47,7 @@ test('most of the log remains when it has too many bytes', async () => {
   expect(events.at(-1)).toMatchObject({ eventId: '74' });
 });
 
-test('a caller has four polls at a time', async () => {
+test('a caller has four polls at a time, and callers without a name 64', async () => {
   const matching: ((isMatch: boolean) => void)[] = [];
   const match = () => new Promise<boolean>((resolve) => matching.push(resolve));
   const bus = new InMemoryBus({ events: eventLog() });
@@ -62,16 +62,17 @@ test('a caller has four polls at a time', async () => {
     return (await server.fetch(request)).json();
   };
   await bus.emit('paid', {});
-  const running = [...Array(4).fill('ann'), 'bob', ...Array(5).fill(undefined)].map((caller) =>
+  const running = [...Array(4).fill('ann'), 'bob', ...Array(64).fill(undefined)].map((caller) =>
     poll(caller),
   );
-  await expect.poll(() => matching.length).toBe(10);
-  const limit = { limit: 'polls', max: 4 };
-  expect(await poll('ann')).toMatchObject({ error: { data: limit } });
+  await expect.poll(() => matching.length).toBe(69);
+  const refused = (max: number) => ({ error: { data: { limit: 'polls', max } } });
+  expect(await poll('ann')).toMatchObject(refused(4));
+  expect(await poll(undefined)).toMatchObject(refused(64));
   for (const settle of matching) settle(true);
   for (const result of await Promise.all(running)) expect(result).toMatchObject({ result: {} });
   const again = poll('ann');
-  await expect.poll(() => matching.length).toBe(11);
+  await expect.poll(() => matching.length).toBe(70);
   matching.at(-1)?.(true);
   expect(await again).toMatchObject({ result: {} });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/memory-webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
-import { pass, settle, until } from '../../host/virtual-clock.ts';
+import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 import { received, serving } from './webhook-server.ts';
 
@@ -44,6 +44,26 @@ test('a subscription receives what is for the groups that authorize returns', as
   await settle();
   expect(hook.events.map(({ body }) => body['eventId'])).toEqual(['member']);
   expect(asked).toEqual([[], ['acme'], ['acme']]);
+});
+
+test('a match or an authorize that takes ten seconds has failed, and deliveries go on', async () => {
+  const { errors, server, subscribe } = serving({
+    authorizationTtlMs: 60_000,
+    authorize: () => new Promise(() => {}),
+  });
+  const hook = await endpoint(HOOK_SECRET);
+  const began = Date.now();
+  await subscribe(hook.url, { name: 'looked' });
+  await server.notify.event('looked', { isStuck: true }, { id: 'stuck' });
+  await server.notify.event('looked', {}, { id: 'next' });
+  await elapsed(() => hook.events.length === 1);
+  expect(hook.events.map(({ body }) => body['eventId'])).toEqual(['next']);
+  await elapsed(() => errors.length === 2);
+  expect(errors).toMatchObject([
+    { message: 'match took too long' },
+    { code: 'authorizer-timeout' },
+  ]);
+  expect(Date.now() - began).toBeLessThan(80_000);
 });
 
 test('a request from before its caller was disconnected subscribes nothing', async () => {

@@ -32,6 +32,9 @@ export function serving(
         match: (args, data) => Number(data['value']) >= Number(args['least']),
         transform: ({ value }, args) => ({ value, least: args['least'] }),
       },
+      looked: {
+        match: async (_, { isStuck }) => (isStuck === true ? new Promise(() => {}) : true),
+      },
     },
     { webhooks, ...(authorize !== undefined && { authorize }) },
   );

@@ -325,8 +325,8 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   #matched(name: string, args: string, page: string): Promise<string> {
-    const { matchMs, types } = this.#options;
-    return types.matchResults(name, args, page, matchMs);
+    const { matchMs: ms, onError, types } = this.#options;
+    return types.matchResults(name, args, page, { ms, onError });
   }
 
   #holds(stream: EventStream): boolean {

@@ -35,6 +35,9 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
 });
 
+// Minutes of the virtual clock in short steps, which take seconds of processor time.
+vi.setConfig({ testTimeout: 90_000 });
+
 afterEach(() => {
   vi.useRealTimers();
 });
