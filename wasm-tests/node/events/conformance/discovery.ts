@@ -3,6 +3,7 @@ import { defineEvents, eventLog } from 'mcp-listen/events';
 import { expect } from 'vitest';
 import { call } from '../../../host/call.ts';
 import { endpoint } from '../../../host/endpoint.ts';
+import { EventReader } from '../../../host/events.ts';
 import { serveOnNode } from '../../../host/node-http.ts';
 import { discovering } from '../../../host/servers/discovering.ts';
 import { HOOK_SECRET } from '../../../host/webhook.ts';
@@ -19,6 +20,25 @@ export const DISCOVERY: Checks = {
 
   'sep-9999-capability-list-changed-flag': async () => {
     expect(await capabilities()).toHaveProperty('events.listChanged', true);
+  },
+
+  'sep-9999-list-changed-notification': async () => {
+    const capabilities = { tools: { listChanged: true } };
+    const server = { info: { name: 'changing', version: '1.0.0' }, capabilities };
+    const { handler, send } = serving({ server });
+    const open = async (notifications: object) =>
+      new EventReader(await send('subscriptions/listen', { notifications }));
+    const asked = await open({ eventsListChanged: true, toolsListChanged: true });
+    const other = await open({ toolsListChanged: true });
+    for (const stream of [asked, other]) await stream.next();
+    await handler.notify.eventsChanged();
+    expect(await asked.next()).toEqual({
+      ...{ jsonrpc: '2.0', method: 'notifications/events/list_changed' },
+      params: { _meta: { 'io.modelcontextprotocol/subscriptionId': 1 } },
+    });
+    await handler.notify.toolsChanged();
+    for (const stream of [asked, other])
+      expect(await stream.next()).toMatchObject({ method: 'notifications/tools/list_changed' });
   },
 
   'sep-9999-list-implemented': async () => {
