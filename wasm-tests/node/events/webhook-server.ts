@@ -1,5 +1,6 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/events';
+import type { DeliverMaker } from '../../../dist/bus/memory/memory-webhooks.js';
 import { callRequest } from '../../host/call.ts';
 import type { Endpoint } from '../../host/endpoint.ts';
 import { until } from '../../host/virtual-clock.ts';
@@ -38,7 +39,13 @@ export function serving(
     },
     { webhooks, ...(authorize !== undefined && { authorize }) },
   );
-  const bus = new InMemoryBus({ events: eventLog({ webhooks: events }) });
+  let host: Parameters<DeliverMaker>[0] | undefined;
+  const log = eventLog({ webhooks: events });
+  const deliver: DeliverMaker = (given) => {
+    host = given;
+    return (log.deliver as DeliverMaker)(given);
+  };
+  const bus = new InMemoryBus({ events: { ...log, deliver } });
   const principal = (request: Request) => request.headers.get('authorization') ?? undefined;
   const server = createListenHandler(async () => new Response(null, { status: 404 }), {
     bus,
@@ -56,7 +63,9 @@ export function serving(
   };
   const publish = (data: Record<string, unknown>, id?: string) =>
     server.notify.event('order.paid', data, id === undefined ? {} : { id });
-  return { call, errors, publish, server, subscribe };
+  /** The subscriptions that the bus stores. */
+  const rows = () => host?.rows.subscriptions() ?? [];
+  return { call, errors, publish, rows, server, subscribe };
 }
 
 export async function received(of: Endpoint, count: number): Promise<void> {

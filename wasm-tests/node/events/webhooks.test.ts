@@ -237,15 +237,29 @@ test('a caller has a hundred subscriptions at most, and a renewal always passes'
   expect((await subscribe(`${hook.url}?bob`, {}, 'bob')).result).toBeDefined();
 });
 
-test('secrets are encrypted in memory, and each message may have its own id', async () => {
+test('a secret is stored encrypted in memory, and signs all the same', async () => {
   const encryptionKey = Buffer.alloc(32, 7).toString('base64');
-  const { publish, subscribe } = serving({ encryptionKey, webhookId: 'message' });
+  const { publish, rows, subscribe } = serving({ encryptionKey });
+  const hook = await endpoint(HOOK_SECRET, NEXT_SECRET);
+  for (const secret of [HOOK_SECRET, NEXT_SECRET]) {
+    const { result } = await subscribe(hook.url, { delivery: { url: hook.url, secret } });
+    expect(rows()).toMatchObject([{ id: result?.['id'] }]);
+    expect(rows()[0]?.text).toContain('"sealed_');
+    expect(rows()[0]?.text).not.toContain('whsec_');
+  }
+  await publish({}, 'one');
+  await pass(1_100);
+  await received(hook, 1);
+  expect(hook.events[0]?.signers).toEqual([HOOK_SECRET, NEXT_SECRET]);
+});
+
+test('each message may have its own id', async () => {
+  const { publish, subscribe } = serving({ webhookId: 'message' });
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook.url);
   await publish({}, 'one');
   await pass(1_100);
   await received(hook, 1);
-  expect(hook.events[0]?.signers).toEqual([HOOK_SECRET]);
   expect(hook.events[0]?.headers['webhook-id']).toMatch(/^msg_[0-9a-f]{32}$/);
 });
 
