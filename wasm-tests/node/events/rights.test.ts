@@ -58,7 +58,12 @@ test.each([
       : { method: 'notifications/events/terminated' },
   );
   await server.notify.event('order.paid', { number: 2 });
-  if (isPermitted) expect(await guest.next()).toMatchObject({ params: { data: { number: 2 } } });
+  if (isPermitted) {
+    expect(await guest.next()).toMatchObject({ params: { data: { number: 2 } } });
+    return;
+  }
+  expect(await guest.next()).toMatchObject({ id: 1, result: { resultType: 'complete' } });
+  expect(await guest.next()).toBeUndefined();
 });
 
 test('callers that read slowly get all in order, however often they are authorized again', async () => {
