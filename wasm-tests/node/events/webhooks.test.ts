@@ -227,14 +227,16 @@ test('a subscription is not authorized again if authorizationTtlMs is 0', async 
 });
 
 test('a caller has a hundred subscriptions at most, and a renewal always passes', async () => {
-  const { subscribe } = serving({ maxSubscriptionsPerPrincipal: 1 });
+  const { rows, subscribe } = serving();
   const hook = await endpoint(HOOK_SECRET);
-  await subscribe(hook.url);
-  expect(await subscribe(`${hook.url}?other`)).toMatchObject({
-    error: { data: { limit: 'subscriptions', max: 1 } },
-  });
-  expect((await subscribe(hook.url)).result).toBeDefined();
-  expect((await subscribe(`${hook.url}?bob`, {}, 'bob')).result).toBeDefined();
+  const of = (customer: number, caller?: string) =>
+    subscribe(hook.url, { arguments: { customer: `${customer}` } }, caller);
+  for (let customer = 1; customer <= 100; customer += 1)
+    expect((await of(customer)).result).toBeDefined();
+  expect(await of(101)).toMatchObject({ error: { data: { limit: 'subscriptions', max: 100 } } });
+  expect((await of(100)).result).toBeDefined();
+  expect((await of(101, 'bob')).result).toBeDefined();
+  expect(rows()).toHaveLength(101);
 });
 
 test('a secret is stored encrypted in memory, and signs all the same', async () => {
