@@ -1,4 +1,10 @@
+import { createListenHandler } from 'mcp-listen';
+import { defineEvents } from 'mcp-listen/events';
 import { afterEach, expect, test } from 'vitest';
+import { callRequest } from '../../host/call.ts';
+import { endpoint } from '../../host/endpoint.ts';
+import { discovering } from '../../host/servers/discovering.ts';
+import { HOOK_SECRET } from '../../host/webhook.ts';
 import { Cleanup } from '../cleanup.ts';
 import { eventsOf, KEEPING, Places } from './places.ts';
 
@@ -47,5 +53,28 @@ test.each(KEEPING)(
     const { port } = await places.started(start());
     const { bus } = places.on(make, port);
     await expect(bus.emit('mcp.own', {})).rejects.toMatchObject({ code: 'invalid-event-name' });
+  },
+);
+
+test.each(KEEPING)(
+  '%s: no webhook can be subscribed, though the events are defined with them',
+  async (_name, make, start) => {
+    const { port } = await places.started(start());
+    const defined = defineEvents({ paid: {} }, { webhooks: { allowInsecureLocalhost: true } });
+    const bus = cleanup.later(make(port, { webhooks: defined }), (it) => it.close());
+    const server = createListenHandler(discovering, { bus, events: defined, principal: () => 'a' });
+    const ask = async (method: string, params: object = {}) => {
+      const request = callRequest('http://localhost/mcp', method, { ...params });
+      return (await server.fetch(request)).json() as Promise<object>;
+    };
+    expect(await ask('events/list')).toMatchObject({
+      result: { events: [{ name: 'paid', delivery: ['poll', 'push'] }] },
+    });
+    const hook = await endpoint(HOOK_SECRET);
+    const delivery = { mode: 'webhook', url: hook.url, secret: HOOK_SECRET };
+    expect(await ask('events/subscribe', { name: 'paid', delivery })).toMatchObject({
+      error: { code: -32_601 },
+    });
+    expect(hook.received).toEqual([]);
   },
 );
