@@ -28,7 +28,12 @@ export interface Endpoint {
 }
 
 /** Serves an endpoint until the test ends. It checks each signature against these secrets. */
-export async function endpoint(...secrets: string[]): Promise<Endpoint> {
+export function endpoint(...secrets: string[]): Promise<Endpoint> {
+  return endpointAt('127.0.0.1', ...secrets);
+}
+
+/** Serves an endpoint at a loopback address, such as 127.0.0.2, until the test ends. */
+export async function endpointAt(address: string, ...secrets: string[]): Promise<Endpoint> {
   const received: Received[] = [];
   const own: Endpoint = {
     url: '',
@@ -49,7 +54,7 @@ export async function endpoint(...secrets: string[]): Promise<Endpoint> {
       body = '',
     } = typeof reply === 'number' ? { status: reply } : reply;
     response.writeHead(status, headers).end(body);
-  });
+  }, address);
   own.url = `${origin}/hook`;
   return own;
 }

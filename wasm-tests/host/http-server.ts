@@ -5,12 +5,15 @@ import { portOf } from './port.ts';
 
 const servers: Server[] = [];
 
-/** Serves `listener` on a free port until the test ends; resolves with the origin. */
-export async function served(listener: RequestListener): Promise<string> {
+/**
+ * Serves `listener` on a free port of a loopback address until the test ends; resolves with the
+ * origin.
+ */
+export async function served(listener: RequestListener, address = '127.0.0.1'): Promise<string> {
   const server = createServer(listener);
   servers.push(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${portOf(server)}`;
+  await once(server.listen(0, address), 'listening');
+  return `http://${address}:${portOf(server)}`;
 }
 
 afterEach(async () => {

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { webhookObjectOf } from '../../../dist/cloudflare/wire/webhooks.js';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
 import { callRequest } from '../../host/call.ts';
 import { CHANGED, casesOf, type WireCall, type WireTable } from '../../host/corpus/wire.ts';
-import { type Endpoint, endpoint } from '../../host/endpoint.ts';
+import { type Endpoint, endpoint, endpointAt } from '../../host/endpoint.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -49,6 +49,11 @@ async function subscribe(
   return result;
 }
 
+async function unsubscribe({ url }: Endpoint, topic: string, caller = 'ada'): Promise<void> {
+  const params = { name: 'noted', arguments: { topic }, delivery: { url } };
+  expect((await call(here, caller, 'events/unsubscribe', params)).result).toBeDefined();
+}
+
 async function post<T = unknown>(path: string, ...body: unknown[]): Promise<T> {
   const response = await fetch(`${there}/${path}`, { method: 'POST', body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
@@ -66,6 +71,9 @@ function at<T = unknown>(object: string, method: string, ...args: unknown[]): Pr
 }
 
 const ROOT = 'mcp-listen';
+/** Further hosts on this machine: two messages may be under way to one host. */
+const THERE = '127.0.0.2';
+const ELSEWHERE = '127.0.0.3';
 
 interface Counts {
   starts: Record<string, number>;
@@ -159,18 +167,71 @@ test('a bus that is reset between a publish and its call wakes the deliverer', a
   await expect.poll(() => ids(hook), { timeout: 15_000 }).toEqual(['owed']);
 });
 
-test('an endpoint that never answers delays no other', async () => {
-  const [slow, swift] = [await endpoint(HOOK_SECRET), await endpoint(HOOK_SECRET)];
-  // Two messages may be under way to one host, so these have different ones.
-  swift.url = swift.url.replace('127.0.0.1', 'localhost');
+test('an endpoint that never answers delays no endpoint of another host', async () => {
+  const [slow, swift] = [await endpoint(HOOK_SECRET), await endpointAt(THERE, HOOK_SECRET)];
   for (const hook of [slow, swift]) await subscribe(hook, 's');
-  slow.reply = ({ body }) => ('eventId' in body ? 'never' : undefined);
   await setTimeout(1_100);
   const since = performance.now();
-  for (let number = 0; number < 10; number += 1) await publish('s', `s${number}`);
+  await publishUnanswered([slow], 's');
   await expect.poll(() => new Set(ids(swift)).size).toBe(10);
   expect(performance.now() - since).toBeLessThan(5_000);
+  for (const hook of [slow, swift]) await unsubscribe(hook, 's');
 });
+
+test('endpoints that never answer delay the other subscriptions of their caller, and no other caller of their object', async () => {
+  const [busy, other = ''] = callersOf(9, 2);
+  const slow = [await endpoint(HOOK_SECRET), await endpointAt(THERE, HOOK_SECRET)];
+  const own = await endpointAt(ELSEWHERE, HOOK_SECRET);
+  const swift = await endpointAt(ELSEWHERE, HOOK_SECRET);
+  for (const hook of slow) await subscribe(hook, 'm', { caller: busy });
+  await subscribe(own, 'n', { caller: busy });
+  await subscribe(swift, 'n', { caller: other });
+  await setTimeout(1_100);
+  await publishUnanswered(slow, 'm');
+  await expect.poll(() => slow.flatMap(ids)).toHaveLength(3);
+  const since = performance.now();
+  await publish('n', 'n');
+  await expect.poll(() => ids(swift)).toEqual(['n']);
+  expect(performance.now() - since).toBeLessThan(5_000);
+  expect(ids(own)).toEqual([]);
+  await expect.poll(() => ids(own)).toEqual(['n']);
+  for (const hook of slow) await unsubscribe(hook, 'm', busy);
+  await unsubscribe(own, 'n', busy);
+  await unsubscribe(swift, 'n', other);
+});
+
+test('endpoints of three callers that never answer delay a message of another caller by ten seconds at most', async () => {
+  const [one, two = '', three = '', other = ''] = callersOf(11, 4);
+  const places = [
+    { caller: one, topic: 'a', addresses: ['127.0.0.1', THERE], sent: 3 },
+    { caller: two, topic: 'b', addresses: [THERE, ELSEWHERE], sent: 2 },
+    { caller: three, topic: 'c', addresses: [ELSEWHERE], sent: 1 },
+  ];
+  const swift = await endpointAt('127.0.0.4', HOOK_SECRET);
+  await subscribe(swift, 'u', { caller: other });
+  for (const { addresses, caller, sent, topic } of places) {
+    const hooks = await Promise.all(addresses.map((address) => endpointAt(address, HOOK_SECRET)));
+    for (const hook of hooks) await subscribe(hook, topic, { caller });
+    onTestFinished(async () => {
+      for (const hook of hooks) await unsubscribe(hook, topic, caller);
+    });
+    await setTimeout(1_100);
+    await publishUnanswered(hooks, topic);
+    await expect.poll(() => hooks.flatMap(ids)).toHaveLength(sent);
+  }
+  const since = performance.now();
+  await publish('u', 'u');
+  await expect.poll(() => ids(swift)).toEqual(['u']);
+  // The messages that are in its way end ten seconds after they were sent.
+  expect(performance.now() - since).toBeLessThan(12_000);
+  await unsubscribe(swift, 'u', other);
+});
+
+/** Publishes ten events for a topic, which these endpoints never acknowledge. */
+async function publishUnanswered(hooks: Endpoint[], topic: string): Promise<void> {
+  for (const hook of hooks) hook.reply = ({ body }) => ('eventId' in body ? 'never' : undefined);
+  for (let number = 0; number < 10; number += 1) await publish(topic, `${topic}${number}`);
+}
 
 test('a caller that is disconnected loses its subscriptions', async () => {
   const [mine, other] = [await endpoint(HOOK_SECRET), await endpoint(HOOK_SECRET)];

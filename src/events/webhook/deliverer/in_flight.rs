@@ -50,15 +50,17 @@ pub(super) enum Room {
 }
 
 impl InFlight {
-    /// Whether a message may be sent now.
+    /// Whether a message may be sent now. More places have to be free than its subscriber has, so
+    /// a place that becomes free goes to a subscriber that has none.
     pub(super) fn room(&self, route: &Route, now: Millis) -> Room {
-        if self.messages.len() >= MAX_IN_FLIGHT || self.is_invocation_over(now) {
+        let free = MAX_IN_FLIGHT.saturating_sub(self.messages.len());
+        if free == 0 || self.is_invocation_over(now) {
             return Room::Full;
         }
         let routes = || self.messages.values().map(|message| &message.route);
         let to_host = routes().filter(|own| own.host == route.host).count();
         let of_principal = routes().filter(|own| own.principal == route.principal);
-        if to_host < MAX_PER_HOST && of_principal.count() < MAX_PER_PRINCIPAL {
+        if to_host < MAX_PER_HOST && of_principal.count() < free {
             Room::Free
         } else {
             Room::ShareFull
@@ -121,8 +123,9 @@ impl InFlight {
 const MAX_IN_FLIGHT: usize = 6;
 /// Maximum number of messages that are being sent to one host.
 const MAX_PER_HOST: usize = 2;
-/// Maximum number of messages that are being sent for one subscriber, with challenges.
-pub(super) const MAX_PER_PRINCIPAL: usize = 3;
+/// Maximum number of messages that are being sent for one subscriber, with challenges; fewer while
+/// those of others are, see [`InFlight::room`].
+pub(super) const MAX_PER_PRINCIPAL: usize = MAX_IN_FLIGHT / 2;
 /// Maximum duration of one invocation.
 const MAX_INVOCATION: Millis = Millis(10_000);
 /// Maximum number of messages of one invocation: below the requests that it may make.

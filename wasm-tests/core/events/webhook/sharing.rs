@@ -31,6 +31,31 @@ fn a_caller_with_slow_endpoints_leaves_room_for_others() {
     assert_eq!(posts.len(), 10);
 }
 
+/// Whatever these have to send: a place that becomes free goes to a caller that has fewer.
+#[test]
+fn a_caller_waits_for_a_place_only_while_the_messages_under_way_last() {
+    for slow in 1..=5 {
+        let mut rig = Rig::new();
+        for number in 1..=slow * 9 {
+            rig.subscribe(&of_caller(number % slow, number)).unwrap();
+        }
+        rig.subscribe(&subscribe(99)).unwrap();
+        rig.pass(1_000);
+        rig.publish("order.paid", "{}");
+        let is_of_ann = |post: &Post| post.subscription == subscribe(99).id;
+        if slow < 3 {
+            assert!(rig.posts.iter().any(is_of_ann), "of {slow}");
+        }
+        for post in rig.posts.clone() {
+            if rig.posts.iter().any(is_of_ann) {
+                break;
+            }
+            rig.respond(&post, 500);
+        }
+        assert!(rig.posts.iter().any(is_of_ann), "of {slow}");
+    }
+}
+
 #[test]
 fn challenges_leave_room_for_messages_and_wait_for_each_other() {
     let mut rig = begun();
@@ -63,6 +88,13 @@ fn a_challenge_that_has_waited_for_ten_seconds_is_given_up() {
         max: 3,
     };
     assert_eq!(rig.result(calls[3]), Some(Err(limit)));
+}
+
+fn of_caller(caller: u32, number: u32) -> Subscribe {
+    Subscribe {
+        principal: format!("caller {caller}").into(),
+        ..subscribe(number)
+    }
 }
 
 /// Gives a subscription of another caller, to an endpoint that no other has.
