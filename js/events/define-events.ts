@@ -31,10 +31,17 @@ import { ServedEvents } from './serve/served-events.js';
  */
 export function defineEvents<
   Inputs extends Record<string, EventSchema>,
-  Payloads extends Record<keyof Inputs, EventSchema>,
+  Payloads extends Record<string, EventSchema>,
   Rest extends unknown[] = unknown[],
 >(
-  types: { [Name in keyof Inputs]: EventDefinition<Inputs[Name], Payloads[Name]> },
+  types: {
+    [Name in keyof Inputs]: EventDefinition<Inputs[Name], Payloads[Name & keyof Payloads]>;
+  } & {
+    // The compiler infers `Payloads` here.
+    [Name in keyof Payloads]: { [Member in keyof EventDefinition]?: unknown } & {
+      payloadSchema?: Payloads[Name];
+    };
+  },
   options: EventOptions<Rest> = {},
 ): DefinedEvents {
   const table = new EventTypeTable(types as unknown as EventTypes);

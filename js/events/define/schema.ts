@@ -5,8 +5,9 @@ import type { StandardSchema } from '../../model/events/standard-schema.js';
 export type JsonSchema = Record<string, unknown>;
 
 /**
- * A schema of zod, valibot, arktype or any other library of Standard Schema that also describes it
- * as JSON Schema (`~standard.jsonSchema`).
+ * A schema of zod, arktype or any other library of Standard Schema that also describes it as JSON
+ * Schema (`~standard.jsonSchema`). For valibot, `toStandardJsonSchema` of
+ * `@valibot/to-json-schema` adds that.
  */
 export interface DescribedSchema<Output = unknown> extends StandardSchema<Output> {
   /** The interface of Standard Schema. */
@@ -37,9 +38,9 @@ export interface Validator {
   problem(value: unknown): Promise<string | undefined>;
 }
 
-/** Returns whether a schema is one of Standard Schema. */
+/** Returns whether a schema is one of Standard Schema. Those of arktype are functions. */
 export function isStandard(schema: EventSchema): schema is DescribedSchema {
-  return typeof schema === 'object' && '~standard' in schema;
+  return ['function', 'object'].includes(typeof schema) && '~standard' in schema;
 }
 
 /**
