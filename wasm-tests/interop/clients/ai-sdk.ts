@@ -36,6 +36,10 @@ export class AiSdkClient {
   readonly received: string[] = [];
   /** The codes of the errors with which its subscriptions have ended. */
   readonly ends: number[] = [];
+  /** The ids of the events that the handler refused. */
+  readonly refused: string[] = [];
+  /** The statuses with which its webhook answered, in order. */
+  readonly statuses: number[] = [];
   /** Makes the handler of events fail. */
   isFailing = false;
   readonly #client: MCPClient;
@@ -78,7 +82,10 @@ export class AiSdkClient {
     const receive = createMCPEventWebhook({
       store: this.rows,
       onEvent: async ({ event }) => {
-        if (this.isFailing) throw new Error('failing for a test');
+        if (this.isFailing) {
+          this.refused.push(event.eventId);
+          throw new Error('failing for a test');
+        }
         this.received.push(event.eventId);
       },
       onTerminated: async ({ termination }) => void this.ends.push(termination.error.code),
@@ -87,6 +94,7 @@ export class AiSdkClient {
       const { method = '', headers, url = '' } = incoming;
       const init = { method, headers: headers as HeadersInit, body: await text(incoming) };
       const answer = await receive(new Request(`${origin}${url}`, init));
+      this.statuses.push(answer.status);
       outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
       outgoing.end(await answer.text());
     });

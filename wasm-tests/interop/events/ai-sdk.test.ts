@@ -57,9 +57,12 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     await client.subscribe('again');
     client.isFailing = true;
     await server.publish('again', 'b1');
-    await setTimeout(1_500);
+    await expect.poll(() => client.refused, WAIT).toEqual(['b1']);
+    await expect.poll(() => client.statuses.at(-1), WAIT).toBe(503);
+    expect(client.received).toEqual([]);
     client.isFailing = false;
     await expect.poll(() => client.received, WAIT).toEqual(['b1']);
+    expect(client.refused).toEqual(['b1']);
   });
 
   test('a renewal with another secret is signed so that it verifies', async () => {
@@ -77,9 +80,15 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     await client.events.unsubscribe({ id });
     await client.rows.set(row);
     await client.events.unsubscribe({ id });
-    await client.subscribe('over');
+    // The webhook would accept it: the client knows the subscription still.
+    await client.rows.set(row);
     await server.publish('over', 'd1');
-    await expect.poll(() => client.received, WAIT).toEqual(['d1']);
+    await setTimeout(3_000);
+    expect([client.received, client.refused]).toEqual([[], []]);
+    await client.rows.delete(row.key);
+    await client.subscribe('over');
+    await server.publish('over', 'd2');
+    await expect.poll(() => client.received, WAIT).toEqual(['d2']);
   });
 
   test('a caller that is disconnected learns that its subscription has ended', async () => {
