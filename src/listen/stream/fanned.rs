@@ -21,7 +21,7 @@ impl ServerStream {
         if !is_open || is_kept || waits {
             return false;
         }
-        self.keep_alive.handle_written(now);
+        self.handle_sent(now);
         true
     }
 

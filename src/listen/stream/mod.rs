@@ -242,8 +242,19 @@ impl ServerStream {
             }
         };
         self.lifetime.handle_polled();
-        self.keep_alive.handle_written(now);
+        match next {
+            Next::KeepAlive => self.keep_alive.handle_written(now),
+            _ => self.handle_sent(now),
+        }
         Some(next)
+    }
+
+    /// Handles that a message was written. A reader in this process passes on nothing of it, so its
+    /// client still has to receive keep-alives.
+    pub(crate) fn handle_sent(&mut self, now: Millis) {
+        if self.reader.is_none() {
+            self.keep_alive.handle_written(now);
+        }
     }
 
     /// Returns when to call [`ServerStream::handle_timeout`]; `None` if no deadline is set.
