@@ -59,10 +59,11 @@ test('an endpoint that fails a third of the time receives everything, over reset
 });
 
 /**
- * Fails each of the first two attempts of an event with a probability of a third: the delay before
- * a fourth attempt is minutes. While events are published, resets the object of the webhook between
- * a message and its answer, and between the answer and the row that notes it. Counts these resets.
- * They are some messages apart: an object that is reset sends again what no row has noted.
+ * Fails each of the first two attempts of an event with a probability of a third, but no five in a
+ * row: the delay before a fourth attempt, or while an endpoint is down, is minutes. While events
+ * are published, resets the object of the webhook between a message and its answer, and between the
+ * answer and the row that notes it. Counts these resets. They are some messages apart: an object
+ * that is reset sends again what no row has noted.
  */
 function misbehave(
   hook: Endpoint,
@@ -72,6 +73,7 @@ function misbehave(
   const attempts = new Map<string, number>();
   const random = seeded(SEED);
   let messages = 0;
+  let inARow = 0;
   hook.reply = async ({ body }: Received) => {
     const id = String(body['eventId'] ?? '');
     if (id === '') return undefined;
@@ -85,7 +87,9 @@ function misbehave(
       resets.afterAnswer += 1;
       setImmediate(() => void reset(OBJECT));
     }
-    return attempt <= 2 && random() < 1 / 3 ? 500 : undefined;
+    const fails = attempt <= 2 && inARow < 4 && random() < 1 / 3;
+    inARow = fails ? inARow + 1 : 0;
+    return fails ? 500 : undefined;
   };
   return resets;
 }

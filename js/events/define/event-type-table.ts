@@ -1,6 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import { type EventDefinitionOptions, matches } from '../../wasm/events/bindings.js';
+import type { MatchOptions } from '../deliver/deliverer.js';
 import type { EventDefinition, EventTypes } from './definitions.js';
 import type { Validator } from './schema.js';
 import { validatorOf } from './validator.js';
@@ -63,13 +64,6 @@ export class EventTypeTable {
     );
     return `[${(await Promise.all(results)).join(',')}]`;
   }
-}
-
-/** What bounds the functions that match, and who learns that one has failed. */
-export interface MatchOptions {
-  /** Milliseconds after which `match` has failed; 0: any time. */
-  ms: number;
-  onError: (error: Error) => void;
 }
 
 /** One event type. */

@@ -16,7 +16,6 @@ import {
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
-import type { MatchOptions } from '../define/event-type-table.js';
 import { type Authorization, authorizationOf, invalidGroups } from './authorization.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
@@ -33,6 +32,13 @@ export interface DeliveredTypes {
    * subscription with these arguments, as JSON text.
    */
   matchResults(name: string, args: string, page: string, options: MatchOptions): Promise<string>;
+}
+
+/** What bounds the functions that match, and who learns that one has failed. */
+export interface MatchOptions {
+  /** Milliseconds after which `match` has failed; 0: any time. */
+  ms: number;
+  onError: (error: Error) => void;
 }
 
 /** Performs what the core decides about the delivery to webhooks. */
