@@ -249,14 +249,6 @@ impl ServerStream {
         Some(next)
     }
 
-    /// Handles that a message was written. A reader in this process passes on nothing of it, so its
-    /// client still has to receive keep-alives.
-    pub(crate) fn handle_sent(&mut self, now: Millis) {
-        if self.reader.is_none() {
-            self.keep_alive.handle_written(now);
-        }
-    }
-
     /// Returns when to call [`ServerStream::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         if self.is_ending() || self.is_opening() {
