@@ -29,7 +29,7 @@ export function documentOf({ counted, machine, run, sizes }: CostResults): strin
   const { versions } = machine;
   const months = counted.flatMap((each) => AGES.map((age) => monthRow(each, age)));
   return [
-    `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, workerd ${versions['workerd']}:`,
+    `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, workerd ${versions['workerd']}, load before ${run.load}:`,
     `${sizes.streams} streams in ${ISOLATES} isolates, a ${SCALE}th of the example. ${sizes.opens} of them leave, and others replace them.`,
     `${sizes.changes} changes of each kind are published, one a second. Each number is for one:`,
     '',

@@ -195,7 +195,7 @@ function ofEvents({ rounds, targetedWarmUps: warmUps }: Size): Experiment[] {
   const scenario = { streams: 1_000, ids: FEW_IDS, uris: 1, matching: 1_000, events: 40 };
   return [
     {
-      ...{ name: 'event-fan-out', proves: ['S12'], metrics: [CPU, HANDED_OVER], warmUps, rounds },
+      ...{ name: 'event-fan-out', proves: ['S13'], metrics: [CPU, HANDED_OVER], warmUps, rounds },
       title: `an event of MCP Events, or a cue, for every one of ${scenario.streams} streams`,
       entrants: [
         entrant('counted-fan-out', 'events', () => scenario),

@@ -29,7 +29,7 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
   const messages = posting.events * posting.webhooks;
   return [
     {
-      ...{ name: 'webhook-publish', proves: ['S12'], metrics: [PUBLISH, LEAST, CPU_PUBLISH] },
+      ...{ name: 'webhook-publish', proves: ['S13'], metrics: [PUBLISH, LEAST, CPU_PUBLISH] },
       ...{ warmUps: 2, rounds },
       title: `a publish returns, with ${perObject * 20} webhooks of its event type that do not match`,
       entrants: [
@@ -46,7 +46,7 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
       ],
     },
     {
-      ...{ name: 'webhook-posts', proves: ['S12'], metrics: [RATE, CPU_POST], warmUps: 2, rounds },
+      ...{ name: 'webhook-posts', proves: ['S13'], metrics: [RATE, CPU_POST], warmUps: 2, rounds },
       title: `${messages} messages to ${posting.webhooks} webhooks of one caller, at one host`,
       entrants: [
         {

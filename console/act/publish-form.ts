@@ -74,7 +74,7 @@ export class PublishForm {
         this.#pace.value as Pace,
         this.token,
       );
-      const events = times === 1 ? 'Published' : `${count(times)} events published, the last one`;
+      const events = times === 1 ? 'Published' : `${count(times)} published, the last`;
       this.#outcome.show(`${events} at position ${count(position)}.`, 'good');
     } catch (error) {
       this.#outcome.show(error instanceof Error ? error.message : String(error), 'bad');

@@ -41,18 +41,18 @@ export class MessageFilter {
 
   /** Returns a predicate for messages, according to the current filter. */
   get accepts(): (message: Message) => boolean {
-    const [text, source, kind] = [
-      this.#text.value.toLowerCase(),
-      this.#source.value,
-      this.#kind.value,
-    ];
+    const [source, kind] = [this.#source.value, this.#kind.value];
+    // Unlike `toLowerCase`, this copies no text.
+    const text = new RegExp(this.#text.value.replace(SYNTAX, '\\$&'), 'iu');
     return (message) =>
       (source === '' || message.source === source) &&
       (kind === '' || message.kind === kind) &&
-      (text === '' || message.text.toLowerCase().includes(text));
+      text.test(message.text);
   }
 }
 
+/** The characters with a meaning in a regular expression. */
+const SYNTAX = /[$()*+./?[\\\]^{|}]/g;
 const KINDS = [
   ['', 'All kinds'],
   ['cue', 'Cues'],

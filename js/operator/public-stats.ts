@@ -7,7 +7,7 @@ import type { Snapshot } from '../model/snapshot.js';
  */
 export class PublicStats {
   readonly #operator: BusOperator;
-  #latest: Snapshot | undefined;
+  #latest: (() => Snapshot) | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(operator: BusOperator) {
@@ -16,11 +16,24 @@ export class PublicStats {
 
   async next(): Promise<Snapshot> {
     const now = performance.now();
-    if (this.#latest !== undefined && now - this.#askedAt < FRESH_MS) return this.#latest;
-    this.#askedAt = now;
-    const snapshot = await this.#operator.snapshot({ hasCallers: false, after: 0 });
-    this.#latest = { ...snapshot, topics: [], log: [] };
-    return this.#latest;
+    if (this.#latest === undefined || now - this.#askedAt >= FRESH_MS) {
+      this.#askedAt = now;
+      this.#latest = await this.#asked();
+    }
+    return this.#latest();
+  }
+
+  /** Asks the bus; returns what returns the answer, or throws the error. */
+  async #asked(): Promise<() => Snapshot> {
+    try {
+      const snapshot = await this.#operator.snapshot({ hasCallers: false, after: 0 });
+      const latest = { ...snapshot, topics: [], log: [] };
+      return () => latest;
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
   }
 }
 

@@ -1,4 +1,6 @@
+import asyncio
 import unittest
+import unittest.mock
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,8 @@ from mcp.server.subscriptions import (
     ServerEvent,
     ToolsListChanged,
 )
+from nats.aio.client import Client
+from nats.errors import FlushTimeoutError
 from redis.asyncio import Redis
 
 from mcp_listen_bus import BusError, ProcessBus
@@ -53,6 +57,25 @@ class Buses(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(received, changes, broker)
             leave()
             leave()
+
+    async def test_a_subscription_that_is_not_confirmed_in_time_is_given_up(self) -> None:
+        flush, failures = Client.flush, iter(range(2))
+
+        async def late(client: Client, timeout: int = 10) -> None:
+            if next(failures, None) is not None:
+                raise FlushTimeoutError
+            await flush(client, timeout)
+
+        with unittest.mock.patch.object(Client, "flush", late):
+            bus = self.make("NATS", "late")
+            received: list[ServerEvent] = []
+            bus.subscribe(received.append)
+            await bus.ready()
+            received.clear()
+            await bus.publish(ToolsListChanged())
+            await eventually(lambda: len(received) > 0)
+            await asyncio.sleep(0.2)
+            self.assertEqual(received, [ToolsListChanged()])
 
     async def test_a_listener_of_before_the_connection_receives_every_list(self) -> None:
         for broker in MAKERS:

@@ -32,21 +32,26 @@ fn of_streams_in_a_row_with_one_reader_the_first_gets_each_event() {
     assert_eq!(streams(&batch), [three, other, alone]);
 }
 
+/// Their clients receive nothing of what is written to the reader.
 #[test]
-fn streams_with_one_reader_are_as_silent_as_the_one_that_was_written_to() {
+fn streams_with_a_reader_get_keep_alives_whatever_is_published() {
     let mut fanout = Fanout::default();
     let [one, two] = ["1", "2"].map(|raw_id| open(&mut fanout, raw_id, &tools()));
+    let alone = open(&mut fanout, "3", &tools());
     for opened in [one, two] {
         let reader = NonZeroU32::new(7).expect("not zero");
         fanout.read_by(opened, reader);
     }
-    let now = Millis(10_000);
-    assert_eq!(streams(&fanout.publish(TOOLS, now, now)), [one]);
-    let due = fanout.poll_timeout().expect("a keep-alive");
-    let polled = fanout.handle_timeout(due);
-    let silent: Vec<_> = polled
-        .into_iter()
-        .filter(|opened| fanout.poll(*opened, due).is_some())
-        .collect();
-    assert_eq!(silent, []);
+    let mut beats = Vec::new();
+    for second in 1..=50 {
+        let now = T0 + Millis(second * 1_000);
+        assert_eq!(streams(&fanout.publish(TOOLS, now, now)), [one, alone]);
+        for opened in fanout.handle_timeout(now) {
+            if fanout.poll(opened, now) == Some(b": keep-alive\n\n".to_vec()) {
+                beats.push((second, opened));
+            }
+        }
+    }
+    let each = [15, 30, 45].map(|second| [(second, one), (second, two)]);
+    assert_eq!(beats, each.concat());
 }

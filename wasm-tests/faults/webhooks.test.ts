@@ -8,6 +8,7 @@ import { bundleWorker } from '../host/bundle.ts';
 import { callRequest } from '../host/call.ts';
 import { type Endpoint, endpoint, type Received } from '../host/endpoint.ts';
 import { HOOK_SECRET } from '../host/webhook.ts';
+import { seeded } from './wire/rules.ts';
 
 let bundle: string;
 let stateDir: string;
@@ -32,39 +33,70 @@ function started(): Promise<Workerd> {
 test('an endpoint that fails a third of the time receives everything, over resets and a kill', async () => {
   const hook = await endpoint(HOOK_SECRET);
   const refusing = await endpoint(HOOK_SECRET);
-  failThird(hook);
+  const isOver = { is: false };
+  const resets = misbehave(hook, isOver);
   refusing.reply = () => 403;
   await subscribe(hook);
   await expect(subscribe(refusing)).rejects.toThrow('challenge_failed');
   const published: string[] = [];
-  const isOver = { is: false };
   const publishing = publish(published, isOver);
   for (let round = 0; round < 10; round += 1) {
-    await setTimeout(250);
+    await setTimeout(400);
     if (round === 5) {
       await workerd.kill();
       workerd = await started();
-    } else await post(round % 2 === 0 ? 'mcp-listen' : OBJECT, 'reset').catch(() => {});
+    } else await reset('mcp-listen');
   }
+  await expect.poll(() => resets, { timeout: 30_000 }).toEqual({ beforeAnswer: 4, afterAnswer: 4 });
+  await expect.poll(() => published.length, { timeout: 30_000 }).toBeGreaterThan(50);
   isOver.is = true;
   await publishing;
   await setTimeout(1_000);
   await post('notify', 'noted', '', 'last');
-  expect(published.length).toBeGreaterThan(50);
   await expect.poll(() => lost([...published, 'last'], hook), { timeout: 60_000 }).toEqual([]);
   expect(hook.received.filter(({ signers }) => signers.length === 0)).toEqual([]);
   expect(refusing.events).toEqual([]);
 });
 
-/** Fails the first attempt of each third event. */
-function failThird(hook: Endpoint): void {
+/**
+ * Fails each of the first two attempts of an event with a probability of a third, but no five in a
+ * row: the delay before a fourth attempt, or while an endpoint is down, is minutes. While events
+ * are published, resets the object of the webhook between a message and its answer, and between the
+ * answer and the row that notes it. Counts these resets. They are some messages apart: an object
+ * that is reset sends again what no row has noted.
+ */
+function misbehave(
+  hook: Endpoint,
+  isOver: { is: boolean },
+): { beforeAnswer: number; afterAnswer: number } {
+  const resets = { beforeAnswer: 0, afterAnswer: 0 };
   const attempts = new Map<string, number>();
-  hook.reply = ({ body }: Received) => {
+  const random = seeded(SEED);
+  let messages = 0;
+  let inARow = 0;
+  hook.reply = async ({ body }: Received) => {
     const id = String(body['eventId'] ?? '');
+    if (id === '') return undefined;
     const attempt = (attempts.get(id) ?? 0) + 1;
     attempts.set(id, attempt);
-    return id !== '' && attempt === 1 && attempts.size % 3 === 0 ? 500 : undefined;
+    messages += 1;
+    if (!isOver.is && messages % 30 === 15 && resets.beforeAnswer < 4) {
+      resets.beforeAnswer += 1;
+      await reset(OBJECT);
+    } else if (!isOver.is && messages % 30 === 0 && resets.afterAnswer < 4) {
+      resets.afterAnswer += 1;
+      setImmediate(() => void reset(OBJECT));
+    }
+    const fails = attempt <= 2 && inARow < 4 && random() < 1 / 3;
+    inARow = fails ? inARow + 1 : 0;
+    return fails ? 500 : undefined;
   };
+  return resets;
+}
+
+/** Resets an object. The call ends with it. */
+async function reset(object: string): Promise<void> {
+  await post(object, 'reset').catch(() => {});
 }
 
 /** Publishes until it is over, and notes what was accepted. */
@@ -104,3 +136,4 @@ async function post(path: string, ...body: string[]): Promise<void> {
 
 /** The object that has the webhooks of the caller. */
 const OBJECT = 'mcp-listen/hooks-4';
+const SEED = 19;

@@ -24,7 +24,7 @@ export interface Endpoint {
   /** The occurrences among what it has received. */
   readonly events: Received[];
   /** Returns what to answer; undefined: the challenge, or 204. */
-  reply: (message: Received) => Reply | undefined;
+  reply: (message: Received) => Reply | undefined | Promise<Reply | undefined>;
 }
 
 /** Serves an endpoint until the test ends. It checks each signature against these secrets. */
@@ -46,7 +46,7 @@ export async function endpointAt(address: string, ...secrets: string[]): Promise
   const origin = await served(async (request, response) => {
     const message = messageOf(request, await text(request), secrets);
     received.push(message);
-    const reply = own.reply(message) ?? consent(message);
+    const reply = (await own.reply(message)) ?? consent(message);
     if (reply === 'never') return;
     const {
       status,

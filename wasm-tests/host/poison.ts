@@ -1,4 +1,5 @@
 import { initSync as initClient } from '../../pkg/client/mcp_listen_client.js';
+import { initSync as initEvents } from '../../pkg/events/mcp_listen_events.js';
 import { initSync } from '../../pkg/mcp_listen.js';
 
 /**
@@ -12,6 +13,11 @@ export function poison(): void {
 /** As {@link poison}, for the core of the client. */
 export function poisonClient(): void {
   spoil(initClient({ module: new Uint8Array() }).memory);
+}
+
+/** As {@link poison}, for the core of events. */
+export function poisonEvents(): void {
+  spoil(initEvents({ module: new Uint8Array() }).memory);
 }
 
 function spoil({ buffer }: WebAssembly.Memory): void {

@@ -8,7 +8,7 @@ import { redisBus } from 'mcp-listen/redis';
 import { afterEach, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { python } from '../../scripts/setup/python.mjs';
-import { startNats, startRedis } from '../buses/brokers/broker-process.ts';
+import { startNats, startRedis, startValkey } from '../buses/brokers/broker-process.ts';
 import { Cleanup } from '../buses/cleanup.ts';
 import { placeOn } from '../buses/members/place.ts';
 import { EventPlace } from '../host/bus/event-place.ts';
@@ -23,19 +23,19 @@ const OPTIONS = { events: eventLog(), onError: () => {} };
 afterEach(() => cleanup.run());
 
 describe('mcp-listen-bus', () => {
-  test('keeps the promises of its tests, with the vectors that the TypeScript buses keep', async () => {
-    const [redis, nats, plain] = await Promise.all([
-      startRedis(),
-      startNats(true),
-      startNats(false),
-    ]);
+  // The vectors are those that the TypeScript buses keep.
+  test.each([
+    ['Redis', startRedis],
+    ['Valkey', startValkey],
+  ])('keeps the promises of its tests on %s and NATS', async (_, start) => {
+    const [redis, nats, plain] = await Promise.all([start(), startNats(true), startNats(false)]);
     for (const broker of [redis, nats, plain]) cleanup.later(broker, (it) => it.stop());
     const { stderr } = await pythonIn(['-m', 'unittest', 'discover', '-s', 'tests'], {
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,
       NATS_URL: `nats://127.0.0.1:${nats.port}`,
       PLAIN_NATS_URL: `nats://127.0.0.1:${plain.port}`,
     });
-    expect(stderr).toMatch(/^Ran 15 tests .*\n\nOK/m);
+    expect(stderr).toMatch(/^Ran 16 tests .*\n\nOK/m);
   });
 
   test('has types that mypy accepts, as a user of the package sees them', async () => {

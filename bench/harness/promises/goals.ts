@@ -239,7 +239,7 @@ export const PROMISES: Record<string, Condition[]> = {
       value: spread({ metric: 'publish' }),
     },
   ],
-  S12: [
+  S13: [
     {
       ...AT_MOST,
       what: 'processor time of an event to 1,000 streams, of a cue',

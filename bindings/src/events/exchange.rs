@@ -33,8 +33,12 @@ impl EventExchange {
     /// Passes the caller, JSON text of an object with any of `principal`, its name, and `groups`.
     /// Throws if that is not valid, or a group begins with `mcp-events:`.
     pub fn named(&mut self, caller: &str) -> Result<(), JsValue> {
-        let caller = Caller::from_json(caller)
-            .ok_or_else(|| coded("invalid-scope", "the groups of the caller are not valid"))?;
+        let caller = Caller::from_json(caller).ok_or_else(|| {
+            coded(
+                "authorizer-failed",
+                "the groups of the caller are not valid",
+            )
+        })?;
         self.0.handle_caller(caller);
         Ok(())
     }

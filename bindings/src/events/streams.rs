@@ -141,8 +141,12 @@ impl EventStreams {
 
     /// Changes the groups of a stream's caller, a JSON array. Throws if one is not valid.
     pub fn regroup(&mut self, stream: u32, groups: &str) -> Result<(), JsValue> {
-        let caller = Caller::from_json(&format!("{{\"groups\":{groups}}}"))
-            .ok_or_else(|| coded("invalid-scope", "the groups of the caller are not valid"))?;
+        let caller = Caller::from_json(&format!("{{\"groups\":{groups}}}")).ok_or_else(|| {
+            coded(
+                "authorizer-failed",
+                "the groups of the caller are not valid",
+            )
+        })?;
         if let Some(id) = self.0.id_at(stream) {
             self.0.handle_groups(id, caller.groups);
         }

@@ -26,7 +26,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
   readonly #deliver: DeliverMaker;
   readonly #log: MemoryLogEnd;
   readonly #rows = new MemorySubscriptionRows();
-  readonly #alarm = new WallTimer(() => void this.#delivery?.alarm());
+  readonly #alarm = new WallTimer(() => void this.#delivery?.alarm().catch(ignored));
   #followed: ReadonlySet<string> = new Set();
   /** Undefined until there is a subscription. */
   #delivery: WebhookDelivery | undefined;
@@ -90,7 +90,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     this.#alarm.set(undefined);
     if (this.#rows.isEmpty) return;
     // The core that has just failed must not be called in this turn.
-    setTimeout(() => void this.#current.alarm(), 0);
+    setTimeout(() => void this.#current.alarm().catch(ignored), 0);
   }
 }
 

@@ -1,6 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import { type EventDefinitionOptions, matches } from '../../wasm/events/bindings.js';
+import type { MatchOptions } from '../deliver/deliverer.js';
 import type { EventDefinition, EventTypes } from './definitions.js';
 import type { Validator } from './schema.js';
 import { validatorOf } from './validator.js';
@@ -59,17 +60,10 @@ export class EventTypeTable {
     const { events } = JSON.parse(page) as { events: Occurrence[] };
     const type = this.#types.get(name);
     const results = events.map(
-      ({ data }) => type?.matchResult(JSON.parse(args), data, options) ?? null,
+      ({ data }) => type?.matchResult(JSON.parse(args), data, options) ?? FAILED,
     );
-    return JSON.stringify(await Promise.all(results));
+    return `[${(await Promise.all(results)).join(',')}]`;
   }
-}
-
-/** What bounds the functions that match, and who learns that one has failed. */
-export interface MatchOptions {
-  /** Milliseconds after which `match` has failed; 0: any time. */
-  ms: number;
-  onError: (error: Error) => void;
 }
 
 /** One event type. */
@@ -101,24 +95,26 @@ class EventType {
     };
   }
 
-  /** Returns whether a subscription receives an occurrence, and with which payload. */
+  /**
+   * Returns whether a subscription receives an occurrence, and with which payload, as JSON text.
+   */
   async matchResult(
     args: Record<string, unknown>,
     data: Record<string, unknown>,
     { ms, onError }: MatchOptions,
-  ): Promise<boolean | { data: unknown } | null> {
+  ): Promise<string> {
     const { match, transform } = this.#type;
     try {
       const passes =
         typeof match === 'function'
           ? await inTime(ms, match(args, data))
           : isMatch(match, args, data);
-      if (!passes || transform === undefined) return passes;
-      return { data: transform(data, args) };
+      if (!passes || transform === undefined) return JSON.stringify(passes) ?? FAILED;
+      return JSON.stringify({ data: transform(data, args) });
     } catch (error) {
       // The core reports the failure to the subscriber.
       onError(error as Error);
-      return null;
+      return FAILED;
     }
   }
 }
@@ -143,6 +139,8 @@ function invalid(problem: string): ListenError {
   return new ListenError('invalid-options', problem);
 }
 
+/** The match result of an occurrence whose functions have failed. */
+const FAILED = 'null';
 /** The members of an {@link EventDefinition}. */
 const MEMBERS = [
   '_meta',

@@ -17,7 +17,12 @@ export function authorizationOf(result: unknown): Authorization {
   if (typeof result !== 'object' || result === null) return { isAllowed: result === true };
   const { groups } = result as { groups?: unknown };
   if (isListOfNames(groups)) return { isAllowed: true, groups };
-  throw new ListenError('authorizer-failed', 'authorize returned groups that are not names');
+  throw invalidGroups();
+}
+
+/** The error of an `authorize` that returned something else than names. */
+export function invalidGroups(): ListenError {
+  return new ListenError('authorizer-failed', 'authorize returned groups that are not names');
 }
 
 function isListOfNames(value: unknown): value is string[] {

@@ -16,8 +16,7 @@ import {
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
-import type { MatchOptions } from '../define/event-type-table.js';
-import { type Authorization, authorizationOf } from './authorization.js';
+import { type Authorization, authorizationOf, invalidGroups } from './authorization.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
 import { postSigned } from './post.js';
@@ -33,6 +32,13 @@ export interface DeliveredTypes {
    * subscription with these arguments, as JSON text.
    */
   matchResults(name: string, args: string, page: string, options: MatchOptions): Promise<string>;
+}
+
+/** What bounds the functions that match, and who learns that one has failed. */
+export interface MatchOptions {
+  /** Milliseconds after which `match` has failed; 0: any time. */
+  ms: number;
+  onError: (error: Error) => void;
 }
 
 /** Performs what the core decides about the delivery to webhooks. */
@@ -119,6 +125,7 @@ export class WebhookDeliverer implements WebhookDelivery {
   async alarm(): Promise<void> {
     this.#dueAt = undefined;
     this.#call(() => this.#core.alarm(Date.now(), Math.random()));
+    if (this.#isOver) return;
     if (!this.#follower.isComplete) await this.#follower.update();
     await this.#alarmSet;
   }
@@ -201,6 +208,8 @@ export class WebhookDeliverer implements WebhookDelivery {
   /** Responds to a call once the bus wakes this delivery for its event type. */
   async #respond(call: number, response: string): Promise<void> {
     await this.#alarmSet;
+    // The end has responded to all calls.
+    if (this.#isOver) return;
     const isFollowing = this.#follower.isComplete || (await this.#follower.update());
     this.#calls.get(call)?.resolve(isFollowing ? response : errorResponse({ internal: 'bus' }));
   }
@@ -239,7 +248,10 @@ export class WebhookDeliverer implements WebhookDelivery {
   async #authorize(step: Extract<DelivererStep, { kind: 'authorize' }>): Promise<void> {
     const { groups, isAllowed } = await this.#authorization(step);
     const changed = groups === undefined ? undefined : JSON.stringify(groups);
-    this.#call(() => this.#core.authorized(step.subscription, isAllowed, changed, Date.now()));
+    this.#call(() => {
+      const isValid = this.#core.authorized(step.subscription, isAllowed, changed, Date.now());
+      if (!isValid) this.#settings.onError(invalidGroups());
+    });
   }
 
   /** Asks the server. */

@@ -3,8 +3,9 @@ import type { CallerContext } from '../../auth/authorize.js';
 import { type Caller, callerOf } from '../../auth/principal.js';
 import type { EventSource, WebhookSubscriptions } from '../../bus/events.js';
 import type { InboundExchange } from '../../http/inbound.js';
-import { calling } from '../../model/error.js';
+import { calling, type ListenError } from '../../model/error.js';
 import type { EventExchange, EventResponse, EventStep } from '../../wasm/events/bindings.js';
+import { Refusal } from '../../wasm/server/bindings.js';
 import { jsonResponse } from '../../web/json-response.js';
 import { readStart } from '../../web/request-body.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
@@ -94,7 +95,13 @@ export class ServedRequest {
     this.#caller = await callerOf(host.principalOptions, answeredHere(request), rest);
     const { groups, name: principal, refusal } = this.#caller;
     if (refusal !== undefined) return host.denied(this.#inbound, refusal, this.#caller);
-    calling(() => this.#exchange.named(JSON.stringify({ groups, principal })));
+    try {
+      calling(() => this.#exchange.named(JSON.stringify({ groups, principal })));
+    } catch (error) {
+      if ((error as ListenError).code !== 'authorizer-failed') throw error;
+      host.onError(error as Error);
+      return host.denied(this.#inbound, Refusal.AuthorizerFailed, this.#caller);
+    }
     return undefined;
   }
 

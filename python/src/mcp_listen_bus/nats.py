@@ -75,8 +75,7 @@ class NatsBus(ProcessBus):
         self._lost.clear()
         if jetstream is None:
             subscription = await client.subscribe(self._subject, cb=self._on_message)
-            await _processed(client)
-            self._on_ready(False)
+            is_whole = False
         else:
             is_whole = self._resume(await _provide(jetstream, self._stream))
             config = ConsumerConfig(
@@ -85,8 +84,10 @@ class NatsBus(ProcessBus):
             subscription = await jetstream.subscribe(
                 self._subject, cb=self._on_kept, ordered_consumer=True, config=config
             )
-            self._on_ready(is_whole)
         try:
+            if jetstream is None:
+                await _processed(client)
+            self._on_ready(is_whole)
             await self._lost.wait()
         finally:
             await _quietly(subscription.unsubscribe)

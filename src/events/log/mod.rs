@@ -146,12 +146,16 @@ impl<R: EventRows> EventLog<R> {
         Ok(first.map_or(head.position, Position::previous).max(from))
     }
 
-    /// Whether the log has an occurrence for this reader after `from` and up to `to`.
+    /// Whether the log has an occurrence for this reader after `from` and up to `to`; true also if
+    /// that is not known after `max_scan` bytes.
     fn has_any(&self, question: &LogQuery, from: Position, to: Position) -> Result<bool, R::Error> {
         let mut has_any = false;
+        let mut scanned = 0;
         self.rows.after(&question.name, from, &mut |row| {
             let is_before = row.position <= to;
-            has_any |= is_before && question.may_have(row.group.as_deref());
+            let is_too_much = scanned > question.max_scan;
+            has_any |= is_before && (is_too_much || question.may_have(row.group.as_deref()));
+            scanned += row.text.len();
             is_before && !has_any
         })?;
         Ok(has_any)

@@ -192,4 +192,4 @@ const PAGE_EVENTS: usize = 1_000;
 /// Bytes that a stream gets at once: with one page under way, a client that reads slowly costs no
 /// more.
 const PAGE_BYTES: usize = 262_144;
-const SCAN_BYTES: usize = 8_388_608;
+const SCAN_BYTES: usize = 1_048_576;

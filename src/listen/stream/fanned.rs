@@ -21,8 +21,16 @@ impl ServerStream {
         if !is_open || is_kept || waits {
             return false;
         }
-        self.keep_alive.handle_written(now);
+        self.handle_sent(now);
         true
+    }
+
+    /// Handles that a message was written. A reader in this process passes on nothing of it, so its
+    /// client still has to receive keep-alives.
+    pub(crate) fn handle_sent(&mut self, now: Millis) {
+        if self.reader.is_none() {
+            self.keep_alive.handle_written(now);
+        }
     }
 
     /// Handles the lack of room for that message: the cue becomes pending.

@@ -242,7 +242,10 @@ impl ServerStream {
             }
         };
         self.lifetime.handle_polled();
-        self.keep_alive.handle_written(now);
+        match next {
+            Next::KeepAlive => self.keep_alive.handle_written(now),
+            _ => self.handle_sent(now),
+        }
         Some(next)
     }
 

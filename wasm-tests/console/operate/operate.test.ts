@@ -2,6 +2,7 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useBrowser } from '../browser.ts';
 import type { ConsolePage } from '../console-page.ts';
+import { observeShifts, shiftsOf } from '../shifts.ts';
 import { violations } from '../violations.ts';
 import { BusyBus } from './bus.ts';
 
@@ -81,17 +82,10 @@ test('axe finds no violations and nothing overflows, in light and dark, at every
 
 test('nothing moves while numbers arrive, and another tab reads nothing', async () => {
   const console = await operating();
-  await console.page.evaluate(() => {
-    const watched = window as unknown as { shift: number };
-    watched.shift = 0;
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries())
-        watched.shift += (entry as unknown as { value: number }).value;
-    }).observe({ type: 'layout-shift', buffered: false });
-  });
+  await console.page.evaluate(observeShifts);
   await bus.publishFor(3, 20);
   await expect.poll(() => console.reading('missed').textContent()).toBe('0');
-  expect(await console.page.evaluate(() => (window as unknown as { shift: number }).shift)).toBe(0);
+  expect(await shiftsOf(console.page)).toEqual([]);
   await console.page.getByRole('tab', { name: 'Inspect' }).click();
   const position = await console.reading('position').textContent();
   await bus.publishFor(2, 10);

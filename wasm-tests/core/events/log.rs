@@ -322,6 +322,21 @@ fn a_scan_is_bounded_even_where_nothing_is_for_the_reader() {
     assert!(page.through > Position(0) && page.through < Position(20));
 }
 
+#[test]
+fn a_search_for_what_is_too_old_is_bounded_too() {
+    let mut log = Log::new(Window::default());
+    for _ in 0..20 {
+        log.publish("a", r#","group":"staff""#);
+    }
+    let mut asked = query("a", Some(&cursor::to_text(&cursor("e", 0))));
+    asked.max_age_ms = Some(Millis(0));
+    log.now += 10_000;
+    assert!(!log.page(&asked).skipped);
+    asked.max_scan = 200;
+    // It may have skipped something.
+    assert!(log.page(&asked).skipped);
+}
+
 /// Wherever pages are cut, a reader gets each occurrence once and in order.
 #[test]
 fn pages_put_together_are_the_log() {

@@ -102,7 +102,7 @@ fn a_backlog_is_read_page_by_page_and_not_for_all() {
         ..opening("1", "a")
     });
     let query = world.streams.query_of(stream).unwrap();
-    assert!(query.max_bytes == 262_144 && query.max_scan == 8 << 20);
+    assert!(query.max_bytes == 262_144 && query.max_scan == 1 << 20);
     let page = world.page(&query);
     assert_eq!(
         read(&world.streams.begin(stream, &page, &[]).unwrap()).len(),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/memory-webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
+import { poisonEvents } from '../../host/poison.ts';
 import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 import { received, serving } from './webhook-server.ts';
@@ -64,6 +65,36 @@ test('a match or an authorize that takes ten seconds has failed, and deliveries 
     { code: 'authorizer-timeout' },
   ]);
   expect(Date.now() - began).toBeLessThan(80_000);
+});
+
+test('an authorize that returns a group that is not valid is reported, and asked again', async () => {
+  const answers = [{ groups: ['x'.repeat(100_000)] }];
+  const { errors, publish, subscribe } = serving({
+    authorizationTtlMs: 60_000,
+    authorize: () => answers.shift() ?? true,
+  });
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  await pass(60_001);
+  await until(() => errors.length === 1);
+  expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
+  await publish({}, 'later');
+  await elapsed(() => hook.events.length === 1);
+});
+
+test('a webhook receives events after the core has failed when the alarm went off', async () => {
+  const { publish, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  hook.reply = ({ body }) => ('eventId' in body && hook.events.length === 1 ? 500 : undefined);
+  await subscribe(hook.url);
+  await pass(1_100);
+  await publish({}, 'one');
+  await received(hook, 1);
+  await settle();
+  poisonEvents();
+  await pass(60_000);
+  await publish({}, 'two');
+  await elapsed(() => hook.events.some(({ body }) => body['eventId'] === 'two'));
 });
 
 test('a request from before its caller was disconnected subscribes nothing', async () => {

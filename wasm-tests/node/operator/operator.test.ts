@@ -4,7 +4,9 @@ import {
   type OperatorOptions,
   type Snapshot,
 } from 'mcp-listen';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import type { BusOperator } from '../../../dist/bus/operator/operator.js';
+import { PublicStats } from '../../../dist/operator/public-stats.js';
 import { open, restOf, serving, TOOLS } from '../serving.ts';
 
 test.each([
@@ -48,6 +50,15 @@ test('the bus is asked for public numbers once a second at most', async () => {
   expect(await openStreams()).toBe(0);
   await expect.poll(openStreams).toBe(1);
   stream.drop();
+});
+
+test('a bus that fails is asked for public numbers once a second at most, too', async () => {
+  const snapshot = vi.fn(async () => {
+    throw new Error('away');
+  });
+  const stats = new PublicStats({ snapshot } as unknown as BusOperator);
+  for (let round = 0; round < 3; round += 1) await expect(stats.next()).rejects.toThrow('away');
+  expect(snapshot).toHaveBeenCalledTimes(1);
 });
 
 test('invalid options are refused', () => {

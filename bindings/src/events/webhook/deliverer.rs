@@ -183,17 +183,24 @@ impl EventDeliverer {
 
     /// Takes whether a subscriber may still receive what it subscribed to; undefined if that could
     /// not be found out. `groups` is the JSON text of its groups if they may have changed. If one
-    /// is not valid, `authorize` follows again later, as for undefined.
+    /// is not valid, `authorize` follows again later, as for undefined, and this returns false.
     pub fn authorized(
         &mut self,
         subscription: &str,
         is_allowed: Option<bool>,
         groups: Option<String>,
         now: f64,
-    ) -> Result<(), JsValue> {
-        let authorization = authorization_of(is_allowed, groups.as_deref());
+    ) -> Result<bool, JsValue> {
+        let changed = groups.as_deref().map(json::from_text);
+        let is_valid = !matches!(changed, Some(None));
+        let authorization = match is_allowed {
+            Some(false) => Authorization::Denied,
+            Some(true) if is_valid => Authorization::Allowed(changed.flatten()),
+            _ => Authorization::Unknown,
+        };
         self.0
-            .handle_authorized(subscription, authorization, millis(now))
+            .handle_authorized(subscription, authorization, millis(now))?;
+        Ok(is_valid)
     }
 
     /// Ends the subscriptions of a subscriber whose access was revoked.
@@ -213,15 +220,6 @@ fn matches_of(catalogue: &Catalogue) -> MatchRules {
     known
         .map(|(name, definition)| (name.clone(), definition.matching.clone()))
         .collect()
-}
-
-fn authorization_of(is_allowed: Option<bool>, groups: Option<&str>) -> Authorization {
-    let changed = groups.map(json::from_text);
-    match (is_allowed, changed) {
-        (Some(false), _) => Authorization::Denied,
-        (None, _) | (_, Some(None)) => Authorization::Unknown,
-        (Some(true), changed) => Authorization::Allowed(changed.flatten()),
-    }
 }
 
 fn name_of(name: &str) -> Result<EventName, JsValue> {

@@ -138,6 +138,7 @@ export class EventStream {
   /** Writes a heartbeat, unless the client has not read for too long. */
   #beat(): void {
     if (this.hasRoom) {
+      this.#fullSince = undefined;
       // A read that failed is tried again.
       if (this.isBehind) this.group?.catchUp(this);
       this.group?.beat(this);
@@ -146,6 +147,7 @@ export class EventStream {
     const { writeMs } = this.#options;
     this.#fullSince ??= performance.now();
     if (writeMs > 0 && performance.now() - this.#fullSince > writeMs) this.listen?.abort();
+    else this.#body?.awaitRoom();
   }
 }
 

@@ -117,7 +117,7 @@ export class StreamGroup implements EventStreamGroup {
   /**
    * Handles a change of the groups of a stream's caller.
    *
-   * @throws ListenError `invalid-scope` if a group is not valid.
+   * @throws ListenError `authorizer-failed` if a group is not valid.
    */
   regroup(stream: EventStream, groups: string[]): void {
     if (!this.#holds(stream)) return;

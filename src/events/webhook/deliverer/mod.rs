@@ -244,8 +244,9 @@ impl<S: Store> Deliverer<S> {
     ) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read)
             && let Purpose::Match(id) = &read.purpose
-            && let Some(entry) = self.subscriptions.get(id)
+            && let Some(entry) = self.subscriptions.get_mut(id)
         {
+            entry.matches.succeed();
             self.pages.keep_results(&read, &entry.reader(id), results);
             self.queue(id);
         }
@@ -261,7 +262,8 @@ impl<S: Store> Deliverer<S> {
         now: Millis,
     ) -> Result<(), S::Error> {
         let entry = self.subscriptions.get(id);
-        if entry.is_some_and(|entry| entry.row.ending.is_none()) {
+        // The caller may have renewed the subscription since the question.
+        if entry.is_some_and(|entry| entry.asked_at.is_some() && entry.row.ending.is_none()) {
             match authorization {
                 Authorization::Allowed(groups) => self.allow(id, groups, now)?,
                 Authorization::Denied => {

@@ -10,7 +10,7 @@ use super::{
     super::{
         outcome::{DeliveryResult, Outcome},
         progress::FailedAttempt,
-        schedule::{MAX_FAILING, with_jitter},
+        schedule::MAX_FAILING,
         store::Store,
     },
     Deliverer,
@@ -134,7 +134,7 @@ impl<S: Store> Deliverer<S> {
         if let Some(event_type) = self.subscriptions.event_type_mut(&name) {
             event_type.note_head(end);
             event_type.is_unread = false;
-            event_type.failures = 0;
+            event_type.reads.succeed();
         }
         self.pages
             .keep(name.clone(), page, self.subscriptions.readers(&name));
@@ -150,19 +150,19 @@ impl<S: Store> Deliverer<S> {
         let Some(read) = self.pages.end(read) else {
             return Ok(());
         };
-        if let Purpose::Call(call) = read.purpose {
-            return self.log_unread(call, now);
-        }
-        if let Some(event_type) = self.subscriptions.event_type_mut(&read.name) {
-            let wait = MIN_READ_RETRY.0 << event_type.failures.min(MAX_DOUBLINGS);
-            event_type.failures = event_type.failures.saturating_add(1);
-            event_type.not_before = now + with_jitter(Millis(wait), random);
+        match read.purpose {
+            Purpose::Call(call) => return self.log_unread(call, now),
+            Purpose::Type => {
+                if let Some(event_type) = self.subscriptions.event_type_mut(&read.name) {
+                    event_type.reads.fail(now, random);
+                }
+            }
+            Purpose::Match(id) => {
+                if let Some(entry) = self.subscriptions.get_mut(&id) {
+                    entry.matches.fail(now, random);
+                }
+            }
         }
         Ok(())
     }
 }
-
-/// The wait before the log is read again after a failure. It doubles with each further failure, at
-/// most this many times.
-const MIN_READ_RETRY: Millis = Millis(1_000);
-const MAX_DOUBLINGS: u32 = 6;

@@ -148,10 +148,11 @@ fn due_at(entry: &Entry, event_type: Option<&SubscribedType>, now: Millis) -> Op
         let has_more = event_type.is_some_and(|known| known.has_more(&progress.read()));
         let more = has_more.then_some(now).filter(|_| progress.room(now) > 0);
         let due = progress.timeout().into_iter().chain(more).min();
-        let not_before = event_type.map_or(Millis(0), |known| known.not_before);
+        let not_before = event_type.map_or(Millis(0), |known| known.reads.until());
         due.map(|due| {
             due.max(row.granted_at + FIRST_MESSAGE_DELAY)
                 .max(not_before)
+                .max(entry.matches.until())
         })
     };
     messages.into_iter().chain(row.timeout(now)).min()

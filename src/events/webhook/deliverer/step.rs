@@ -200,9 +200,11 @@ impl<S: Store> Deliverer<S> {
         source: Source,
         now: Millis,
     ) -> Option<StepResult> {
-        let row = &self.subscriptions.get(id)?.row;
+        let entry = self.subscriptions.get(id)?;
+        let row = &entry.row;
         match source {
             Source::Log => self.read(&row.name.clone(), after, now),
+            Source::Server(..) if entry.matches.until() > now => {}
             Source::Server(at, page) => {
                 if let Some(read) = self.pages.begin_match(id, &row.name, &at, now) {
                     self.outputs.push_back(Output::Match {
@@ -218,7 +220,7 @@ impl<S: Store> Deliverer<S> {
     }
 
     fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) {
-        let may_read = |event_type: &SubscribedType| event_type.not_before <= now;
+        let may_read = |event_type: &SubscribedType| event_type.reads.until() <= now;
         let may_read = self.subscriptions.event_type(name).is_some_and(may_read);
         if !may_read || self.pages.is_reading(name, after) {
             return;

@@ -1,7 +1,6 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
-    clock::Millis,
     events::name::EventName,
     sorted::Map,
     vocabulary::position::{Cursor, Position},
@@ -9,7 +8,7 @@ use crate::{
 
 use super::{
     super::super::{SharedWatermark, Store},
-    Entry, Stored,
+    Backoff, Entry, Stored,
 };
 
 /// An event type that has subscriptions.
@@ -21,10 +20,8 @@ pub(in super::super) struct SubscribedType {
     pub(in super::super) head: Option<Cursor>,
     /// Whether the log may have more, whatever `head` says.
     pub(in super::super) is_unread: bool,
-    /// The log is not read before this time, because reads have failed.
-    pub(in super::super) not_before: Millis,
-    /// The failed reads in a row.
-    pub(in super::super) failures: u32,
+    /// When the log may be read, after reads that failed.
+    pub(in super::super) reads: Backoff,
     /// The stored watermark of the subscriptions that have received everything.
     pub(in super::super) watermark: Option<Cursor>,
     /// Whether positions may have changed since they were stored.

@@ -1,7 +1,9 @@
 //! The subscriptions in memory, and what is stored of them.
 
+mod backoff;
 mod event_type;
 
+pub(super) use backoff::Backoff;
 pub(super) use event_type::SubscribedType;
 
 use alloc::{boxed::Box, vec::Vec};
@@ -41,6 +43,8 @@ pub(super) struct Entry {
     pub(super) is_queued: bool,
     /// When the server was last asked to authorize it again.
     pub(super) asked_at: Option<Millis>,
+    /// When the server may be asked to match its occurrences, after matches that failed.
+    pub(super) matches: Backoff,
     stored: Stored,
 }
 
@@ -164,6 +168,7 @@ impl<S: Store> Subscriptions<S> {
             expected,
             is_queued: false,
             asked_at: None,
+            matches: Backoff::default(),
             stored,
         };
         self.entries.insert(id.into(), entry);

@@ -1,0 +1,88 @@
+//! What a deliverer asks the server about one subscription.
+
+use mcp_listen::{
+    clock::Millis,
+    events::{
+        matching::{MatchResult, MatchRule},
+        webhook::{Authorization, MatchRules, Options, Output},
+    },
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::rig::{Rig, named, subscribe};
+
+/// Fails the matches that the second subscription requested, and answers all others. Returns how
+/// many it failed.
+fn answer_matches(rig: &mut Rig) -> usize {
+    let mut failed = 0;
+    while let Some(at) = rig
+        .outputs
+        .iter()
+        .position(|output| matches!(output, Output::Match { .. }))
+    {
+        let Output::Match {
+            read, arguments, ..
+        } = rig.outputs.remove(at)
+        else {
+            continue;
+        };
+        if arguments.contains("broken") {
+            failed += 1;
+            rig.deliverer
+                .handle_read_failed(read, rig.now, 0.5)
+                .unwrap();
+        } else {
+            rig.deliverer
+                .handle_match_results(read, &[MatchResult::Matched], rig.now)
+                .unwrap();
+        }
+        rig.drain();
+    }
+    failed
+}
+
+#[test]
+fn a_match_that_fails_delays_only_its_subscription() {
+    let rules: MatchRules = [(named("order.paid"), MatchRule::Host)]
+        .into_iter()
+        .collect();
+    let mut rig = Rig::with(Options::default(), rules);
+    let mut broken = subscribe(2);
+    broken.arguments = r#"{"broken":true}"#.into();
+    rig.subscribe(&broken).unwrap();
+    rig.begin(&subscribe(1));
+    let mut failed = 0;
+    for _ in 0..20 {
+        rig.publish("order.paid", "{}");
+        failed += answer_matches(&mut rig);
+        let posts = rig.respond_all(200);
+        let ids: Vec<&str> = posts.iter().map(|post| &*post.subscription).collect();
+        assert_eq!(ids, [&*subscribe(1).id]);
+        rig.pass(3_000);
+        failed += answer_matches(&mut rig);
+    }
+    // After 1, 2, 4, 8, 16 and 32 seconds.
+    assert_eq!(failed, 6);
+}
+
+#[test]
+fn an_authorization_from_before_a_renewal_changes_nothing() {
+    let options = Options {
+        authorization_ttl_ms: Some(Millis(600_000)),
+        ..Options::default()
+    };
+    let mut rig = Rig::with(options, MatchRules::default());
+    rig.begin(&subscribe(1));
+    rig.pass(599_000);
+    assert!(matches!(rig.outputs.last(), Some(Output::Authorize { .. })));
+    rig.subscribe(&subscribe(1)).unwrap();
+    let id = subscribe(1).id;
+    rig.deliverer
+        .handle_authorized(&id, Authorization::Denied, rig.now)
+        .unwrap();
+    rig.drain();
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    assert_eq!(&*rig.post().message, "evt_e1_1");
+}

@@ -1,0 +1,77 @@
+import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
+import { defineEvents, eventLog } from 'mcp-listen/events';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { host } from '../../../dist/model/host-profile.js';
+import { EventReader } from '../../host/events.ts';
+import { discovering, requestOf } from './requests.ts';
+import { elapse, settled, virtualTime } from './scripted.ts';
+
+beforeEach(virtualTime);
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const WITH_BEATS = { keepAliveMs: 1_000 };
+
+/** Opens a stream of the orders of acme. */
+async function opened(options: Partial<ListenHandlerOptions>) {
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({ 'order.paid': { match: { customer: '/customer' } } }),
+    ...WITH_BEATS,
+    ...options,
+  });
+  const params = { name: 'order.paid', arguments: { customer: 'acme' } };
+  const response = await server.fetch(requestOf('events/stream', params, 1));
+  const publish = () => server.notify.event('order.paid', { customer: 'other' });
+  return { publish, response, server };
+}
+
+test('a stream gets heartbeats while there are many events for others', async () => {
+  const { publish, response } = await opened({});
+  const reader = new EventReader(response);
+  const methods: string[] = [];
+  void (async () => {
+    for (;;) {
+      const message = await reader.next();
+      if (message === undefined) return;
+      methods.push(message.method);
+    }
+  })();
+  for (let round = 0; round < 100; round += 1) {
+    await publish();
+    await elapse(100);
+  }
+  const beats = methods.filter((method) => method.endsWith('heartbeat'));
+  expect(beats.length).toBeGreaterThanOrEqual(8);
+});
+
+test('a client that reads nothing loses its stream while there are many events for others', async () => {
+  const { publish, response, server } = await opened({ timeouts: { writeMs: 2_000 } });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  for (let round = 0; round < 80; round += 1) {
+    await publish();
+    await elapse(100);
+  }
+  expect(server.stats()).toMatchObject({ open: 0 });
+});
+
+test.each([true, false])('a client that reads slowly keeps its stream (%s)', async (fansOut) => {
+  const { fansOut: former } = host;
+  host.fansOut = fansOut;
+  try {
+    const { response, server } = await opened({ keepAliveMs: 300, timeouts: { writeMs: 2_000 } });
+    const reader = response.body?.getReader();
+    for (let round = 0; round < 30; round += 1) {
+      void reader?.read();
+      await elapse(400);
+    }
+    expect(server.stats()).toMatchObject({ open: 1 });
+    await reader?.cancel();
+    await settled();
+  } finally {
+    host.fansOut = former;
+  }
+});

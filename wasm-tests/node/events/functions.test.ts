@@ -1,0 +1,57 @@
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { defineEvents, eventLog } from 'mcp-listen/events';
+import { expect, test } from 'vitest';
+import { EventReader } from '../../host/events.ts';
+import { discovering, requestOf } from './requests.ts';
+
+/** A server with a function that returns what has no JSON text for some arguments. */
+function serving() {
+  const errors: Error[] = [];
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({
+      measured: {
+        transform: (data, args) => ('isBroken' in args ? { value: 1n } : data) as { value: number },
+      },
+    }),
+    onError: (error) => errors.push(error),
+  });
+  const request = async (method: string, args: object, params: object = {}) =>
+    server.fetch(requestOf(method, { name: 'measured', arguments: args, ...params }, 1));
+  return { errors, request, server };
+}
+
+test('a payload without JSON text is an error of its stream, and others get their events', async () => {
+  const { errors, request, server } = serving();
+  const open = async (args: object) => new EventReader(await request('events/stream', args));
+  const [broken, whole] = [await open({ isBroken: true }), await open({})];
+  for (const reader of [broken, whole]) await reader.next();
+  for (const value of [1, 2]) {
+    await server.notify.event('measured', { value });
+    expect(await broken.next()).toMatchObject({ method: 'notifications/events/error' });
+    expect(await whole.next()).toMatchObject({ params: { data: { value } } });
+  }
+  expect(errors[0]).toBeInstanceOf(TypeError);
+  for (const reader of [broken, whole]) reader.drop();
+});
+
+test('a poll skips an occurrence without JSON text', async () => {
+  const { request, server } = serving();
+  const poll = async (cursor: string | null) =>
+    (await request('events/poll', { isBroken: true }, { cursor })).json();
+  const { result } = (await poll(null)) as { result: { cursor: string } };
+  await server.notify.event('measured', { value: 1 });
+  expect(await poll(result.cursor)).toMatchObject({ result: { events: [] } });
+});
+
+test('groups that are not valid are an error of `principal`', async () => {
+  const errors: Error[] = [];
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({ measured: {} }),
+    principal: () => ({ name: 'ann', groups: [''] }),
+    onError: (error) => errors.push(error),
+  });
+  expect((await server.fetch(requestOf('events/list', {}, 1))).status).toBe(503);
+  expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
+});
