@@ -79,6 +79,11 @@ export class SessionClient {
     }
   }
 
+  /** Takes all notifications, unread. */
+  discard(): void {
+    this.#entries.length = 0;
+  }
+
   #listen(): void {
     const { client } = this;
     const lists = {

@@ -45,6 +45,11 @@ export class Notifications {
     return this.#entries.length;
   }
 
+  /** Takes all entries, unread. */
+  discard(): void {
+    this.#entries.length = 0;
+  }
+
   /** The oldest entry that was not taken yet. */
   async next(): Promise<string> {
     for (;;) {

@@ -31,13 +31,13 @@ test('@hono/mcp in mcp-listen/hono serves the callers that its middleware names'
 test('Mastra behind a gateway that watches it notifies clients of 2026', async () => {
   const { url } = await startedExample('frameworks/mastra', 'node', ['server.ts'], QUIET);
   const gateway = await startGateway(url, { UPSTREAM_WATCH: 'on' });
-  await expectStreamNotified(gateway.mcp(0), gateway.mcp(1), { isWatched: true });
+  await expectStreamNotified(gateway.mcp(0), gateway.mcp(1), gateway);
 });
 
 test('fastmcp behind a gateway that watches it notifies sessions', async () => {
   const { url } = await startedExample('frameworks/fastmcp', 'node', ['server.ts']);
   const gateway = await startGateway(url, { UPSTREAM_WATCH: 'on' });
-  await expectSessionNotified(gateway.mcp(0), gateway.mcp(1), { isWatched: true });
+  await expectSessionNotified(gateway.mcp(0), gateway.mcp(1), { watching: gateway });
 });
 
 test.each([['sdk_server.py'], ['fastmcp_server.py']])(
@@ -81,17 +81,21 @@ async function startGateway(
   return gateway;
 }
 
-/** Expects that a client of 2026 at one URL is notified when another one switches the lamp. */
+/**
+ * Expects that a client of 2026 at one URL is notified when another one switches the lamp, also
+ * through a gateway that watches the server.
+ */
 async function expectStreamNotified(
   here: string,
   there: string,
-  { isWatched = false } = {},
+  watching?: GatewayFixture,
 ): Promise<void> {
   const [listener, other] = [await typescriptClient(here), await typescriptClient(there)];
   const notifications = new Notifications(listener);
-  const subscription = await listener.listen({ resourceSubscriptions: [DESK] });
-  expect(subscription.honoredFilter).toEqual({ resourceSubscriptions: [DESK] });
-  if (isWatched) await watchBegun(notifications);
+  const filter = { resourceSubscriptions: [DESK], ...(watching && { toolsListChanged: true }) };
+  const subscription = await listener.listen(filter);
+  expect(subscription.honoredFilter).toEqual(filter);
+  if (watching !== undefined) await watchBegun(notifications, watching);
   await other.callTool({ name: 'switch', arguments: {} });
   expect(await notifications.next()).toBe(UPDATED);
   expect((await listener.readResource({ uri: DESK })).contents).toMatchObject([{ text: 'on' }]);
@@ -103,15 +107,12 @@ async function expectStreamNotified(
 async function expectSessionNotified(
   here: string,
   there: string,
-  {
-    headers = {},
-    isWatched = false,
-  }: { headers?: Record<string, string>; isWatched?: boolean } = {},
+  { headers = {}, watching }: { headers?: Record<string, string>; watching?: GatewayFixture } = {},
 ): Promise<void> {
   const listener = await SessionClient.connect(here, 1, headers);
   const other = await SessionClient.connect(there, 1, headers);
   await listener.client.subscribeResource({ uri: DESK });
-  if (isWatched) await watchBegun(listener);
+  if (watching !== undefined) await watchBegun(listener, watching);
   await other.client.callTool({ name: 'switch', arguments: {} });
   expect(await listener.next()).toBe(UPDATED);
   await Promise.all([listener.client.close(), other.client.close()]);
@@ -137,8 +138,17 @@ async function expectResumed(send: Send): Promise<void> {
   resumed.drop();
 }
 
-/** Waits for the cues of what may have changed before a watch began, and for the watch itself. */
-async function watchBegun(notifications: { next(): Promise<string> }): Promise<void> {
+/**
+ * Waits for the cues of what may have changed before a watch began, and for the watch itself. What
+ * comes next was published later.
+ */
+async function watchBegun(
+  notifications: { discard(): void; next(): Promise<string> },
+  gateway: GatewayFixture,
+): Promise<void> {
   while ((await notifications.next()) !== UPDATED);
   await new Promise((resolve) => setTimeout(resolve, 1_500));
+  notifications.discard();
+  await gateway.publish({ kind: 'tools_list_changed' });
+  while ((await notifications.next()) !== 'tools/list_changed');
 }
