@@ -25,7 +25,7 @@ export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
     most: (streams) => streams * MOST_REFUSED[sockets],
     why: 'a lost request, or a lost answer, refuses the streams that wait for it after attachMs',
   },
-  world: { sockets, options: { timeouts: { attachMs: 20_000 } } },
+  world: { sockets, options: { timeouts: { attachMs: ATTACH_MS } } },
   run: race,
 }));
 
@@ -87,7 +87,7 @@ async function raceOne(
   if (listener.acknowledgedAt - began < LEAST_MS) counts.unconfirmed += 1;
   await published;
   if ((publisher.beganAt(key) ?? 0) - listener.acknowledgedAt > PROMPT_MS) counts.late += 1;
-  const missing = await publisher.settle([listener], 20_000);
+  const missing = await publisher.settle([listener], SETTLE_MS);
   if (!listener.isOpen) counts.ended += 1;
   if (!listener.isOpen || missing > 0) passed.missing += 1;
   stage.dismiss(listener);
@@ -141,6 +141,13 @@ function answering(chance: () => number, lose: () => void): Rule {
   };
 }
 
+const ATTACH_MS = 20_000;
+/**
+ * Milliseconds until a change must have arrived. An edge that follows its topics anew, because it
+ * may have missed something, holds changes back until the bus has answered; it asks again after
+ * attachMs if that request, or the answer, was lost.
+ */
+const SETTLE_MS = ATTACH_MS + 20_000;
 /** Streams that open together; fewer beside other tests, so that publishes are answered. */
 const AT_ONCE = { short: 50, whole: 200 };
 /** Milliseconds from reading an acknowledgment until the publish that races with it has begun. */
