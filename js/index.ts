@@ -14,7 +14,7 @@ export type {
 } from './auth/authorize.js';
 export type { AuthInfo, Identity } from './auth/identity.js';
 export { isOpenStream } from './auth/open-stream.js';
-export type { Principal, PrincipalAnswer } from './auth/principal.js';
+export type { Principal, PrincipalResult } from './auth/principal.js';
 export type { AttachableBus } from './bus/attachable-bus.js';
 export type { Broker, BrokerListener } from './bus/broker/broker.js';
 export {

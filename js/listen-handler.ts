@@ -25,7 +25,7 @@ import type { EventServer } from './events/serve/host.js';
 import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
 import { Discovery, withEvents } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
-import type { AnswerLimits } from './handler/upstream-response.js';
+import type { ResponseLimits } from './handler/upstream-response.js';
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
 import { type InboundExchange, pass, refuse } from './http/inbound.js';
 import { cancelBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
@@ -340,8 +340,8 @@ class RequestHandler {
   }
 
   /** Limits on reading an answer of the handler. */
-  get #reading(): AnswerLimits {
-    return { answerBytes: this.#limits.answerBytes, answerMs: this.#timeouts.answerMs };
+  get #reading(): ResponseLimits {
+    return { responseBytes: this.#limits.responseBytes, responseMs: this.#timeouts.responseMs };
   }
 
   get #principalOptions(): PrincipalOptions {

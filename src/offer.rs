@@ -8,9 +8,9 @@ use crate::{
     vocabulary::capabilities::Capabilities,
 };
 
-/// Returns the answer to `server/discover` or `initialize`, a JSON body or an event stream, as one
-/// message that advertises change notifications for every feature it offers. `None` if it contains
-/// no result with capabilities.
+/// Returns the response to `server/discover` or `initialize`, a JSON body or an event stream, as
+/// one message that advertises change notifications for every feature it offers. `None` if it
+/// contains no result with capabilities.
 pub fn advertise_changes(body: &[u8]) -> Option<String> {
     changed(body, Capabilities::assume_all)
 }

@@ -6,7 +6,7 @@
 import '#runtime';
 import type { Context, Env, MiddlewareHandler } from 'hono';
 import type { Authorization, AuthorizeContext } from '../auth/authorize.js';
-import type { PrincipalAnswer } from '../auth/principal.js';
+import type { PrincipalResult } from '../auth/principal.js';
 import type { McpFetch } from '../handler/handler.js';
 import { createListenHandler } from '../listen-handler.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
@@ -24,7 +24,7 @@ export interface HonoListenOptions<E extends Env>
    *
    * @default no caller has a name
    */
-  principal?: (c: Context<E>, request: Request) => PrincipalAnswer | Promise<PrincipalAnswer>;
+  principal?: (c: Context<E>, request: Request) => PrincipalResult | Promise<PrincipalResult>;
   /**
    * Returns what a caller may receive.
    *

@@ -54,12 +54,12 @@ export async function identityOf(answer: object): Promise<VerifiedIdentity> {
 function ofIdentity(answer: object): VerifiedIdentity {
   const { groups, claims, expiresAt, name } = answer as Record<keyof Identity, unknown>;
   if (!FIELDS.some((field) => field in answer) && !('expiresAt' in answer)) {
-    throw invalidAnswer('neither a name nor a denial');
+    throw invalidResult('neither a name nor a denial');
   }
   if (name !== undefined && typeof name !== 'string')
-    throw invalidAnswer('a name that is not a string');
+    throw invalidResult('a name that is not a string');
   if (groups !== undefined && !isListOfStrings(groups)) {
-    throw invalidAnswer('groups that are not a list of strings');
+    throw invalidResult('groups that are not a list of strings');
   }
   return verified(name, expiryOf(expiresAt), groups, claims);
 }
@@ -67,9 +67,9 @@ function ofIdentity(answer: object): VerifiedIdentity {
 async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
   const { expiresAt, extra, token } = answer as Partial<AuthInfo>;
   if (FIELDS.some((field) => field in answer)) {
-    throw invalidAnswer(`an AuthInfo with a field of an Identity: ${FIELDS.join(', ')}`);
+    throw invalidResult(`an AuthInfo with a field of an Identity: ${FIELDS.join(', ')}`);
   }
-  if (!isName(token)) throw invalidAnswer('an AuthInfo whose token is not a non-empty string');
+  if (!isName(token)) throw invalidResult('an AuthInfo whose token is not a non-empty string');
   const expiresAtMs = expiresAt === undefined ? undefined : numberOf(expiresAt) * 1_000;
   const name = [extra?.['sub'], extra?.['userId']].find(isName) ?? (await digestOf(token));
   return verified(name, expiresAtMs, undefined, answer);
@@ -97,14 +97,14 @@ function expiryOf(expiresAt: unknown): number | undefined {
   if (expiresAt === undefined) return undefined;
   const expiry = numberOf(expiresAt instanceof Date ? expiresAt.getTime() : expiresAt);
   if (expiry >= EARLIEST_MS) return expiry;
-  throw invalidAnswer(
+  throw invalidResult(
     'an expiresAt before 2001: it is a Date or milliseconds since 1970, not seconds',
   );
 }
 
 function numberOf(expiresAt: unknown): number {
   if (typeof expiresAt === 'number' && !Number.isNaN(expiresAt)) return expiresAt;
-  throw invalidAnswer('an expiresAt that is not a time');
+  throw invalidResult('an expiresAt that is not a time');
 }
 
 function isName(value: unknown): value is string {
@@ -121,7 +121,7 @@ async function digestOf(token: string): Promise<string> {
   return hex(new Uint8Array(digest));
 }
 
-function invalidAnswer(what: string): ListenError {
+function invalidResult(what: string): ListenError {
   return new ListenError('authorizer-failed', `principal returned ${what}`);
 }
 

@@ -32,14 +32,14 @@ import { isOpenStream, ofOpenStream } from './open-stream.js';
 export type Principal<Rest extends unknown[] = unknown[]> = (
   request: Request,
   ...rest: Rest
-) => PrincipalAnswer | Promise<PrincipalAnswer>;
+) => PrincipalResult | Promise<PrincipalResult>;
 
 /**
  * The caller's name; undefined for a caller without one; an identity; a verified token of the
  * official SDK; or a denial. A `Response` with the status 401, 403 or 503 is a denial with its
  * `WWW-Authenticate` and `Retry-After`.
  */
-export type PrincipalAnswer = string | undefined | Identity | AuthInfo | Denial | Response;
+export type PrincipalResult = string | undefined | Identity | AuthInfo | Denial | Response;
 
 /** The identity of a caller, or the reason for refusing it. */
 export interface Caller extends VerifiedIdentity, Partial<Denied> {}

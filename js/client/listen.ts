@@ -48,5 +48,5 @@ export async function acknowledged(
   if (event?.kind === 'live') return new SourceSubscription(source, event, signal);
   source.close();
   const error = event?.kind === 'stopped' ? errorOf(event.end, event.cause) : undefined;
-  throw error ?? new ListenError('invalid-answer', 'the subscription ended before it was open');
+  throw error ?? new ListenError('invalid-response', 'the subscription ended before it was open');
 }

@@ -74,7 +74,7 @@ export class SourceSubscription implements Subscription {
     if (event.kind === 'changed') return event.event;
     if (event.kind !== 'stopped')
       throw new ListenError(
-        'invalid-answer',
+        'invalid-response',
         `unexpected ${event.kind} after the subscription was open`,
       );
     const error = errorOf(event.end, event.cause);

@@ -1,10 +1,10 @@
 import { offeredAnswer, ProbeQuestion, questionOf } from '../wasm/server/bindings.js';
 import type { FetchHandler } from './handler.js';
-import { type AnswerLimits, unanswered, wholeBody } from './upstream-response.js';
+import { type ResponseLimits, unanswered, wholeBody } from './upstream-response.js';
 
 /** How answers of the handler are read. */
 export interface Reading {
-  readonly limits: AnswerLimits;
+  readonly limits: ResponseLimits;
   readonly onError: (error: Error) => void;
 }
 
@@ -53,7 +53,7 @@ async function rewritten(
   return new Response(text ?? bytes, { status: response.status, headers: response.headers });
 }
 
-/** Returns the answer to `request` with its body read, or a 502 or 504 if it exceeds the limits. */
+/** Returns the response to `request` with its body read, a 502 or 504 if it exceeds the limits. */
 export async function buffered(
   request: Request,
   answer: Response,

@@ -4,7 +4,7 @@ import { Discovered, ProbeQuestion, questionOf } from '../wasm/server/bindings.j
 import type { Credentials } from '../web/credentials.js';
 import type { FetchHandler } from './handler.js';
 import { serverRequest } from './server-request.js';
-import { type AnswerLimits, wholeBody } from './upstream-response.js';
+import { type ResponseLimits, wholeBody } from './upstream-response.js';
 
 /** The members of MCP's `ServerCapabilities` that concern subscriptions; others are ignored. */
 export interface ListenCapabilities {
@@ -23,7 +23,7 @@ export interface DiscoveryOptions {
   /** The header fields that identify callers. */
   credentials: Credentials;
   /** Limits on reading answers of the handler. */
-  limits: AnswerLimits;
+  limits: ResponseLimits;
   /** The declared capabilities; undefined: the handler is sent `server/discover`. */
   server: DeclaredServer | undefined;
 }
@@ -35,7 +35,7 @@ export interface DiscoveryOptions {
 export class Discovery {
   readonly #handler: FetchHandler;
   readonly #credentials: Credentials;
-  readonly #limits: AnswerLimits;
+  readonly #limits: ResponseLimits;
   readonly #declared: PerInstance<Discovered> | undefined;
   #discovered: PerInstance<Discovered | undefined> | undefined;
   /** The caller that the capabilities were requested for. */
@@ -120,7 +120,7 @@ export interface ServerInfo {
   version: string;
 }
 
-/** The name and capabilities of a server, in place of its answer to `server/discover`. */
+/** The name and capabilities of a server, in place of its response to `server/discover`. */
 export interface DeclaredServer {
   /** The name and version in the result that ends a stream. */
   info: ServerInfo;

@@ -5,11 +5,11 @@ import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 
 /** Limits on reading an answer of the handler that is not just passed on. */
-export interface AnswerLimits {
+export interface ResponseLimits {
   /** Bytes of the body. */
-  answerBytes: number;
+  responseBytes: number;
   /** Milliseconds for the body, after the header; 0: no limit. */
-  answerMs: number;
+  responseMs: number;
 }
 
 /**
@@ -19,10 +19,10 @@ export interface AnswerLimits {
  */
 export async function wholeBody(
   answer: Response,
-  limits: AnswerLimits,
+  limits: ResponseLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { bytes, rest } = await withDeadline(answer, limits, (body) =>
-    readStart({ body }, limits.answerBytes),
+    readStart({ body }, limits.responseBytes),
   );
   if (rest === undefined) return bytes;
   cancelRest(rest);
@@ -37,7 +37,7 @@ export async function wholeBody(
  */
 export function bodyUntil<T>(
   answer: Response,
-  limits: AnswerLimits,
+  limits: ResponseLimits,
   find: (bytes: Uint8Array) => T | undefined,
 ): Promise<{ bytes: Uint8Array; found: T | undefined }> {
   return withDeadline(answer, limits, async (body) => {
@@ -46,7 +46,7 @@ export function bodyUntil<T>(
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
       bytes = joined(bytes, part.value);
       const found = find(bytes);
-      if (found === undefined && bytes.byteLength <= limits.answerBytes) continue;
+      if (found === undefined && bytes.byteLength <= limits.responseBytes) continue;
       cancelRest(reader);
       if (found === undefined) throw tooLarge();
       return { bytes, found };
@@ -73,13 +73,13 @@ export function refusalResponse(refusal: Refusal): Response {
 type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
-/** Runs `read` on a body that fails after `answerMs`. */
+/** Runs `read` on a body that fails after `responseMs`. */
 async function withDeadline<T>(
   { body }: Response,
-  { answerMs }: AnswerLimits,
+  { responseMs }: ResponseLimits,
   read: (body: Body) => Promise<T>,
 ): Promise<T> {
-  if (answerMs === 0) return read(body);
+  if (responseMs === 0) return read(body);
   const reader = body?.getReader();
   if (reader === undefined) return read(null);
   const timeout = deferred<never>();
@@ -91,7 +91,7 @@ async function withDeadline<T>(
       ),
     );
     cancelRest(reader);
-  }, answerMs);
+  }, responseMs);
   try {
     return await read(untilTimeout(timeout.promise, reader));
   } finally {

@@ -1,7 +1,7 @@
 /** What went wrong, in servers, buses and clients. The codes are stable, the messages are not. */
 export type ListenErrorCode =
   | 'ack-timeout'
-  | 'answer-too-large'
+  | 'response-too-large'
   | 'attach-timeout'
   | 'authorizer-failed'
   | 'authorizer-timeout'
@@ -22,7 +22,7 @@ export type ListenErrorCode =
   | 'event-too-large'
   | 'events-unavailable'
   | 'handler-failed'
-  | 'invalid-answer'
+  | 'invalid-response'
   | 'invalid-event-data'
   | 'invalid-event-id'
   | 'invalid-event-name'

@@ -125,13 +125,13 @@ export interface ListenLimits {
    */
   busUriBytes?: number;
   /**
-   * Bytes that are read of an answer to `server/discover`, to `initialize` or to a request of a
-   * gateway. If an answer is longer, the request gets 502, a listen 503. 0 accepts only empty
-   * answers.
+   * Bytes that are read of a response to `server/discover`, to `initialize` or to a request of a
+   * gateway. If a response is longer, the request gets 502, a listen 503. 0 accepts only empty
+   * responses.
    *
    * @default 1_048_576
    */
-  answerBytes?: number;
+  responseBytes?: number;
 }
 
 /** The defaults of {@link ListenLimits}. */
@@ -152,7 +152,7 @@ export const DEFAULT_LIMITS: Required<ListenLimits> = {
   sessionsPerPrincipal: 16,
   sessionUriBytes: 65_536,
   busUriBytes: 16_777_216,
-  answerBytes: 1_048_576,
+  responseBytes: 1_048_576,
 };
 
 /**

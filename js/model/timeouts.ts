@@ -14,12 +14,12 @@ export interface ListenTimeouts {
    */
   bodyMs?: number;
   /**
-   * How long the body of an answer to `server/discover`, to `initialize` or to a request of a
+   * How long the body of a response to `server/discover`, to `initialize` or to a request of a
    * gateway may take after its header. After that the request gets 504, a listen 503. 0 disables.
    *
    * @default 10_000
    */
-  answerMs?: number;
+  responseMs?: number;
   /**
    * How long each of `principal` and `authorize` may take. After that the caller gets 503. 0
    * disables.
@@ -119,7 +119,7 @@ export function finiteTimeout(ms: number): number {
 export const SETTLE_MS = 1_000;
 const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
   bodyMs: 10_000,
-  answerMs: 10_000,
+  responseMs: 10_000,
   authorizeMs: 2_000,
   attachMs: 3_000,
   writeMs: 60_000,

@@ -10,7 +10,7 @@ import type { ServerStream } from '../bus/server-stream.js';
 import type { NewSession, SessionLimits, SessionStore } from '../bus/session-store.js';
 import { buffered, withAllCapabilities } from '../handler/advertise-all.js';
 import type { FetchHandler } from '../handler/handler.js';
-import type { AnswerLimits } from '../handler/upstream-response.js';
+import type { ResponseLimits } from '../handler/upstream-response.js';
 import type { ErrorResponses } from '../http/error-response.js';
 import {
   forward,
@@ -33,7 +33,7 @@ import { addressOf } from '../web/client-address.js';
 export interface SessionHost {
   readonly handler: FetchHandler;
   /** Limits on reading answers of the handler. */
-  readonly limits: AnswerLimits;
+  readonly limits: ResponseLimits;
   /** Milliseconds after which a session without requests and streams ends. */
   readonly idleMs: number;
   /** Limits on sessions. */

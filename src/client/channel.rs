@@ -80,7 +80,7 @@ impl Listener {
         self.break_off(CloseReason::refused(status, None, String::new()));
     }
 
-    /// Whether the answer to `server/discover` is pending on a channel, where a server of an
+    /// Whether the response to `server/discover` is pending on a channel, where a server of an
     /// earlier revision may ignore it.
     pub(super) fn is_probing(&self) -> bool {
         let Step::Asking { question, .. } = &self.step else {

@@ -24,9 +24,9 @@ pub enum Loss {
     /// The server cancelled the subscription.
     Cancelled,
     /// The answer does not belong to a listen request.
-    InvalidAnswer,
+    InvalidResponse,
     /// The answer is not a stream, and is larger than allowed.
-    AnswerTooLarge,
+    ResponseTooLarge,
     /// The acknowledgment names no honored filter.
     MalformedAcknowledgment,
     /// The acknowledgment did not come in time.
@@ -44,7 +44,7 @@ pub enum Loss {
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// The JSON-RPC error code, if the answer has one.
+    /// The JSON-RPC error code, if the response has one.
     pub code: Option<i32>,
     /// The server's message, empty if it sent none; not to be trusted.
     pub text: String,
@@ -71,8 +71,8 @@ impl Loss {
         match self {
             Self::Disconnected => "disconnected",
             Self::Cancelled => "cancelled",
-            Self::InvalidAnswer => "invalid-answer",
-            Self::AnswerTooLarge => "answer-too-large",
+            Self::InvalidResponse => "invalid-response",
+            Self::ResponseTooLarge => "response-too-large",
             Self::MalformedAcknowledgment => "malformed-acknowledgment",
             Self::NotAcknowledged => "not-acknowledged",
             Self::Silence => "silence",
@@ -87,8 +87,8 @@ impl fmt::Display for Loss {
         formatter.write_str(match self {
             Self::Disconnected => "the connection was lost",
             Self::Cancelled => "the server cancelled the subscription",
-            Self::InvalidAnswer => "the answer does not belong to a listen request",
-            Self::AnswerTooLarge => "the answer is larger than allowed",
+            Self::InvalidResponse => "the response does not belong to a listen request",
+            Self::ResponseTooLarge => "the response is larger than allowed",
             Self::MalformedAcknowledgment => "the acknowledgment names no filter",
             Self::NotAcknowledged => "the subscription was not acknowledged in time",
             Self::Silence => "the stream was silent for too long",

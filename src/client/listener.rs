@@ -153,7 +153,7 @@ impl Listener {
             } if *own == call => {
                 reply.push(bytes, self.options.bounds.event_bytes);
                 if reply.is_too_large() {
-                    self.end(CloseReason::Lost(Loss::AnswerTooLarge), None);
+                    self.end(CloseReason::Lost(Loss::ResponseTooLarge), None);
                 }
             }
             Step::Modern {

@@ -42,7 +42,7 @@ impl Options {
         after(since, self.acknowledgment)
     }
 
-    /// Returns when to give up on an answer to `server/discover` on a channel, asked at `since`.
+    /// Returns when to give up on a response to `server/discover` on a channel, asked at `since`.
     pub(super) fn probed_until(&self, since: Millis) -> Millis {
         let limit = match self.acknowledgment {
             Duration::ZERO => MAX_PROBE,

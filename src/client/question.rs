@@ -110,7 +110,7 @@ fn enter(answer: Answer<'_>) -> Next {
             Next::End(end, answer.retry_after())
         }
         Err(SessionError::UnsupportedVersion) => answer.no_common_version(),
-        Err(_) => Next::End(CloseReason::Lost(Loss::InvalidAnswer), None),
+        Err(_) => Next::End(CloseReason::Lost(Loss::InvalidResponse), None),
     }
 }
 
@@ -127,7 +127,7 @@ impl Answer<'_> {
     fn unknown(self) -> Next {
         match self {
             Self::Reply(reply) => Next::End(reply.end(), self.retry_after()),
-            Self::Message(_) => Next::End(CloseReason::Lost(Loss::InvalidAnswer), None),
+            Self::Message(_) => Next::End(CloseReason::Lost(Loss::InvalidResponse), None),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Finds out which revision a server speaks from its answer to `server/discover` (2026-07-28,
+//! Finds out which revision a server speaks from its response to `server/discover` (2026-07-28,
 //! Versioning: Backward Compatibility with Initialization-Based Versions).
 //!
 //! The name that a server gives itself has no influence.

@@ -115,7 +115,7 @@ impl Subscription {
                 read.extend_from_slice(bytes);
             }
             Body::Json(_) if is_success(self.status) => {
-                self.settle(CloseReason::Lost(Loss::AnswerTooLarge));
+                self.settle(CloseReason::Lost(Loss::ResponseTooLarge));
             }
             Body::Json(_) => self.settle(self.unread()),
             Body::Awaited | Body::Ignored => {}
@@ -238,7 +238,7 @@ impl Subscription {
         let was_opening = self.stream.is_opening();
         let loss = match incoming {
             Incoming::Cancelled => Loss::Cancelled,
-            _ => Loss::InvalidAnswer,
+            _ => Loss::InvalidResponse,
         };
         match self.stream.handle_message(incoming) {
             None => {}
@@ -299,7 +299,7 @@ impl Subscription {
     /// Returns the end for an answer whose body says nothing.
     fn unread(&self) -> CloseReason {
         if is_success(self.status) {
-            return CloseReason::Lost(Loss::InvalidAnswer);
+            return CloseReason::Lost(Loss::InvalidResponse);
         }
         CloseReason::refused(self.status, None, String::new())
     }

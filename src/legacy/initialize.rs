@@ -29,7 +29,7 @@ pub fn negotiate(requested: &str) -> &'static str {
         .unwrap_or(latest)
 }
 
-/// Derives the answer to the request `id` from that of the MCP server, a JSON body or an event
+/// Derives the response to the request `id` from that of the MCP server, a JSON body or an event
 /// stream. Name, instructions and capabilities are taken over, except for the capabilities that
 /// concern notifications, which `known` replaces. Returns `None` if it contains no result.
 pub fn initialized(

@@ -39,7 +39,7 @@ pub(crate) struct Settings {
 impl ListenLayer {
     /// Creates a layer whose streams receive what is published on `bus`, as far as they request it
     /// and `capabilities` cover it: these are the capabilities that the inner service declares in
-    /// its answer to `server/discover`.
+    /// its response to `server/discover`.
     ///
     /// Without [`ListenLayer::authorize`], every caller that reaches the server may listen to
     /// everything that it offers.

@@ -42,7 +42,7 @@ fn a_json_answer_works_like_an_event_stream() {
 #[test]
 fn an_error_for_another_request_is_ignored() {
     let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"full"}}"#;
-    assert_eq!(answered(200, JSON, error), [lost(Loss::InvalidAnswer)]);
+    assert_eq!(answered(200, JSON, error), [lost(Loss::InvalidResponse)]);
     assert_eq!(answered(503, JSON, error), [refused(503, None, "")]);
     let mut subscription = begun();
     say(&mut subscription, error);
@@ -86,7 +86,7 @@ fn an_answer_without_result_or_error_is_invalid() {
         ),
         (200, JSON, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#),
     ] {
-        let invalid = [lost(Loss::InvalidAnswer)];
+        let invalid = [lost(Loss::InvalidResponse)];
         assert_eq!(answered(status, fields, body), invalid, "{body}");
     }
 }
@@ -230,7 +230,7 @@ fn the_size_of_server_messages_is_bounded() {
     let too_long = lost(Loss::Stream(DecodeError::LineTooLong));
     assert_eq!(reported(&mut subscription), [too_long]);
     for (status, end) in [
-        (200, lost(Loss::AnswerTooLarge)),
+        (200, lost(Loss::ResponseTooLarge)),
         (500, refused(500, None, "")),
     ] {
         let mut subscription = request_with(options.clone());

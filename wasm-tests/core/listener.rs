@@ -199,7 +199,7 @@ fn probes_are_bounded_in_time_and_bytes() {
     host.bytes(call, &vec![b' '; (1 << 20) + 1]);
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Lost(Loss::AnswerTooLarge))]
+        [Output::Ended(CloseReason::Lost(Loss::ResponseTooLarge))]
     );
 }
 

@@ -107,8 +107,11 @@ fn an_invalid_answer_has_an_error() {
         code(read(200, JSON, &of("2024-11-05"))),
         "unsupported-version"
     );
-    assert_eq!(code(read(200, JSON, "")), "invalid-answer");
-    assert_eq!(code(read(200, JSON, r#"{"result":{}}"#)), "invalid-answer");
+    assert_eq!(code(read(200, JSON, "")), "invalid-response");
+    assert_eq!(
+        code(read(200, JSON, r#"{"result":{}}"#)),
+        "invalid-response"
+    );
     assert_eq!(
         code(read(200, "mcp-session-id: s 1", ANSWER)),
         "invalid-session-id"

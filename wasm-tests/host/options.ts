@@ -2,12 +2,12 @@ import type {
   DeclaredServer,
   ListenCapabilities,
   ListenHandlerOptions,
-  PrincipalAnswer,
+  PrincipalResult,
 } from 'mcp-listen';
 
 /** Options of `createListenHandler` in JSON: `principal` is its answer, or that it throws. */
 export interface WrittenOptions extends Omit<ListenHandlerOptions, 'principal'> {
-  principal?: PrincipalAnswer | { throws: true };
+  principal?: PrincipalResult | { throws: true };
 }
 
 /** The options that the JSON stands for. */
@@ -15,7 +15,7 @@ export function optionsOf({ principal, ...options }: WrittenOptions): ListenHand
   return principal === undefined ? options : { ...options, principal: () => answered(principal) };
 }
 
-function answered(principal: NonNullable<WrittenOptions['principal']>): PrincipalAnswer {
+function answered(principal: NonNullable<WrittenOptions['principal']>): PrincipalResult {
   if (typeof principal === 'object' && 'throws' in principal) throw new Error('thrown by a test');
   return principal;
 }

@@ -3,7 +3,7 @@ import { ListenError } from '../../model/error.js';
 import { HOUR_MS } from '../../timing/spans.js';
 import type { Authorization, Authorize, AuthorizeContext, Denial } from '../authorize.js';
 import { isOpenStream } from '../open-stream.js';
-import type { Principal, PrincipalAnswer } from '../principal.js';
+import type { Principal, PrincipalResult } from '../principal.js';
 import { Challenge } from './challenge.js';
 import { allowed, rightsOf } from './claim-filter.js';
 import { IssuerKeys } from './issuer-keys.js';
@@ -150,7 +150,7 @@ class Authorizer {
     this.#challenge = new Challenge(resource, scopes);
   }
 
-  async principal(request: Request): Promise<PrincipalAnswer> {
+  async principal(request: Request): Promise<PrincipalResult> {
     const token = await this.#token(request, isOpenStream(request));
     if ('denied' in token) return token;
     const { exp, sub } = token.claims;

@@ -34,7 +34,7 @@ interface Page {
 function pageOf(result: Record<string, unknown>): Page {
   const { cursor = null, events, hasMore, nextPollMs, truncated } = result;
   if (!Array.isArray(events) || !isCursor(cursor))
-    throw new SubscriptionLost('invalid-answer', 'the server sent no page of events');
+    throw new SubscriptionLost('invalid-response', 'the server sent no page of events');
   const suggested = typeof nextPollMs === 'number' ? nextPollMs : DEFAULT_WAIT_MS;
   const waitMs = Math.min(Math.max(suggested, MIN_WAIT_MS), MAX_WAIT_MS);
   return { events, cursor, isTruncated: truncated === true, hasMore: hasMore === true, waitMs };

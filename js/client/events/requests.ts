@@ -105,7 +105,7 @@ export class EventRequests {
     for await (const bytes of this.#chunks(response)) {
       text += decoder.decode(bytes, { stream: true });
       if (text.length > MAX_LENGTH)
-        throw new SubscriptionLost('answer-too-large', 'the response of the server is too large');
+        throw new SubscriptionLost('response-too-large', 'the response of the server is too large');
     }
     return text + decoder.decode();
   }
@@ -159,7 +159,7 @@ function lostBy(error: unknown): ListenError {
 }
 
 function invalid(): ListenError {
-  return new SubscriptionLost('invalid-answer', 'the server sent no valid message');
+  return new SubscriptionLost('invalid-response', 'the server sent no valid message');
 }
 
 function parsed(text: string): unknown {

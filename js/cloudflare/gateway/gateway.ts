@@ -157,8 +157,8 @@ class GatewayHandler implements Gateway<unknown[]> {
     this.#bus = bus;
     this.#proxy = createProxy(upstream, options);
     this.#server = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), {
-      answerBytes: limitsOf(listen.limits).answerBytes,
-      answerMs: timeoutsOf(listen.timeouts).answerMs,
+      responseBytes: limitsOf(listen.limits).responseBytes,
+      responseMs: timeoutsOf(listen.timeouts).responseMs,
     });
     this.#screen = screen(listen);
     const make = this.#serverOf.bind(this);

@@ -2,7 +2,7 @@ import { waitUntil } from 'cloudflare:workers';
 import type { Denial } from '../../auth/authorize.js';
 import type { FetchHandler } from '../../handler/handler.js';
 import { onBehalfOf, serverRequest } from '../../handler/server-request.js';
-import type { AnswerLimits } from '../../handler/upstream-response.js';
+import type { ResponseLimits } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
 import type { QuestionRequest } from '../../wasm/server/bindings.js';
 import type { Credentials } from '../../web/credentials.js';
@@ -11,9 +11,9 @@ import type { Credentials } from '../../web/credentials.js';
 export class UpstreamServer {
   readonly #handler: FetchHandler;
   readonly credentials: Credentials;
-  readonly limits: AnswerLimits;
+  readonly limits: ResponseLimits;
 
-  constructor(handler: FetchHandler, credentials: Credentials, limits: AnswerLimits) {
+  constructor(handler: FetchHandler, credentials: Credentials, limits: ResponseLimits) {
     this.#handler = handler;
     this.credentials = credentials;
     this.limits = limits;

@@ -62,7 +62,7 @@ impl Reply {
             return CloseReason::Lost(Loss::Disconnected);
         };
         if (200..300).contains(&status) {
-            return CloseReason::Lost(Loss::InvalidAnswer);
+            return CloseReason::Lost(Loss::InvalidResponse);
         }
         let error = RpcError::read(&self.body);
         let code = error.as_ref().map(|error| error.code);

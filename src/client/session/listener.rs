@@ -294,7 +294,7 @@ impl SessionListener {
             // The session is gone: the client may begin a new one (2025-11-25, Transports: Session
             // Management).
             404 if has_streamed => self.settle(CloseReason::Lost(Loss::Disconnected)),
-            200..300 if is_final => self.settle(CloseReason::Lost(Loss::InvalidAnswer)),
+            200..300 if is_final => self.settle(CloseReason::Lost(Loss::InvalidResponse)),
             _ if is_final => {
                 self.retry = asked;
                 self.settle(CloseReason::refused(status, None, String::new()));

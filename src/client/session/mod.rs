@@ -25,7 +25,7 @@ use crate::client::{
     },
 };
 
-/// A session, as established by the answer to `initialize`.
+/// A session, as established by the response to `initialize`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The session id; `None` if the server assigns none.
@@ -36,14 +36,14 @@ pub struct Session {
     pub capabilities: Capabilities,
 }
 
-/// Why an answer to `initialize` does not establish a session.
+/// Why a response to `initialize` does not establish a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The server refused the request.
     Refused(Refusal),
     /// The answer is not a result of `initialize`.
-    InvalidAnswer,
+    InvalidResponse,
     /// The server chose a revision that this client does not speak.
     UnsupportedVersion,
     /// The session id is not visible ASCII.
@@ -106,7 +106,7 @@ pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
     }
 }
 
-/// Whether the answer to a request, a JSON body or an event stream, is a result.
+/// Whether the response to a request, a JSON body or an event stream, is a result.
 pub(crate) fn is_accepted(body: &[u8]) -> bool {
     messages(body).any(|message| {
         json::read(&message, json::MAX_PEER_DEPTH)
@@ -115,7 +115,7 @@ pub(crate) fn is_accepted(body: &[u8]) -> bool {
 }
 
 impl Session {
-    /// Reads the answer to `initialize`, a JSON body or an event stream.
+    /// Reads the response to `initialize`, a JSON body or an event stream.
     ///
     /// # Errors
     /// A [`SessionError`] that says why there is no session.
@@ -129,7 +129,7 @@ impl Session {
                 Self::new(headers, &version, capabilities)
             }
             Some(Answer::Error(code, text)) => Err(refused(status, Some(code), text)),
-            _ if is_success(status) => Err(SessionError::InvalidAnswer),
+            _ if is_success(status) => Err(SessionError::InvalidResponse),
             _ => Err(refused(status, None, String::new())),
         }
     }
@@ -149,7 +149,7 @@ impl Session {
         self.add_to(HttpRequest::post(message))
     }
 
-    /// Returns the notification that follows the answer to `initialize`.
+    /// Returns the notification that follows the response to `initialize`.
     pub fn initialized(&self) -> HttpRequest {
         self.add_to(HttpRequest::post(message::initialized()))
     }
@@ -251,7 +251,7 @@ impl SessionError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(_) => "refused",
-            Self::InvalidAnswer => "invalid-answer",
+            Self::InvalidResponse => "invalid-response",
             Self::UnsupportedVersion => "unsupported-version",
             Self::InvalidId => "invalid-session-id",
         }
@@ -262,7 +262,7 @@ impl fmt::Display for SessionError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Refused(_) => "the server refused the session",
-            Self::InvalidAnswer => "the answer does not belong to initialize",
+            Self::InvalidResponse => "the response does not belong to initialize",
             Self::UnsupportedVersion => "the server chose an unsupported version",
             Self::InvalidId => "the session id is not visible ASCII",
         })

@@ -85,7 +85,7 @@ impl ResourceSubscriptions {
         Some((uri, is_accepted))
     }
 
-    /// Handles the answer to a request on a channel. Returns its resource.
+    /// Handles the response to a request on a channel. Returns its resource.
     pub(crate) fn handle_line(&mut self, id: &RequestId) -> Option<Uri> {
         let place = self.asked.iter().position(|asked| asked.id == *id)?;
         Some(self.asked.swap_remove(place).uri)

@@ -13,6 +13,14 @@ const RACES_OF = { auto: { short: 1_000, whole: 100_000 }, each: { short: 300, w
 /** The share of streams that may be refused: with `auto`, those of an edge wait for one answer. */
 const MOST_REFUSED = { auto: 0.3, each: 0.05 };
 
+const ATTACH_MS = 20_000;
+/**
+ * Milliseconds until a change must arrive. An edge that may have missed changes follows all its
+ * topics again, and delivers again once the bus has replied. If that request or the reply is lost,
+ * the edge repeats the request after attachMs.
+ */
+const SETTLE_MS = ATTACH_MS + 20_000;
+
 /** Streams that open while their topics change, with both values of `sockets`. */
 export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   name: `${sockets}: streams open during changes, with late, lost and doubled requests to the bus`,
@@ -141,13 +149,6 @@ function answering(chance: () => number, lose: () => void): Rule {
   };
 }
 
-const ATTACH_MS = 20_000;
-/**
- * Milliseconds until a change must have arrived. An edge that follows its topics anew, because it
- * may have missed something, holds changes back until the bus has answered; it asks again after
- * attachMs if that request, or the answer, was lost.
- */
-const SETTLE_MS = ATTACH_MS + 20_000;
 /** Streams that open together; fewer beside other tests, so that publishes are answered. */
 const AT_ONCE = { short: 50, whole: 200 };
 /** Milliseconds from reading an acknowledgment until the publish that races with it has begun. */

@@ -12,7 +12,7 @@ function answering(
 ) {
   const codes: unknown[] = [];
   const onError = (error: Error) => codes.push((error as { code?: unknown }).code);
-  const bounds = { limits: { answerBytes: 1_000 }, timeouts: { answerMs: 50 } };
+  const bounds = { limits: { responseBytes: 1_000 }, timeouts: { responseMs: 50 } };
   return { codes, server: createListenHandler(answer, { onError, ...bounds, ...options }) };
 }
 

@@ -1,4 +1,4 @@
-import type { AuthorizeContext, ListenHandlerOptions, PrincipalAnswer } from 'mcp-listen';
+import type { AuthorizeContext, ListenHandlerOptions, PrincipalResult } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
 import { listChanged } from '../../host/listen.ts';
@@ -15,9 +15,9 @@ beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDel
 afterEach(() => void vi.useRealTimers());
 
 /** A principal whose answer a test can change. */
-function changeable(first: PrincipalAnswer) {
+function changeable(first: PrincipalResult) {
   const caller = {
-    answer: (): PrincipalAnswer | Promise<PrincipalAnswer> => first,
+    answer: (): PrincipalResult | Promise<PrincipalResult> => first,
     principal: vi.fn((_request: Request) => caller.answer()),
   };
   return caller;
@@ -25,7 +25,7 @@ function changeable(first: PrincipalAnswer) {
 
 const FAILURES: [
   why: string,
-  answer: () => PrincipalAnswer | Promise<PrincipalAnswer>,
+  answer: () => PrincipalResult | Promise<PrincipalResult>,
   code?: string,
 ][] = [
   ['denies', () => ({ denied: 401 })],

@@ -81,7 +81,7 @@ describe('before the acknowledgment a hostile server', () => {
   test('sends garbage', async () => {
     const page = (turn: Turn) =>
       turn.response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hello</p>');
-    expect((await outcome(page)).events).toEqual(['invalid-answer']);
+    expect((await outcome(page)).events).toEqual(['invalid-response']);
     const binary = (turn: Turn) =>
       turn.begin().response.end(Buffer.from([0, 255, 13, 10, 13, 254]));
     expect((await outcome(binary)).events).toEqual(['disconnected']);
@@ -93,7 +93,7 @@ describe('before the acknowledgment a hostile server', () => {
       const timer = setInterval(() => turn.response.write(' '.repeat(65_536)), 1);
       turn.response.once('close', () => clearInterval(timer));
     };
-    expect((await outcome(mode)).events).toEqual(['answer-too-large']);
+    expect((await outcome(mode)).events).toEqual(['response-too-large']);
   });
 
   test('sends 429 with Retry-After', async () => {

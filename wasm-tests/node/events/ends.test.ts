@@ -87,7 +87,7 @@ describe('a stream that is lost', () => {
   test('is resumed after an event that is too large or no JSON', async () => {
     for (const [text, code] of [
       [`data: ${'x'.repeat(4_200_000)}`, 'event-too-large'],
-      ['data: {\n\n', 'invalid-answer'],
+      ['data: {\n\n', 'invalid-response'],
     ] as const) {
       const { codes, stream } = await pushing();
       stream.raw(text);
@@ -222,8 +222,8 @@ describe('a refusal', () => {
     ['a network error', () => Promise.reject(new TypeError('refused')), 'disconnected'],
     ['500', () => new Response('oops', { status: 500 }), 'refused'],
     ['404 of a proxy', () => new Response('no', { status: 404 }), 'refused'],
-    ['another media type', () => new Response('<p>', HTML), 'invalid-answer'],
-    ['no JSON', () => new Response('{', JSON_TYPE), 'invalid-answer'],
+    ['another media type', () => new Response('<p>', HTML), 'invalid-response'],
+    ['no JSON', () => new Response('{', JSON_TYPE), 'invalid-response'],
     ['too many streams', failure(-32_013), 'refused'],
   ])('with %s is tried again', async (_, answer, code) => {
     const script = new Script(answer, listing('push'));

@@ -121,7 +121,7 @@ describe('the answer to a poll', () => {
     const script = new Script(result(members), page('c0'));
     const { codes, watch } = watching(script, { mode: 'poll' });
     await settled();
-    expect(codes()).toEqual(['invalid-answer']);
+    expect(codes()).toEqual(['invalid-response']);
     await elapse(502);
     expect(watch.state).toBe('live');
   });

@@ -76,7 +76,7 @@ describe('a timeout of 0 is disabled', () => {
     expect((await response).status).toBe(200);
   });
 
-  test('answerMs', async () => {
+  test('responseMs', async () => {
     vi.useFakeTimers();
     const answer = JSON.stringify({
       jsonrpc: '2.0',
@@ -92,7 +92,7 @@ describe('a timeout of 0 is disabled', () => {
         },
       });
     const answering = () => new Response(body());
-    const server = createListenHandler(answering, { keepAliveMs: 0, timeouts: { answerMs: 0 } });
+    const server = createListenHandler(answering, { keepAliveMs: 0, timeouts: { responseMs: 0 } });
     const response = server.fetch(listenRequest(TOOLS));
     await vi.advanceTimersByTimeAsync(ANY_MS);
     expect((await response).status).toBe(200);

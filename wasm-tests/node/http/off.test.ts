@@ -127,7 +127,7 @@ test('an answer that cannot be read passes unchanged, and one that is too large 
   }
   const late = createListenHandler(() => new Response('x'.repeat(100)), {
     ...OFF,
-    limits: { answerBytes: 10 },
+    limits: { responseBytes: 10 },
     onError() {},
   });
   expect((await post(late, INITIALIZE)).status).toBe(502);

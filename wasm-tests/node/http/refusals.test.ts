@@ -16,7 +16,7 @@ const LIMITS = [
   'namesBytes',
   'sessions',
 ];
-const TIMEOUTS = ['answerMs', 'attachMs', 'authorizeMs', 'bodyMs', 'sessionIdleMs', 'writeMs'];
+const TIMEOUTS = ['responseMs', 'attachMs', 'authorizeMs', 'bodyMs', 'sessionIdleMs', 'writeMs'];
 const INTERVALS = ['authorizationTtlMs', 'busProbeIntervalMs', 'keepAliveMs', 'maxConnectionAgeMs'];
 
 describe('a listen is refused for', () => {

@@ -42,8 +42,8 @@ impl Discovered {
         self.0.capabilities.to_json()
     }
 
-    /// Reads the body of an answer to `ProbeQuestion.Discover`, requested at `now`; undefined if it
-    /// names no capabilities.
+    /// Reads the body of a response to `ProbeQuestion.Discover`, requested at `now`; undefined if
+    /// it names no capabilities.
     #[wasm_bindgen(js_name = fromAnswer)]
     pub fn from_answer(body: &[u8], now: f64) -> Option<Self> {
         Inner::from_answer(body, millis(now)).map(Self)
@@ -57,7 +57,7 @@ impl Discovered {
     }
 }
 
-/// Returns the body of an answer to `server/discover` or `initialize` as one message that
+/// Returns the body of a response to `server/discover` or `initialize` as one message that
 /// advertises change notifications for everything it offers, or for nothing if no streams are held;
 /// undefined if it contains no capabilities.
 #[wasm_bindgen(js_name = offeredAnswer)]

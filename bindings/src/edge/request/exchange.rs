@@ -59,7 +59,8 @@ export type Step =
   | { kind: 'pass'; withholds: boolean };
 
 /**
- * The answer to `initialize`, and the notification capabilities that it advertises, as JSON texts.
+ * The response to `initialize`, and the notification capabilities that it advertises, as JSON
+ * texts.
  */
 export interface LegacyInitialized {
   answer: string;
@@ -223,9 +224,9 @@ impl Exchange {
         Ok(stream.into())
     }
 
-    /// Returns the answer to `initialize`, derived from the body of the handler's answer. `known`,
-    /// as JSON text, replaces its notification capabilities. Undefined if the handler gave no
-    /// result.
+    /// Returns the response to `initialize`, derived from the body of the handler's response.
+    /// `known`, as JSON text, replaces its notification capabilities. Undefined if the handler gave
+    /// no result.
     #[wasm_bindgen(unchecked_return_type = "LegacyInitialized | undefined")]
     pub fn initialized(&self, body: &[u8], known: Option<String>) -> JsValue {
         let known = known.as_deref().map(Capabilities::from_json);

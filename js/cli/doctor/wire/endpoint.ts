@@ -1,6 +1,6 @@
 import { type Message, MessageStream } from './message-stream.js';
 
-/** The answer to a request that ends, with the message that it carried. */
+/** The response to a request that ends, with the message that it carried. */
 export interface Answer {
   /** The HTTP status; 0 if there was no response in time. */
   status: number;
