@@ -220,11 +220,6 @@ impl Bus {
         self.shards.poll_entry()
     }
 
-    /// Whether there is any shard.
-    pub fn has_shards(&self) -> bool {
-        !self.shards.is_empty()
-    }
-
     /// Returns the shards, each with the continent that it was opened for and its known number of
     /// edges.
     pub fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {

@@ -6,6 +6,7 @@ import { calling, ListenError } from '../../model/error.js';
 import { guarded } from '../../observe/on-error.js';
 import { EventService, type EventServiceOptions } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
+import { PerInstance } from '../../wasm/per-instance.js';
 import type { EventOptions } from '../define/definitions.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import { EventAuthorizer } from './authorizer.js';
@@ -20,9 +21,7 @@ export class ServedEvents implements EventServer {
   readonly #host: EventHost;
   readonly #types: EventTypeTable;
   readonly #requestHost: ServedRequestHost;
-  readonly #options: string;
-  #service: EventService;
-  #generation = eventsGuard.generation;
+  readonly #service: PerInstance<EventService>;
 
   /** @throws ListenError `events-unavailable`, and those of `defineEvents`. */
   constructor(types: EventTypeTable, options: EventOptions, given: EventHost) {
@@ -36,8 +35,8 @@ export class ServedEvents implements EventServer {
     this.#host = host;
     this.#types = types;
     this.#requestHost = { authorizer, host, log, polls: new PollQuota(), streams, types };
-    this.#options = serviceOptions(types, options, host, log);
-    this.#service = this.#made();
+    const serving = serviceOptions(types, options, host, log);
+    this.#service = new PerInstance(() => calling(() => new EventService(serving)), eventsGuard);
   }
 
   advertising(handler: FetchHandler): FetchHandler {
@@ -52,7 +51,7 @@ export class ServedEvents implements EventServer {
   async respond(inbound: InboundExchange): Promise<Response | undefined> {
     if (inbound.request.method !== 'POST') return undefined;
     const lines = [...inbound.request.headers].map((field) => field.join(': ')).join('\n');
-    const exchange = this.#current.exchange(lines);
+    const exchange = this.#service.value.exchange(lines);
     return new ServedRequest(exchange, inbound, this.#requestHost).respond();
   }
 
@@ -68,26 +67,16 @@ export class ServedEvents implements EventServer {
   }
 
   announced(body: Uint8Array): string | undefined {
-    return this.#current.advertised(body, true);
+    return this.#service.value.advertised(body, true);
   }
 
   async #advertised(request: Request, original: Response): Promise<Response> {
     const response = await buffered(request, original, this.#host.reading);
     if (!response.ok) return response;
     const bytes = new Uint8Array(await response.arrayBuffer());
-    const text = this.#current.advertised(bytes, false);
+    const text = this.#service.value.advertised(bytes, false);
     if (text !== undefined) response.headers.set('content-type', 'application/json');
     return new Response(text ?? bytes, { status: response.status, headers: response.headers });
-  }
-
-  get #current(): EventService {
-    if (this.#generation !== eventsGuard.generation) this.#service = this.#made();
-    return this.#service;
-  }
-
-  #made(): EventService {
-    this.#generation = eventsGuard.generation;
-    return calling(() => new EventService(this.#options));
   }
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/memory-webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
 import { poisonEvents } from '../../host/poison.ts';
@@ -83,6 +83,9 @@ test('an authorize that returns a group that is not valid is reported, and asked
 });
 
 test('a webhook receives events after the core has failed when the alarm went off', async () => {
+  const unhandled = vi.fn();
+  process.on('unhandledRejection', unhandled);
+  onTestFinished(() => void process.off('unhandledRejection', unhandled));
   const { publish, subscribe } = serving();
   const hook = await endpoint(HOOK_SECRET);
   hook.reply = ({ body }) => ('eventId' in body && hook.events.length === 1 ? 500 : undefined);
@@ -95,6 +98,7 @@ test('a webhook receives events after the core has failed when the alarm went of
   await pass(60_000);
   await publish({}, 'two');
   await elapsed(() => hook.events.some(({ body }) => body['eventId'] === 'two'));
+  expect(unhandled).not.toHaveBeenCalled();
 });
 
 test('a request from before its caller was disconnected subscribes nothing', async () => {

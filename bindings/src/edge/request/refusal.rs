@@ -20,18 +20,10 @@ pub enum Refusal {
     Unavailable,
     /// 503: the server is shutting down.
     Closing,
-    /// 404: the server does not offer the method.
-    MethodNotFound,
     /// 404: the session does not exist.
     SessionNotFound,
-    /// 409: the session already has a stream.
-    StreamTaken,
     /// 503: the maximum number of sessions is reached.
     TooManySessions,
-    /// 400: the request needs a session.
-    SessionMissing,
-    /// 400: the session is already initialized.
-    SecondInitialize,
     /// 502: the upstream server cannot be reached.
     BadGateway,
     /// 504: the upstream server does not begin to respond in time.
@@ -54,16 +46,8 @@ impl Refusal {
             Self::AuthorizerFailed => error::Reason::AuthorizerFailed,
             Self::Unavailable => error::Reason::Unavailable,
             Self::Closing => error::Reason::Closing,
-            Self::MethodNotFound => error::Reason::MethodNotFound,
             Self::SessionNotFound => error::Reason::SessionNotFound,
-            Self::StreamTaken => error::Reason::StreamTaken,
             Self::TooManySessions => error::Reason::TooManySessions,
-            Self::SessionMissing => {
-                error::Reason::InvalidRequest("The Mcp-Session-Id header is missing")
-            }
-            Self::SecondInitialize => {
-                error::Reason::InvalidRequest("This session is initialized already")
-            }
             Self::BadGateway => error::Reason::BadGateway,
             Self::GatewayTimeout => error::Reason::GatewayTimeout,
             Self::UnknownServer => error::Reason::UnknownServer,
