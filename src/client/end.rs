@@ -23,9 +23,9 @@ pub enum Loss {
     Disconnected,
     /// The server cancelled the subscription.
     Cancelled,
-    /// The answer does not belong to a listen request.
+    /// The response does not belong to a listen request.
     InvalidResponse,
-    /// The answer is not a stream, and is larger than allowed.
+    /// The response is not a stream, and is larger than allowed.
     ResponseTooLarge,
     /// The acknowledgment names no honored filter.
     MalformedAcknowledgment,

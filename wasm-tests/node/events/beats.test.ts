@@ -12,14 +12,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const WITH_BEATS = { keepAliveMs: 1_000 };
-
 /** Opens a stream of the orders of acme. */
 async function opened(options: Partial<ListenHandlerOptions>) {
   const server = createListenHandler(discovering, {
     bus: new InMemoryBus({ events: eventLog() }),
     events: defineEvents({ 'order.paid': { match: { customer: '/customer' } } }),
-    ...WITH_BEATS,
+    keepAliveMs: 1_000,
     ...options,
   });
   const params = { name: 'order.paid', arguments: { customer: 'acme' } };
