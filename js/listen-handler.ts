@@ -16,7 +16,7 @@ import {
 } from './auth/principal.js';
 import type { AttachableBus } from './bus/attachable-bus.js';
 import { toAttachableBus } from './bus/event-bus-adapter.js';
-import { InMemoryBus } from './bus/memory/memory-bus.js';
+import { InMemoryBus } from './bus/memory/bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { OperatedStreams } from './bus/operator/operator.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
@@ -47,8 +47,8 @@ import {
   type ListenHandlerOptions,
   legacyOf,
 } from './options.js';
-import { SessionHandler } from './sessions/session-handler.js';
-import { idleOf, sessionLimits } from './sessions/session-limits.js';
+import { SessionHandler } from './sessions/handler.js';
+import { idleOf, sessionLimits } from './sessions/limits.js';
 import { InnerStreams, StreamManager } from './streams/index.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {

@@ -22,8 +22,8 @@ import {
   type StreamMetrics,
 } from '../wasm/server/bindings.js';
 import { OwnConnections } from './connection/own-connections.js';
-import { FanoutDriver } from './fanout-driver.js';
-import type { InnerStream } from './inner/inner-stream.js';
+import { FanoutDriver } from './fanout/driver.js';
+import type { InnerStream } from './inner/stream.js';
 import { continentOf, exceed, scopeOf } from './opening/caller.js';
 import { Granting } from './opening/granting.js';
 import { Openings, type OpeningsOptions } from './opening/openings.js';

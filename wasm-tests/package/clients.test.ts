@@ -92,7 +92,7 @@ const CLIENT = new RegExp(
     'entry/client',
     'client',
     'wasm/client',
-    'wasm/modules/client-\\w+',
+    'wasm/modules/client/\\w+',
     'wasm/instance-guard',
     'timing/deferred',
     'model/(error|events|subscription-error)',

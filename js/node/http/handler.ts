@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { AuthInfo } from '../../auth/identity.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { IncomingBody, type NodeRequest } from './incoming-body.js';
-import { requestOf } from './node-request.js';
-import { writeResponse } from './node-response.js';
+import { requestOf } from './request.js';
+import { writeResponse } from './response.js';
 import { UnsentResponses } from './unsent-responses.js';
 
 /**

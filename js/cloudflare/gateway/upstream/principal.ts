@@ -1,12 +1,12 @@
-import { isAnsweredHere } from '../../auth/answered-here.js';
-import { callUserFunction, type Denial } from '../../auth/authorize.js';
-import type { Principal } from '../../auth/principal.js';
-import { withoutCredentials } from '../../handler/server-request.js';
-import { wholeBody } from '../../handler/upstream-response.js';
-import { ListenError } from '../../model/error.js';
-import { offeredAnswer, ProbeQuestion, probed, questionOf } from '../../wasm/server/bindings.js';
-import { TtlCache } from './ttl-cache.js';
-import { isDenial, type UpstreamServer } from './upstream.js';
+import { isAnsweredHere } from '../../../auth/answered-here.js';
+import { callUserFunction, type Denial } from '../../../auth/authorize.js';
+import type { Principal } from '../../../auth/principal.js';
+import { withoutCredentials } from '../../../handler/server-request.js';
+import { wholeBody } from '../../../handler/upstream-response.js';
+import { ListenError } from '../../../model/error.js';
+import { offeredAnswer, ProbeQuestion, probed, questionOf } from '../../../wasm/server/bindings.js';
+import { TtlCache } from '../ttl-cache.js';
+import { isDenial, type UpstreamServer } from './server.js';
 
 /**
  * Creates a `principal` that admits and names the callers that the upstream server serves. It sends

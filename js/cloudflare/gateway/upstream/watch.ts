@@ -1,15 +1,15 @@
-import type { ClientListenOptions, TokenProvider } from '../../client/options.js';
-import type { RequestFactory } from '../../client/transport/target.js';
-import type { WatchEvent, WatchStatus } from '../../client/watch/watch-status.js';
-import { upstreamUrl } from '../../handler/proxy.js';
-import { ListenError } from '../../model/error.js';
-import { EVENT_TYPES_URI } from '../../model/event.js';
-import { covers, type SubscriptionFilter, union } from '../../model/filter.js';
-import { errorOf } from '../../model/subscription-error.js';
-import { guarded, report } from '../../observe/on-error.js';
-import { eventsOfFilter } from '../../wasm/client/bindings.js';
-import type { BusWatcher, WatchedBus, WatcherMaker } from '../object/bus/watcher.js';
-import { UpstreamSubscription } from './upstream-subscription.js';
+import type { ClientListenOptions, TokenProvider } from '../../../client/options.js';
+import type { RequestFactory } from '../../../client/transport/target.js';
+import type { WatchEvent, WatchStatus } from '../../../client/watch/status.js';
+import { upstreamUrl } from '../../../handler/proxy.js';
+import { ListenError } from '../../../model/error.js';
+import { EVENT_TYPES_URI } from '../../../model/event.js';
+import { covers, type SubscriptionFilter, union } from '../../../model/filter.js';
+import { errorOf } from '../../../model/subscription-error.js';
+import { guarded, report } from '../../../observe/on-error.js';
+import { eventsOfFilter } from '../../../wasm/client/bindings.js';
+import type { BusWatcher, WatchedBus, WatcherMaker } from '../../object/bus/watcher.js';
+import { UpstreamSubscription } from './subscription.js';
 
 /** An MCP server that a bus subscribes to on behalf of all its streams. */
 export interface Upstream {

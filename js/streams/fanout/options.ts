@@ -1,5 +1,5 @@
-import type { Fanout } from '../wasm/server/bindings.js';
-import type { FanoutStream } from './fanout-stream.js';
+import type { Fanout } from '../../wasm/server/bindings.js';
+import type { FanoutStream } from './stream.js';
 
 /** Options of a `FanoutDriver`. */
 export interface FanoutOptions {

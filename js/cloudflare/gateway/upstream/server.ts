@@ -1,11 +1,11 @@
 import { waitUntil } from 'cloudflare:workers';
-import type { Denial } from '../../auth/authorize.js';
-import type { FetchHandler } from '../../handler/handler.js';
-import { onBehalfOf, serverRequest } from '../../handler/server-request.js';
-import type { ResponseLimits } from '../../handler/upstream-response.js';
-import { ListenError } from '../../model/error.js';
-import type { QuestionRequest } from '../../wasm/server/bindings.js';
-import type { Credentials } from '../../web/credentials.js';
+import type { Denial } from '../../../auth/authorize.js';
+import type { FetchHandler } from '../../../handler/handler.js';
+import { onBehalfOf, serverRequest } from '../../../handler/server-request.js';
+import type { ResponseLimits } from '../../../handler/upstream-response.js';
+import { ListenError } from '../../../model/error.js';
+import type { QuestionRequest } from '../../../wasm/server/bindings.js';
+import type { Credentials } from '../../../web/credentials.js';
 
 /** The upstream server of a gateway, for requests that check callers. */
 export class UpstreamServer {

@@ -1,6 +1,6 @@
-import { DeadlineTimer } from '../timing/deadline-timer.js';
-import { ResponseBody } from './bodies/response-body.js';
-import type { FanoutStream } from './fanout-stream.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import { ResponseBody } from '../bodies/response-body.js';
+import type { FanoutStream } from './stream.js';
 
 /** The pending ends of streams whose core has trapped. */
 export class TrapEnds {

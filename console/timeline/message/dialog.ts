@@ -1,8 +1,8 @@
-import { element, setText } from '../dom.js';
-import { timeOfDay } from '../format.js';
-import { highlighted } from '../json-text.js';
-import type { Message } from '../mcp/message.js';
-import { curlOf } from './curl.js';
+import { element, setText } from '../../dom.js';
+import { timeOfDay } from '../../format.js';
+import { highlighted } from '../../json-text.js';
+import type { Message } from '../../mcp/message.js';
+import { curlOf } from '../curl.js';
 
 /**
  * Called with a request that the user wants to send again: now as it was, or after editing it.

@@ -1,20 +1,25 @@
-import type { Reauthorizer, RenewedRights } from '../auth/reauthorize.js';
-import type { FanoutSink } from '../bus/attachable-bus.js';
-import type { Opening } from '../bus/opening.js';
-import { fromCore, ListenError } from '../model/error.js';
-import type { StreamEnding } from '../model/stats.js';
-import { toMonotonic } from '../model/timeouts.js';
-import { DeadlineTimer } from '../timing/deadline-timer.js';
-import { PerInstance } from '../wasm/per-instance.js';
-import { type Fanout, type Retirement, type Stream, StreamState } from '../wasm/server/bindings.js';
-import { ignoringTrap, onReset } from '../wasm/server/guard.js';
-import { FanoutBodies } from './bodies/fanout-bodies.js';
-import { OwnBodies } from './bodies/own-bodies.js';
-import { ResponseBody } from './bodies/response-body.js';
-import type { FanoutOptions } from './fanout-options.js';
-import { type FanoutOwner, FanoutStream, NONE } from './fanout-stream.js';
-import { openIn } from './opening/open-in.js';
+import type { Reauthorizer, RenewedRights } from '../../auth/reauthorize.js';
+import type { FanoutSink } from '../../bus/attachable-bus.js';
+import type { Opening } from '../../bus/opening.js';
+import { fromCore, ListenError } from '../../model/error.js';
+import type { StreamEnding } from '../../model/stats.js';
+import { toMonotonic } from '../../model/timeouts.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import { PerInstance } from '../../wasm/per-instance.js';
+import {
+  type Fanout,
+  type Retirement,
+  type Stream,
+  StreamState,
+} from '../../wasm/server/bindings.js';
+import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
+import { FanoutBodies } from '../bodies/fanout-bodies.js';
+import { OwnBodies } from '../bodies/own-bodies.js';
+import { ResponseBody } from '../bodies/response-body.js';
+import { openIn } from '../opening/open-in.js';
+import type { FanoutOptions } from './options.js';
 import { OwnRequest } from './own-request.js';
+import { type FanoutOwner, FanoutStream, NONE } from './stream.js';
 import { endBody, TrapEnds } from './trap-ends.js';
 
 /**
@@ -108,9 +113,11 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
 
   /** Writes a batch of the core. */
   write(fan: Uint8Array | undefined): void {
-    const missed = fan && this.#write(fan);
-    const due = this.core.due(missed, performance.now());
-    if (missed !== undefined) for (const id of missed) this.#markMissed(this.#streams[id]);
+    const bodies = this.#options.hasOwnContexts ? this.#ownBodies : this.#sharedBodies;
+    const missed = fan === undefined ? [] : bodies.writeAll(fan);
+    const full = missed.length === 0 ? undefined : Uint32Array.from(missed);
+    const due = this.core.due(full, performance.now());
+    for (const id of missed) this.#markMissed(this.#streams[id]);
     for (const id of due ?? []) this.catchUp(this.#streams[id]);
     // Pending output has a deadline by which the client must read.
     if (!this.#options.hasOwnContexts) this.#arm();
@@ -349,14 +356,6 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
       this.#countDown();
       throw fromCore(error);
     }
-  }
-
-  /** Writes a batch. Returns the streams that had no room. */
-  #write(fan: Uint8Array): Uint32Array | undefined {
-    const missed = (this.#options.hasOwnContexts ? this.#ownBodies : this.#sharedBodies).writeAll(
-      fan,
-    );
-    return missed.length === 0 ? undefined : Uint32Array.from(missed);
   }
 
   #markMissed(stream: FanoutStream | undefined): void {

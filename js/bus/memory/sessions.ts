@@ -2,7 +2,7 @@ import { calling } from '../../model/error.js';
 import type { Bus } from '../../wasm/server/bindings.js';
 import type { NewSession, SessionLimits, SessionStore } from '../session-store.js';
 import { newSessionId } from '../session-store.js';
-import type { MemorySessionTable } from './memory-session-table.js';
+import type { MemorySessionTable } from './session-table.js';
 
 /** What the sessions of one process need from its bus. */
 export interface SessionBus {

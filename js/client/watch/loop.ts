@@ -5,7 +5,7 @@ import type { ClientListenOptions } from '../options.js';
 import { type CoreSource, nextEvent, type SourceEvent } from '../transport/core-source.js';
 import { open } from '../transport/open.js';
 import type { ListenTarget } from '../transport/target.js';
-import type { Emit, WatchSource, WatchStatus } from './watch-status.js';
+import type { Emit, WatchSource, WatchStatus } from './status.js';
 
 /**
  * Passes on the events of a subscription that the core keeps reopening. After a trap of the core

@@ -4,7 +4,7 @@ import { declared } from '../../handler/discovery.js';
 import { ListenError } from '../../model/error.js';
 import { PerInstance } from '../../wasm/per-instance.js';
 import type { Exchange, Refusal, Service } from '../../wasm/server/bindings.js';
-import type { InnerStream } from './inner-stream.js';
+import type { InnerStream } from './stream.js';
 
 /** What an inner stream subscribes to, and for which caller. */
 export interface InnerStreamOptions extends Omit<InnerStream, 'known' | 'scope'> {

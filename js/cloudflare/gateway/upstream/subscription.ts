@@ -1,8 +1,8 @@
-import type { ClientListenOptions } from '../../client/options.js';
-import type { HttpTarget } from '../../client/transport/target.js';
-import { WatchLoop } from '../../client/watch/watch-loop.js';
-import type { WatchEvent } from '../../client/watch/watch-status.js';
-import type { SubscriptionFilter } from '../../model/filter.js';
+import type { ClientListenOptions } from '../../../client/options.js';
+import type { HttpTarget } from '../../../client/transport/target.js';
+import { WatchLoop } from '../../../client/watch/loop.js';
+import type { WatchEvent } from '../../../client/watch/status.js';
+import type { SubscriptionFilter } from '../../../model/filter.js';
 
 /** A subscription to a server, which is reopened whenever it ends. */
 export class UpstreamSubscription {

@@ -1,16 +1,16 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { AttachableBus } from '../../bus/attachable-bus.js';
 import { toAttachableBus } from '../../bus/event-bus-adapter.js';
-import { InMemoryBus } from '../../bus/memory/memory-bus.js';
+import { InMemoryBus } from '../../bus/memory/bus.js';
 import { notifierOn } from '../../bus/notifier.js';
 import { declared } from '../../handler/discovery.js';
 import { DEFAULT_LIMITS, withDefaults } from '../../model/limits.js';
 import { finiteTimeout, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
+import { StdioDiscovery } from './discovery.js';
 import { WholeLines } from './lines.js';
 import type { StdioListenOptions, StdioListenServer, StdioServer } from './options.js';
-import { StdioDiscovery } from './stdio-discovery.js';
 import { Subscriptions } from './subscriptions.js';
 
 /**
@@ -48,7 +48,10 @@ export function serveListenStdio(
   return { notify: notifierOn(server.bus), close, flushed, bus: server.bus };
 }
 
-type FrontOptions = StdioListenOptions & { bus: AttachableBus; onError: (error: Error) => void };
+type ConnectionOptions = StdioListenOptions & {
+  bus: AttachableBus;
+  onError: (error: Error) => void;
+};
 
 /**
  * Connects the streams of the client with those of the MCP server, and interleaves the lines of
@@ -72,7 +75,7 @@ class StdioConnection {
   #wasReset = false;
   #removeResetListener = (): void => {};
 
-  constructor(serve: StdioServer, options: FrontOptions) {
+  constructor(serve: StdioServer, options: ConnectionOptions) {
     const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
     const limits = withDefaults(
       'limits',

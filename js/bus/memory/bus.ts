@@ -25,11 +25,11 @@ import type { WantedOptions } from '../wanted/options.js';
 import { ProcessInterest, type SessionTopics } from '../wanted/process-interest.js';
 import type { Topic } from '../wanted/topic.js';
 import { wantedChange } from '../wanted/wanted-change.js';
-import { MemoryEventRows } from './memory-event-rows.js';
-import { MemoryLog } from './memory-log.js';
-import { MemorySessionTable } from './memory-session-table.js';
-import { MemorySessions } from './memory-sessions.js';
-import { type DeliverMaker, MemoryWebhooks } from './memory-webhooks.js';
+import { MemoryEventRows } from './event-rows.js';
+import { MemoryLog } from './log.js';
+import { MemorySessionTable } from './session-table.js';
+import { MemorySessions } from './sessions.js';
+import { type DeliverMaker, MemoryWebhooks } from './webhooks.js';
 
 /** Options of {@link InMemoryBus}. */
 export interface InMemoryBusOptions extends RetentionOptions {

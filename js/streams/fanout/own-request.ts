@@ -1,5 +1,5 @@
-import { DeadlineTimer } from '../timing/deadline-timer.js';
-import { RequestContext } from '../timing/request-context.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import { RequestContext } from '../../timing/request-context.js';
 
 /**
  * The request context of one stream, for hosts that let a request touch only its own timers and

@@ -1,9 +1,9 @@
-import type { Authorize } from '../../auth/authorize.js';
-import { bodyUntil } from '../../handler/upstream-response.js';
-import { ListenError } from '../../model/error.js';
-import type { SubscriptionFilter } from '../../model/filter.js';
-import { ProbeQuestion, probed, questionOf } from '../../wasm/server/bindings.js';
-import { isDenial, type UpstreamServer } from './upstream.js';
+import type { Authorize } from '../../../auth/authorize.js';
+import { bodyUntil } from '../../../handler/upstream-response.js';
+import { ListenError } from '../../../model/error.js';
+import type { SubscriptionFilter } from '../../../model/filter.js';
+import { ProbeQuestion, probed, questionOf } from '../../../wasm/server/bindings.js';
+import { isDenial, type UpstreamServer } from './server.js';
 
 /**
  * Creates an `authorize` that allows a caller what the upstream server acknowledges for it. It

@@ -1,7 +1,7 @@
-import { byId } from '../dom.js';
-import type { Message } from '../mcp/message.js';
-import { repaint } from '../repaint.js';
-import { messageRow } from './message-row.js';
+import { byId } from '../../dom.js';
+import type { Message } from '../../mcp/message.js';
+import { repaint } from '../../repaint.js';
+import { messageRow } from './row.js';
 
 /**
  * The rows of the timeline, newest first. The page contains only the rows near the visible part,

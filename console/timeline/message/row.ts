@@ -1,7 +1,7 @@
-import { element } from '../dom.js';
-import { timeOfDay } from '../format.js';
-import type { Message } from '../mcp/message.js';
-import { badge } from '../subscriptions/badge.js';
+import { element } from '../../dom.js';
+import { timeOfDay } from '../../format.js';
+import type { Message } from '../../mcp/message.js';
+import { badge } from '../../subscriptions/badge.js';
 
 /** Returns the row of a message: time, source, direction, title, detail and size. */
 export function messageRow(message: Message): HTMLLIElement {

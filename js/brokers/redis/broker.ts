@@ -1,5 +1,5 @@
 import type { Broker, BrokerListener } from '../../bus/broker/broker.js';
-import type { BrokerLog } from '../../bus/broker/broker-log.js';
+import type { BrokerLog } from '../../bus/broker/log.js';
 import { Thresholds } from '../../timing/thresholds.js';
 import type { RedisConnection, RedisConnections } from './connection.js';
 import { entriesOf, readAfter, type StreamEntry } from './stream.js';

@@ -1,13 +1,13 @@
-import type { Reauthorizer, RenewedRights } from '../auth/reauthorize.js';
-import type { StreamOwner } from '../bus/opening.js';
-import type { ServerStream } from '../bus/server-stream.js';
-import { ListenError } from '../model/error.js';
-import type { StreamEnding } from '../model/stats.js';
-import { SETTLE_MS } from '../model/timeouts.js';
-import { type Deferred, deferred } from '../timing/deferred.js';
-import type { Retirement } from '../wasm/server/bindings.js';
-import { ignoringTrap } from '../wasm/server/guard.js';
-import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
+import type { Reauthorizer, RenewedRights } from '../../auth/reauthorize.js';
+import type { StreamOwner } from '../../bus/opening.js';
+import type { ServerStream } from '../../bus/server-stream.js';
+import { ListenError } from '../../model/error.js';
+import type { StreamEnding } from '../../model/stats.js';
+import { SETTLE_MS } from '../../model/timeouts.js';
+import { type Deferred, deferred } from '../../timing/deferred.js';
+import type { Retirement } from '../../wasm/server/bindings.js';
+import { ignoringTrap } from '../../wasm/server/guard.js';
+import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from '../bodies/response-body.js';
 import type { OwnRequest } from './own-request.js';
 
 /** The driver of a stream, as the stream calls it. */

@@ -1,5 +1,5 @@
-import { byId, element } from '../dom.js';
-import type { Message } from '../mcp/message.js';
+import { byId, element } from '../../dom.js';
+import type { Message } from '../../mcp/message.js';
 
 /** The filter of the timeline: by source, by kind and by text. */
 export class MessageFilter {

@@ -1,10 +1,4 @@
-import type {
-  BrokerLog,
-  LogCopy,
-  LogEnd,
-  LogEntry,
-  LogState,
-} from '../../bus/broker/broker-log.js';
+import type { BrokerLog, LogCopy, LogEnd, LogEntry, LogState } from '../../bus/broker/log.js';
 import type { RedisConnection, RedisConnections } from './connection.js';
 import { readAfter, type StreamEntry } from './stream.js';
 import { type RedisWriter, run, withReader } from './writer.js';
