@@ -20,8 +20,8 @@ const page = join(root, 'docs', 'mutants.md');
 /**
  * Applies each mutation of wasm-tests/mutants to a copy of the committed tree, and expects its test
  * to fail; then runs cargo-mutants over the core. One TAP line each. `--patches` and `--core` run
- * one half; `--rest` skips the patches that have a result of this commit, to continue a run that was
- * interrupted; `--list` runs nothing.
+ * one half; `--rest` continues a run that was interrupted: it skips the patches that have a result
+ * of this commit. `--list` runs nothing.
  */
 async function checkMutants() {
   const options = wanted();
