@@ -1,4 +1,4 @@
-import { ListenError } from '../../model/error.js';
+import { calling, ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
@@ -11,7 +11,6 @@ import type {
   BusConnection,
   FanoutSink,
 } from '../attachable-bus.js';
-import { eventText } from '../event-text.js';
 import {
   type EmitOptions,
   type EventLogMaker,
@@ -196,9 +195,14 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     return [...this.#sinks].reduce((sum, { streams }) => sum + streams, 0);
   }
 
-  /** Delivers events, as the core writes them, to all streams and listeners. */
+  /**
+   * Delivers events, each as JSON text, to all streams and listeners: all of them, or none if one
+   * is not valid.
+   *
+   * @throws ListenError as `publish`.
+   */
   protected deliver(texts: string[]): void {
-    for (const text of texts) this.#publish(text);
+    this.#publish(texts);
     for (let first = 0; first < texts.length; first += BATCH) {
       const batch = texts.slice(first, first + BATCH).join('\n');
       this.#eachSink((sink) => sink.publish(batch));
@@ -265,7 +269,8 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   async #deliverAll(events: ServerEvent[]): Promise<void> {
-    this.deliver(events.map(eventText));
+    // The core checks each text where it parses it to deliver it.
+    this.deliver(events.map((event) => JSON.stringify(event) ?? ''));
     for (const event of events)
       if (event.kind === 'disconnect') this.#webhooks?.disconnect(event.principal);
   }
@@ -293,9 +298,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     for (const listener of listeners.values()) this.#guarded(() => listener.onLost(reason));
   }
 
-  #publish(text: string): void {
-    const { deliveries } = this.#bus.publish([text], Date.now());
-    this.#log.append(text);
+  #publish(texts: string[]): void {
+    const { deliveries } = calling(() => this.#bus.publish(texts, Date.now()));
+    for (const text of texts) this.#log.append(text);
     for (const { edges, text: frame } of deliveries) {
       for (const edge of edges) this.#send(edge, frame);
     }
