@@ -190,9 +190,10 @@ class RequestHandler {
     let core: Exchange | undefined;
     this.#pendingRequests += 1;
     try {
-      core = this.#service.value.exchange(method, url, headerLines(headers), !bodyUsed);
+      const lines = headerLines(headers);
+      core = this.#service.value.exchange(method, url, lines, !bodyUsed);
       const { fields } = core;
-      return withCors(await this.#answer({ request, core, rest }), fields);
+      return withCors(await this.#answer({ request, core, headerLines: lines, rest }), fields);
     } catch (error) {
       return this.#afterFailure(error);
     } finally {
