@@ -1,4 +1,5 @@
 import type { SessionLimits } from '../bus/session-store.js';
+import { MAX_COUNT } from '../model/amount.js';
 import type { ListenLimits } from '../model/limits.js';
 
 /**
@@ -25,10 +26,8 @@ export function idleOf(sessionIdleMs: number): number {
 
 /** Returns a limit as a whole number that the core accepts. */
 function toWhole(limit: number): number {
-  return Math.min(Math.max(Math.floor(limit), 0), MAX_U32);
+  return Math.min(Math.max(Math.floor(limit), 0), MAX_COUNT);
 }
 
 /** Milliseconds in a century. */
 const CENTURY_MS = 3_155_760_000_000;
-/** The largest limit of the core. */
-const MAX_U32 = 2 ** 32 - 1;

@@ -95,6 +95,7 @@ const CLIENT = new RegExp(
     'wasm/modules/client/\\w+',
     'wasm/instance-guard',
     'timing/deferred',
-    'model/(error|events|subscription-error)',
+    'model/(error|events|json|subscription-error)',
+    'web/header-lines',
   ].join('|')})\\b|^pkg/client/`,
 );

@@ -1,5 +1,6 @@
 import { calling, ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
+import { LISTS } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
 import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
@@ -151,7 +152,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
         if ((error as ListenError).code === 'bus-released') return;
         connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
         // Changed resources cannot be determined; the lists can be named.
-        for (const event of LISTS) emit(event);
+        for (const { kind } of LISTS) emit({ kind });
       },
     };
     let connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
@@ -379,13 +380,6 @@ function newBus(log: MemoryLog, rows: MemorySessionTable): Bus {
   return bus;
 }
 
-/** The events that name neither a resource nor a task. */
-const LISTS: ServerEvent[] = [
-  { kind: 'tools_list_changed' },
-  { kind: 'prompts_list_changed' },
-  { kind: 'resources_list_changed' },
-  { kind: 'events_list_changed' },
-];
 /**
  * Number of events that the core and a sink receive at once. It bounds the memory that they take
  * there, and the bytes that each stream has to write for them.

@@ -1,4 +1,5 @@
 import { ListenError } from '../../model/error.js';
+import { isText } from '../../model/json.js';
 
 /** Whether a caller may still receive what it subscribed to. */
 export interface WebhookAuthorization {
@@ -26,5 +27,5 @@ export function invalidGroups(): ListenError {
 }
 
 function isListOfNames(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string' && text !== '');
+  return Array.isArray(value) && value.every(isText);
 }

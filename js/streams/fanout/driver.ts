@@ -2,7 +2,7 @@ import type { Reauthorizer, RenewedRights } from '../../auth/reauthorize.js';
 import type { FanoutSink } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { fromCore, ListenError } from '../../model/error.js';
-import type { StreamEnding } from '../../model/stats.js';
+import type { StreamEnding } from '../../model/stats/listen.js';
 import { toMonotonic } from '../../model/timeouts.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { PerInstance } from '../../wasm/per-instance.js';

@@ -2,7 +2,7 @@ import type { Reauthorizer, RenewedRights } from '../../auth/reauthorize.js';
 import type { StreamOwner } from '../../bus/opening.js';
 import type { ServerStream } from '../../bus/server-stream.js';
 import { ListenError } from '../../model/error.js';
-import type { StreamEnding } from '../../model/stats.js';
+import type { StreamEnding } from '../../model/stats/listen.js';
 import { SETTLE_MS } from '../../model/timeouts.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import type { Retirement } from '../../wasm/server/bindings.js';

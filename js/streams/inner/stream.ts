@@ -1,5 +1,5 @@
 import type { Reauthorizer } from '../../auth/reauthorize.js';
-import type { StreamEnding } from '../../model/stats.js';
+import type { StreamEnding } from '../../model/stats/listen.js';
 import type { Discovered } from '../../wasm/server/bindings.js';
 
 /** A stream whose output stays in this process. */

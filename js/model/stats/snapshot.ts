@@ -1,5 +1,5 @@
-import type { BusStats } from './bus-stats.js';
-import type { ListenStats } from './stats.js';
+import type { BusStats } from './bus.js';
+import type { ListenStats } from './listen.js';
 
 /** One moment of a bus: what `GET /stats` returns, and each event of its stream. */
 export interface Snapshot {
