@@ -177,8 +177,8 @@ class RequestHandler {
     const bounds =
       this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const isAuthorized = authorize !== undefined || this.bus.interest !== undefined;
-    const earlier = earlierOf(this.legacy, bounds, isAuthorized);
-    this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
+    const legacy = legacyOptionOf(this.legacy, bounds, isAuthorized);
+    this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, legacy });
     this.#streams = this.#createStreams(options);
     this.events = this.#createEventServer(options);
     if (this.events !== undefined) this.#handler = this.events.advertising(this.#handler);
@@ -193,7 +193,7 @@ class RequestHandler {
       const lines = headerLines(headers);
       core = this.#service.value.exchange(method, url, lines, !bodyUsed);
       const { fields } = core;
-      return withCors(await this.#answer({ request, core, headerLines: lines, rest }), fields);
+      return withCors(await this.#respond({ request, core, headerLines: lines, rest }), fields);
     } catch (error) {
       return this.#afterFailure(error);
     } finally {
@@ -228,38 +228,38 @@ class RequestHandler {
    * client may repeat it.
    */
   #afterFailure(error: unknown): Response {
-    if (isBodyTimeout(error)) return this.#refusals.answer(refusalOf(Refusal.BodyTimeout));
+    if (isBodyTimeout(error)) return this.#refusals.respond(refusalOf(Refusal.BodyTimeout));
     if (!serverGuard.isTrapError(error)) throw error;
     this.#onError(error as Error);
-    return this.#refusals.answer(refusalOf(Refusal.Unavailable));
+    return this.#refusals.respond(refusalOf(Refusal.Unavailable));
   }
 
-  /** Performs the steps that the core asks for until the request is answered. */
-  async #answer(inbound: InboundExchange): Promise<Response> {
+  /** Performs the steps that the core asks for until there is a response. */
+  async #respond(inbound: InboundExchange): Promise<Response> {
     const { core, request, rest } = inbound;
     let caller: Caller = {};
     for (;;) {
-      const step = core.step();
+      const step = core.poll();
       switch (step.kind) {
         case 'body':
-          inbound.body = await readStart(request, step.max, this.#timeouts.bodyMs);
-          core.read(inbound.body.bytes);
+          inbound.body = await readStart(request, step.maxBytes, this.#timeouts.bodyMs);
+          core.handleBody(inbound.body.bytes);
           break;
         case 'caller':
           caller = await callerOf(this.#principalOptions, request, rest);
           if (caller.refusal !== undefined) return this.#denied(inbound, caller.refusal, caller);
-          core.named(caller.name);
+          core.handleCaller(caller.name);
           break;
         case 'session': {
           const refusal = await this.#sessions?.refusalOfId(request);
           if (refusal !== undefined)
-            return refuse(this.#refusals.answer(core.refuse(refusal)), inbound);
-          core.known();
+            return refuse(this.#refusals.respond(core.refuse(refusal)), inbound);
+          core.handleSession();
           break;
         }
-        case 'answer':
-          if (step.answer.isUnread) await cancelBody(request);
-          return refuse(this.#refusals.answer(step.answer), inbound);
+        case 'respond':
+          if (step.response.isUnread) await cancelBody(request);
+          return refuse(this.#refusals.respond(step.response), inbound);
         case 'listen':
           return this.#listen(inbound, step.requested, caller);
         case 'pass':
@@ -280,9 +280,9 @@ class RequestHandler {
     const ofEvents = await this.events?.respond(inbound);
     if (ofEvents !== undefined) return ofEvents;
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
-    const answer = await pass(this.#handler, inbound);
-    if (!withholds || !answer.ok) return answer;
-    return withoutCapabilities(inbound.request, answer, {
+    const response = await pass(this.#handler, inbound);
+    if (!withholds || !response.ok) return response;
+    return withoutCapabilities(inbound.request, response, {
       limits: this.#reading,
       onError: this.#onError,
     });
@@ -341,7 +341,7 @@ class RequestHandler {
     return new SessionHandler(host, sessionsOf(this.bus));
   }
 
-  /** Limits on reading an answer of the handler. */
+  /** Limits on reading a response of the handler. */
   get #reading(): ResponseLimits {
     return { responseBytes: this.#limits.responseBytes, responseMs: this.#timeouts.responseMs };
   }
@@ -360,7 +360,7 @@ class RequestHandler {
     const caller = { ...context, groups: permit.groups };
     const refusal = this.#streams.refusal(context);
     const opened = refusal ?? (await this.#streams.open(core, permit.filter, caller));
-    return typeof opened === 'number' ? this.#refusals.answer(core.refuse(opened)) : opened;
+    return typeof opened === 'number' ? this.#refusals.respond(core.refuse(opened)) : opened;
   }
 
   #callAuthorize(authorize: Authorize, context: AuthorizeContext): Promise<AllowedFilter | Denial> {
@@ -382,13 +382,13 @@ class RequestHandler {
 }
 
 /** Returns how the core treats requests of earlier revisions; `limits` bound their sessions. */
-function earlierOf(
+function legacyOptionOf(
   legacy: LegacyMode,
   limits: SessionLimits | undefined,
   authorizes: boolean,
-): ServiceOptions['earlier'] {
-  if (legacy === 'reject') return 'refused';
-  return limits === undefined ? 'forwarded' : { sessions: { limits, authorizes } };
+): ServiceOptions['legacy'] {
+  if (legacy === 'reject') return legacy;
+  return limits === undefined ? 'stateless' : { sessions: { limits, authorizes } };
 }
 
 function sessionsOf({ sessions }: AttachableBus): SessionStore {

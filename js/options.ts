@@ -44,8 +44,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   server?: DeclaredServer;
   /**
    * What clients may subscribe to. `declared`: the capabilities in `server`, or in the handler's
-   * answer to `server/discover`. `all`: every list and resource that the handler has, even if the
-   * handler announces no changes; its answers to `server/discover` and `initialize` are rewritten
+   * response to `server/discover`. `all`: every list and resource that the handler has, even if the
+   * handler announces no changes; its responses to `server/discover` and `initialize` are rewritten
    * to announce them. `all` cannot be combined with `server`.
    *
    * @default 'declared'
@@ -251,7 +251,8 @@ export function expectListen({ legacy, listen = 'on' }: ListenHandlerOptions): b
 }
 
 /**
- * Returns whether answers of the handler are rewritten to announce changes of everything it offers.
+ * Returns whether responses of the handler are rewritten to announce changes of everything it
+ * offers.
  *
  * @throws ListenError `invalid-options`.
  */

@@ -91,6 +91,7 @@ pub mod off;
 pub mod offer;
 pub mod probe;
 pub mod publish;
+mod request;
 pub mod session;
 mod sorted;
 pub mod sse;

@@ -5,8 +5,9 @@ use crate::{
     http::Headers,
     json::{self, Document},
     legacy::{self, Call},
-    listen::{id_of, is_listen, may_be_listen, names_method, version_of},
+    listen::{is_listen, may_be_listen},
     message::{DISCOVER, INITIALIZE},
+    request::{id_of, names_method, version_of},
     vocabulary::{
         error::{Reason, Rejection},
         id::RequestId,
@@ -22,8 +23,8 @@ pub enum OffOutcome {
     Listen(Rejection),
     /// A request of an earlier revision to subscribe to a resource, or to unsubscribe. It is
     /// answered with status 200: such a client takes a 404 for the end of its session.
-    Watch(Rejection),
-    /// `server/discover` or `initialize`: the MCP server's answer is adjusted by
+    Subscribe(Rejection),
+    /// `server/discover` or `initialize`: the MCP server's response is adjusted by
     /// [`crate::offer::withhold_changes`].
     Capabilities,
     /// Anything else: pass it on to the MCP server.
@@ -63,7 +64,7 @@ fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -
     }
     match legacy::message_of(document, id.as_ref(), limits) {
         Ok(Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_)) => {
-            OffOutcome::Watch(Rejection::new(Reason::MethodNotFound, id))
+            OffOutcome::Subscribe(Rejection::new(Reason::MethodNotFound, id))
         }
         _ => OffOutcome::PassThrough,
     }

@@ -23,7 +23,7 @@ pub fn withhold_changes(body: &[u8]) -> Option<String> {
     })
 }
 
-/// Returns an answer with its capabilities replaced by those that `known` derives from them.
+/// Returns a response with its capabilities replaced by those that `known` derives from them.
 fn changed(body: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {
     changed_message(body, known).or_else(|| {
         let messages = sse::data(core::str::from_utf8(body).ok()?);

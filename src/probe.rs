@@ -1,5 +1,5 @@
 //! Requests with which a gateway probes its upstream server on behalf of one caller, and how to
-//! read the answers.
+//! read the responses.
 
 use alloc::string::String;
 
@@ -24,9 +24,9 @@ pub fn listen_request(filter: &SubscriptionFilter) -> String {
     message::listen_request(&RequestId::from_text(ID), filter, None)
 }
 
-/// Returns the filter that the answer to [`listen_request`] acknowledges; `None` if it acknowledges
-/// none. The answer is an event stream, which may be truncated anywhere after its first message
-/// (2026-07-28, Subscriptions: Acknowledgment).
+/// Returns the filter that the response to [`listen_request`] acknowledges; `None` if it
+/// acknowledges none. The response is an event stream, which may be truncated anywhere after its
+/// first message (2026-07-28, Subscriptions: Acknowledgment).
 pub fn acknowledged(body: &[u8]) -> Option<SubscriptionFilter> {
     // The request was within the limits, and nothing beyond it will be honored.
     let limits = Limits {
@@ -43,7 +43,7 @@ pub fn acknowledged(body: &[u8]) -> Option<SubscriptionFilter> {
     }
 }
 
-/// Whether an answer, a JSON body or an event stream, is an error for an unknown method or
+/// Whether a response, a JSON body or an event stream, is an error for an unknown method or
 /// revision.
 pub fn is_unknown(body: &[u8]) -> bool {
     let says_so =
@@ -53,6 +53,6 @@ pub fn is_unknown(body: &[u8]) -> bool {
 }
 
 const ID: &str = "mcp-listen:probe";
-/// Unknown method, unknown revision, and the answer of the 2025 SDKs to a request without a
+/// Unknown method, unknown revision, and the response of the 2025 SDKs to a request without a
 /// session. The codes next to the last one have other meanings.
 const UNKNOWN: [i32; 3] = [-32_601, -32_022, -32_000];

@@ -25,6 +25,8 @@ mod number;
 mod object;
 #[cfg(any(feature = "bus", feature = "events"))]
 mod posted;
+#[cfg(any(feature = "edge", feature = "events"))]
+mod response;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(any(feature = "edge", feature = "bus"))]

@@ -28,16 +28,16 @@ export type ChannelInput =
    * Serve a listen request, or the notifications of a client of an earlier revision; `requested` is
    * the JSON text of a filter.
    */
-  | { kind: 'listen' | 'watch'; number: number; requested: string };
+  | { kind: 'listen' | 'session'; handle: number; requested: string };
 
 /** The state of a channel. */
 export interface ChannelState {
   /** The number of subscriptions. */
   subscriptions: number;
-  /** Whether answers are pending: pass no more input until they are written. */
-  hasAnswers: boolean;
-  /** Whether the lines of the MCP server have to be passed to `serverLine`. */
-  awaitsAnswers: boolean;
+  /** Whether responses are pending: pass no more input until they are written. */
+  hasResponses: boolean;
+  /** Whether the lines of the MCP server have to be passed to `handleServerLine`. */
+  awaitsResponses: boolean;
 }
 ";
 
@@ -45,8 +45,8 @@ export interface ChannelState {
 #[serde(rename_all = "camelCase")]
 struct ChannelState {
     subscriptions: usize,
-    has_answers: bool,
-    awaits_answers: bool,
+    has_responses: bool,
+    awaits_responses: bool,
 }
 
 #[derive(Serialize)]
@@ -57,11 +57,11 @@ enum ChannelInput {
         bytes: Uint8Array,
     },
     Listen {
-        number: u32,
+        handle: u32,
         requested: String,
     },
-    Watch {
-        number: u32,
+    Session {
+        handle: u32,
         requested: String,
     },
 }
@@ -87,19 +87,21 @@ impl Channel {
         Ok(Self(channel.with_capabilities(known)))
     }
 
-    /// Handles bytes from the client; then call `input` until it returns undefined. Without bytes,
-    /// handles their end, and returns the rest to forward to the MCP server.
-    pub fn receive(&mut self, bytes: Option<Vec<u8>>) -> Option<Vec<u8>> {
-        let Some(bytes) = bytes else {
-            return Some(self.0.handle_end());
-        };
-        self.0.handle_bytes(&bytes);
-        None
+    /// Handles bytes from the client; then call `pollInput` until it returns undefined.
+    #[wasm_bindgen(js_name = handleBytes)]
+    pub fn handle_bytes(&mut self, bytes: &[u8]) {
+        self.0.handle_bytes(bytes);
+    }
+
+    /// Handles the end of the client's bytes. Returns the rest, to forward to the MCP server.
+    #[wasm_bindgen(js_name = handleEnd)]
+    pub fn handle_end(&mut self) -> Vec<u8> {
+        self.0.handle_end()
     }
 
     /// Returns what to do with the client's next line; undefined until more bytes arrive.
-    #[wasm_bindgen(unchecked_return_type = "ChannelInput | undefined")]
-    pub fn input(&mut self) -> JsValue {
+    #[wasm_bindgen(js_name = pollInput, unchecked_return_type = "ChannelInput | undefined")]
+    pub fn poll_input(&mut self) -> JsValue {
         optional(self.0.poll_input().map(ChannelInput::from))
     }
 
@@ -107,14 +109,14 @@ impl Channel {
     /// (undefined: everything), as JSON text; undefined if it has ended.
     pub fn honored(
         &self,
-        number: u32,
+        handle: u32,
         capabilities: Option<String>,
         authorized: Option<String>,
     ) -> Result<Option<String>, JsValue> {
         let capabilities = capabilities.as_deref().map(Capabilities::from_json);
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         let honored = self.0.honored(
-            SubscriptionHandle(number),
+            SubscriptionHandle(handle),
             capabilities.unwrap_or(Capabilities::ALL),
             authorized.as_ref(),
         );
@@ -122,21 +124,21 @@ impl Channel {
     }
 
     /// Whether a subscription has not ended.
-    pub fn holds(&self, number: u32) -> bool {
-        self.0.holds(SubscriptionHandle(number))
+    pub fn holds(&self, handle: u32) -> bool {
+        self.0.holds(SubscriptionHandle(handle))
     }
 
     /// Serves the listen request, within what `authorized` names (JSON text of a filter; undefined:
     /// everything).
     pub fn open(
         &mut self,
-        number: u32,
+        handle: u32,
         discovered: &Discovered,
         authorized: Option<String>,
     ) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         self.0.open(
-            SubscriptionHandle(number),
+            SubscriptionHandle(handle),
             &discovered.0,
             authorized.as_ref(),
         );
@@ -145,27 +147,29 @@ impl Channel {
 
     /// Serves the notifications that a client of an earlier revision requested; otherwise as
     /// `open`.
-    pub fn watch(&mut self, number: u32, authorized: Option<String>) -> Result<(), JsValue> {
+    #[wasm_bindgen(js_name = openSession)]
+    pub fn open_session(&mut self, handle: u32, authorized: Option<String>) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         self.0
-            .watch(SubscriptionHandle(number), authorized.as_ref());
+            .open_session(SubscriptionHandle(handle), authorized.as_ref());
         Ok(())
     }
 
     /// Handles a line from the MCP server. Returns what to send to the client in its place. Then
-    /// call `input` until it returns undefined.
-    #[wasm_bindgen(js_name = serverLine)]
-    pub fn server_line(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
+    /// call `pollInput` until it returns undefined.
+    #[wasm_bindgen(js_name = handleServerLine)]
+    pub fn handle_server_line(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
         self.0.handle_server_line(line)
     }
 
     /// Rejects the request, if it is still pending.
-    pub fn refuse(&mut self, number: u32, refusal: Refusal) {
-        self.0.refuse(SubscriptionHandle(number), refusal.reason());
+    pub fn refuse(&mut self, handle: u32, refusal: Refusal) {
+        self.0.refuse(SubscriptionHandle(handle), refusal.reason());
     }
 
     /// Publishes events, each a line of JSON text.
-    pub fn publish(&mut self, events: &str) -> Result<(), JsValue> {
+    #[wasm_bindgen(js_name = handleEvents)]
+    pub fn handle_events(&mut self, events: &str) -> Result<(), JsValue> {
         let events: Result<_, _> = events.lines().map(event_of).collect();
         self.0.handle_events(events?);
         Ok(())
@@ -173,7 +177,8 @@ impl Channel {
 
     /// Handles a possible loss of events; `isClosing` says that all subscriptions are about to
     /// close.
-    pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
+    #[wasm_bindgen(js_name = handleGap)]
+    pub fn handle_gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         if is_closing {
             self.0.handle_loss_at_close();
         } else {
@@ -192,7 +197,8 @@ impl Channel {
     }
 
     /// Returns the next lines for the client; undefined if there are none now.
-    pub fn poll(&mut self) -> Option<Vec<u8>> {
+    #[wasm_bindgen(js_name = pollLines)]
+    pub fn poll_lines(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         while bytes.len() < CHUNK_BYTES {
             let Some(line) = self.0.poll_line() else {
@@ -208,8 +214,8 @@ impl Channel {
     pub fn state(&self) -> JsValue {
         object(&ChannelState {
             subscriptions: self.0.subscriptions(),
-            has_answers: self.0.pending_answers() > 0,
-            awaits_answers: self.0.awaits_answers(),
+            has_responses: self.0.pending_responses() > 0,
+            awaits_responses: self.0.awaits_responses(),
         })
     }
 }
@@ -220,29 +226,23 @@ impl From<Input> for ChannelInput {
             Input::Forward(bytes) => Self::Forward {
                 bytes: bytes.as_slice().into(),
             },
-            Input::Listen {
-                handle: number,
-                requested,
-            } => Self::Listen {
-                number: number.0,
+            Input::Listen { handle, requested } => Self::Listen {
+                handle: handle.0,
                 requested: requested.to_json(),
             },
-            Input::Watch {
-                handle: number,
-                requested,
-            } => Self::Watch {
-                number: number.0,
+            Input::Session { handle, requested } => Self::Session {
+                handle: handle.0,
                 requested: requested.to_json(),
             },
         }
     }
 }
 
-/// Whether a line from the MCP server answers `ProbeQuestion.DiscoverLine` with this detail: then
-/// do not forward it to the client.
-#[wasm_bindgen(js_name = answersQuestion)]
-pub fn answers_question(token: &str, line: &[u8]) -> bool {
-    stdio::DiscoverRequest::new(token).is_answered_by(line)
+/// Whether a line from the MCP server is the response to `ProbeQuestion.DiscoverLine` with this
+/// detail: then do not forward it to the client.
+#[wasm_bindgen(js_name = isDiscoverResponse)]
+pub fn is_discover_response(token: &str, line: &[u8]) -> bool {
+    stdio::DiscoverRequest::new(token).is_response(line)
 }
 
 /// The size in bytes at which a write is worth its cost; output beyond it may still collapse.

@@ -31,7 +31,7 @@ impl Guest for Component {
 /// A bus without its log.
 pub(crate) struct Bus(RefCell<bus::Bus>);
 
-/// The answer to a follow, until it is finished.
+/// The reply to a follow, until it is finished.
 pub(crate) struct FollowReply(RefCell<bus::FollowReply>);
 
 impl GuestFollowReply for FollowReply {
@@ -309,7 +309,7 @@ impl From<EdgeCloseReason> for shard::CloseReason {
     fn from(reason: EdgeCloseReason) -> Self {
         match reason {
             EdgeCloseReason::Lost => Self::Lost,
-            EdgeCloseReason::Moved => Self::Moved,
+            EdgeCloseReason::Redirected => Self::Redirected,
             EdgeCloseReason::Full => Self::Full,
             EdgeCloseReason::Over => Self::Over,
         }

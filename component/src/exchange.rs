@@ -4,8 +4,8 @@ use mcp_listen::{
     capabilities::{Capabilities, Discovered as Known},
     clock::Millis,
     error::Reason,
-    exchange::{self, Earlier as Revisions},
-    http::Policy,
+    exchange,
+    http::{self, Policy},
     json,
     limits::Limits,
     listen::{Accepted, ServerStream},
@@ -17,10 +17,10 @@ use crate::{
     convert::{error, filter_of, lines_of, out_of_place, scope_of},
     wit::{
         exchange::{
-            Answer, Discovered as DiscoveredHandle, DiscoveredBorrow, Earlier,
-            Exchange as ExchangeHandle, Guest, GuestDiscovered, GuestExchange, GuestService,
-            GuestStream, Refusal, Service as ServiceHandle, ServiceOptions, Step,
-            Stream as StreamHandle, StreamOptions,
+            Discovered as DiscoveredHandle, DiscoveredBorrow, Exchange as ExchangeHandle, Guest,
+            GuestDiscovered, GuestExchange, GuestService, GuestStream, LegacyMode, Refusal,
+            Response, Service as ServiceHandle, ServiceOptions, Step, Stream as StreamHandle,
+            StreamOptions,
         },
         types::{Error, ErrorCode},
     },
@@ -68,8 +68,8 @@ impl GuestDiscovered for Discovered {
         })))
     }
 
-    fn from_answer(body: Vec<u8>, now: u64) -> Option<DiscoveredHandle> {
-        let known = Known::from_answer(&body, Millis(now))?;
+    fn from_response(body: Vec<u8>, now: u64) -> Option<DiscoveredHandle> {
+        let known = Known::from_response(&body, Millis(now))?;
         Some(DiscoveredHandle::new(Self(known)))
     }
 
@@ -101,7 +101,7 @@ impl GuestService for Service {
                 Limits::from_json(text).ok_or_else(|| invalid("each limit must be a whole number"))
             },
         )?;
-        let service = exchange::Service::new(policy, limits, options.earlier.into());
+        let service = exchange::Service::new(policy, limits, options.legacy.into());
         let service = if options.holds_streams {
             service
         } else {
@@ -138,7 +138,7 @@ impl GuestExchange for Exchange {
 
     fn poll(&self) -> Step {
         match self.core.borrow_mut().poll() {
-            exchange::Step::Answer(answer) => Step::Answer(answer.into()),
+            exchange::Step::Respond(response) => Step::Respond(response.into()),
             exchange::Step::Body { max_bytes } => {
                 Step::Body(u32::try_from(max_bytes).unwrap_or(u32::MAX))
             }
@@ -162,7 +162,7 @@ impl GuestExchange for Exchange {
         self.core.borrow_mut().handle_caller(principal.as_deref());
     }
 
-    fn refuse(&self, why: Refusal) -> Answer {
+    fn refuse(&self, why: Refusal) -> Response {
         self.core.borrow().refuse(why.into()).into()
     }
 
@@ -188,24 +188,23 @@ impl GuestExchange for Exchange {
     }
 }
 
-impl From<exchange::Answer> for Answer {
-    fn from(answer: exchange::Answer) -> Self {
-        let rejection = answer.rejection.as_ref();
+impl From<http::Response> for Response {
+    fn from(response: http::Response) -> Self {
         Self {
-            status: answer.status,
-            refusal: rejection.map(|rejection| rejection.reason.kind().to_owned()),
-            body: answer.body(),
-            retry_after: answer.retry_after(),
-            is_unread: answer.is_unread,
+            status: response.status,
+            refusal: response.refusal.map(str::to_owned),
+            body: response.body,
+            retry_after: response.retry_after,
+            is_unread: response.is_unread,
         }
     }
 }
 
-impl From<Earlier> for Revisions {
-    fn from(earlier: Earlier) -> Self {
-        match earlier {
-            Earlier::Forwarded => Self::Forwarded,
-            Earlier::Refused => Self::Refused,
+impl From<LegacyMode> for exchange::LegacyMode {
+    fn from(mode: LegacyMode) -> Self {
+        match mode {
+            LegacyMode::Stateless => Self::Stateless,
+            LegacyMode::Reject => Self::Reject,
         }
     }
 }

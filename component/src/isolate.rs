@@ -58,7 +58,7 @@ impl GuestIsolate for Isolate {
                 core.handle_full();
                 core.handle_lost(now, random, true);
             }
-            Loss::SentOn => core.handle_redirected(now, random),
+            Loss::Redirected => core.handle_redirected(now, random),
         }
     }
 

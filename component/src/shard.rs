@@ -75,7 +75,7 @@ impl GuestShard for Shard {
                 edge: edge.0,
                 reason: reason.into(),
             }),
-            // The answer to a call about a session, which no bus here makes.
+            // The reply to a call about a session, which no bus here makes.
             ShardOutput::Done(_) => return None,
         })
     }

@@ -13,7 +13,7 @@ class Listen:
         self._keep_alive = keep_alive_ms
         self.streams = Streams(core)
         options = record(
-            origins=[], hosts=None, limits=None, holds_streams=True, earlier="forwarded"
+            origins=[], hosts=None, limits=None, holds_streams=True, legacy="stateless"
         )
         self._service = core.call("exchange", "[static]service.create", options)
         self._discovered = core.call(
@@ -37,7 +37,7 @@ class Listen:
             step = request.call("poll")
             # wasmtime returns the payload of a case, whose type says which case it is.
             if isinstance(step, Record):
-                return await answer(send, request.call("fields"), step)
+                return await respond(send, request.call("fields"), step)
             if step is None:  # caller: this server knows none
                 request.call("handle-caller", None)
             elif isinstance(step, bool):  # pass
@@ -84,17 +84,17 @@ class Request:
         return self._read.pop(0) if self._read else await self.receive()
 
 
-async def answer(send, fields, answer):
-    """Sends an answer of the core."""
-    body = (answer.body or "").encode()
+async def respond(send, fields, response):
+    """Sends a response of the core."""
+    body = (response.body or "").encode()
     headers = list(fields)
-    if answer.body is not None:
+    if response.body is not None:
         headers.append(("content-type", "application/json"))
-    if (seconds := getattr(answer, "retry-after")) is not None:
+    if (seconds := getattr(response, "retry-after")) is not None:
         headers.append(("retry-after", str(seconds)))
     headers.append(("content-length", str(len(body))))
     await send(
-        {"type": "http.response.start", "status": answer.status, "headers": raw(headers)}
+        {"type": "http.response.start", "status": response.status, "headers": raw(headers)}
     )
     await send({"type": "http.response.body", "body": body})
 

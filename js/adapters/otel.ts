@@ -87,10 +87,10 @@ export function traceRequests<Args extends unknown[]>(
 async function withSpan(
   span: Span,
   parent: Context,
-  answer: () => Promise<Response>,
+  respond: () => Promise<Response>,
 ): Promise<Response> {
   try {
-    const response = await context.with(trace.setSpan(parent, span), answer);
+    const response = await context.with(trace.setSpan(parent, span), respond);
     span.setAttribute('http.response.status_code', response.status);
     if (response.status >= 500) setFailed(span, String(response.status));
     return response;

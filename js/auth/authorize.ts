@@ -78,16 +78,16 @@ export interface Denial {
   denied: 401 | 403 | 503;
   /** The `Retry-After` header of a 503. Default: a few seconds. */
   retryAfter?: string;
-  /** The `WWW-Authenticate` header of the answer. */
+  /** The `WWW-Authenticate` header of the response. */
   wwwAuthenticate?: string;
 }
 
 /** Why a request is not served. */
 export interface Denied {
   refusal: Refusal;
-  /** The `WWW-Authenticate` header of the answer. */
+  /** The `WWW-Authenticate` header of the response. */
   wwwAuthenticate?: string | undefined;
-  /** The `Retry-After` header of the answer. */
+  /** The `Retry-After` header of the response. */
   retryAfter?: string | undefined;
 }
 
@@ -134,9 +134,9 @@ export function denial({ denied, retryAfter, wwwAuthenticate }: Denial): Denied 
  *
  * @throws ListenError `authorizer-failed` for a `Response` that is not a denial.
  */
-export function denialOf(name: string, answer: object): Denial | undefined {
-  if (answer instanceof Response) return denialOfResponse(name, answer);
-  return 'denied' in answer ? (answer as Denial) : undefined;
+export function denialOf(name: string, result: object): Denial | undefined {
+  if (result instanceof Response) return denialOfResponse(name, result);
+  return 'denied' in result ? (result as Denial) : undefined;
 }
 
 function denialOfResponse(name: string, { body, headers, status }: Response): Denial {
@@ -169,8 +169,8 @@ export async function callAuthorize<Context>(
   context: Context,
   ms: number,
 ): Promise<AllowedFilter | Denial> {
-  const answer: unknown = await callUserFunction(ms, 'authorize', () => authorize(context));
-  if (typeof answer === 'object' && answer !== null) return denialOf('authorize', answer) ?? answer;
+  const result: unknown = await callUserFunction(ms, 'authorize', () => authorize(context));
+  if (typeof result === 'object' && result !== null) return denialOf('authorize', result) ?? result;
   throw new ListenError('authorizer-failed', 'authorize returned neither a filter nor a denial');
 }
 

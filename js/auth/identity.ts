@@ -49,13 +49,13 @@ export interface VerifiedIdentity {
  *
  * @throws ListenError `authorizer-failed`.
  */
-export async function identityOf(answer: object): Promise<VerifiedIdentity> {
-  return 'token' in answer ? ofAuthInfo(answer) : ofIdentity(answer);
+export async function identityOf(value: object): Promise<VerifiedIdentity> {
+  return 'token' in value ? ofAuthInfo(value) : ofIdentity(value);
 }
 
-function ofIdentity(answer: object): VerifiedIdentity {
-  const { groups, claims, expiresAt, name } = answer as Record<keyof Identity, unknown>;
-  if (!FIELDS.some((field) => field in answer) && !('expiresAt' in answer)) {
+function ofIdentity(value: object): VerifiedIdentity {
+  const { groups, claims, expiresAt, name } = value as Record<keyof Identity, unknown>;
+  if (!FIELDS.some((field) => field in value) && !('expiresAt' in value)) {
     throw invalidResult('neither a name nor a denial');
   }
   if (name !== undefined && typeof name !== 'string')
@@ -66,15 +66,15 @@ function ofIdentity(answer: object): VerifiedIdentity {
   return verified(name, expiryOf(expiresAt), groups, claims);
 }
 
-async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
-  const { expiresAt, extra, token } = answer as Partial<AuthInfo>;
-  if (FIELDS.some((field) => field in answer)) {
+async function ofAuthInfo(value: object): Promise<VerifiedIdentity> {
+  const { expiresAt, extra, token } = value as Partial<AuthInfo>;
+  if (FIELDS.some((field) => field in value)) {
     throw invalidResult(`an AuthInfo with a field of an Identity: ${FIELDS.join(', ')}`);
   }
   if (!isText(token)) throw invalidResult('an AuthInfo whose token is not a non-empty string');
   const expiresAtMs = expiresAt === undefined ? undefined : numberOf(expiresAt) * 1_000;
   const name = [extra?.['sub'], extra?.['userId']].find(isText) ?? hex(await sha256(token));
-  return verified(name, expiresAtMs, undefined, answer);
+  return verified(name, expiresAtMs, undefined, value);
 }
 
 function verified(

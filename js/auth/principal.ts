@@ -1,7 +1,6 @@
 import { ListenError } from '../model/error.js';
 import { Refusal } from '../wasm/server/bindings.js';
 import { bodiless } from '../web/request-body.js';
-import { answeredHere, isAnsweredHere } from './answered-here.js';
 import {
   type CallerContext,
   callUserFunction,
@@ -12,6 +11,7 @@ import {
 } from './authorize.js';
 import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from './identity.js';
 import { isOpenStream, ofOpenStream } from './open-stream.js';
+import { isServedHere, servedHere } from './served-here.js';
 
 /**
  * Names the caller of a request, or denies it. It is called once for each listen request, before
@@ -83,19 +83,19 @@ export function contextOf(
 function withoutBody(request: Request): Request {
   const copy = bodiless(request);
   if (isOpenStream(request)) ofOpenStream(copy);
-  if (isAnsweredHere(request)) answeredHere(copy);
+  if (isServedHere(request)) servedHere(copy);
   return copy;
 }
 
-async function callerIn(answer: unknown): Promise<Caller> {
-  if (answer === undefined) return {};
-  if (typeof answer === 'string') return { name: answer };
-  if (typeof answer !== 'object' || answer === null) {
+async function callerIn(result: unknown): Promise<Caller> {
+  if (result === undefined) return {};
+  if (typeof result === 'string') return { name: result };
+  if (typeof result !== 'object' || result === null) {
     throw new ListenError('authorizer-failed', 'principal returned neither a name nor a denial');
   }
-  const denied = denialOf('principal', answer);
+  const denied = denialOf('principal', result);
   if (denied !== undefined) return denial(denied);
-  const identity = await identityOf(answer);
+  const identity = await identityOf(result);
   const hasExpired = identity.expiresAt !== undefined && identity.expiresAt <= Date.now();
   return hasExpired ? denial({ denied: 401 }) : identity;
 }

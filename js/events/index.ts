@@ -25,7 +25,7 @@ export { defineEvents } from './define-events.js';
 export type {
   AuthorizedSubscription,
   EventWebhookOptions,
-  SubscriptionAnswer,
+  SubscriptionDecision,
 } from './deliver/options.js';
 export type { WebhookRequest, WebhookResponse, WebhookSender } from './deliver/sender.js';
 export { type EventLogOptions, eventLog } from './log/occurrence-log.js';

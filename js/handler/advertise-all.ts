@@ -1,15 +1,20 @@
-import { offeredAnswer, ProbeQuestion, questionOf } from '../wasm/server/bindings.js';
+import {
+  advertiseChanges,
+  ProbeQuestion,
+  questionOf,
+  withholdChanges,
+} from '../wasm/server/bindings.js';
 import type { FetchHandler } from './handler.js';
-import { type ResponseLimits, unanswered, wholeBody } from './upstream-response.js';
+import { failedResponse, type ResponseLimits, wholeBody } from './upstream-response.js';
 
-/** How answers of the handler are read. */
+/** How responses of the handler are read. */
 export interface Reading {
   readonly limits: ResponseLimits;
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Wraps the handler so that its answers to `server/discover` announce changes of everything it
+ * Wraps the handler so that its responses to `server/discover` announce changes of everything it
  * offers.
  */
 export function advertisingAll(handler: FetchHandler, reading: Reading): FetchHandler {
@@ -21,34 +26,34 @@ export function advertisingAll(handler: FetchHandler, reading: Reading): FetchHa
   };
 }
 
-/** Rewrites an answer with capabilities to announce changes of everything it offers. */
+/** Rewrites a response with capabilities to announce changes of everything it offers. */
 export function withAllCapabilities(
   request: Request,
-  answer: Response,
+  response: Response,
   reading: Reading,
 ): Promise<Response> {
-  return rewritten(request, answer, reading, true);
+  return rewritten(request, response, reading, advertiseChanges);
 }
 
-/** Rewrites an answer with capabilities to announce no changes, because no streams are held. */
+/** Rewrites a response with capabilities to announce no changes, because no streams are held. */
 export function withoutCapabilities(
   request: Request,
-  answer: Response,
+  response: Response,
   reading: Reading,
 ): Promise<Response> {
-  return rewritten(request, answer, reading, false);
+  return rewritten(request, response, reading, withholdChanges);
 }
 
 async function rewritten(
   request: Request,
-  answer: Response,
+  original: Response,
   reading: Reading,
-  holdsStreams: boolean,
+  rewrite: (body: Uint8Array) => string | undefined,
 ): Promise<Response> {
-  const response = await buffered(request, answer, reading);
+  const response = await buffered(request, original, reading);
   if (!response.ok) return response;
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const text = offeredAnswer(bytes, holdsStreams);
+  const text = rewrite(bytes);
   if (text !== undefined) response.headers.set('content-type', 'application/json');
   return new Response(text ?? bytes, { status: response.status, headers: response.headers });
 }
@@ -56,19 +61,19 @@ async function rewritten(
 /** Returns the response to `request` with its body read, a 502 or 504 if it exceeds the limits. */
 export async function buffered(
   request: Request,
-  answer: Response,
+  response: Response,
   { limits, onError }: Reading,
 ): Promise<Response> {
   try {
-    const bytes = await wholeBody(answer, limits);
-    const headers = new Headers(answer.headers);
+    const bytes = await wholeBody(response, limits);
+    const headers = new Headers(response.headers);
     // These fields describe the original body, which has been read and decoded.
     for (const name of FRAMING) headers.delete(name);
-    return new Response(bytes, { status: answer.status, headers });
+    return new Response(bytes, { status: response.status, headers });
   } catch (error) {
     // A client that has disconnected is not an error.
     if (!request.signal.aborted) onError(error as Error);
-    return unanswered(error);
+    return failedResponse(error);
   }
 }
 

@@ -22,7 +22,7 @@ export interface ListenCapabilities {
 export interface DiscoveryOptions {
   /** The header fields that identify callers. */
   credentials: Credentials;
-  /** Limits on reading answers of the handler. */
+  /** Limits on reading responses of the handler. */
   limits: ResponseLimits;
   /** The declared capabilities; undefined: the handler is sent `server/discover`. */
   server: DeclaredServer | undefined;
@@ -88,7 +88,7 @@ export class Discovery {
     const caller = this.#credentials.keyOf(request);
     const known = this.#known;
     if (known?.isFresh(now, caller !== this.#caller)) return action(known);
-    const discovered = Discovered.fromAnswer(await this.#discover(request, rest), now);
+    const discovered = Discovered.fromResponse(await this.#discover(request, rest), now);
     if (discovered !== undefined) {
       this.#known?.free();
       this.#discovered = untilReset(discovered);
@@ -100,12 +100,12 @@ export class Discovery {
   /** Sends `server/discover` to the handler with the credentials of `request`. */
   async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
     try {
-      const answer = await this.#handler(
+      const response = await this.#handler(
         serverRequest(request, this.#credentials, questionOf(ProbeQuestion.Discover)),
         ...rest,
       );
-      if (answer.ok) return await wholeBody(answer, this.#limits);
-      await answer.body?.cancel();
+      if (response.ok) return await wholeBody(response, this.#limits);
+      await response.body?.cancel();
       return new Uint8Array();
     } catch (cause) {
       if (cause instanceof ListenError) throw cause;

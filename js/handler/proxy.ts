@@ -5,13 +5,13 @@ import { guarded, report } from '../observe/on-error.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './forwarding.js';
 import { clientRequestOf } from './server-request.js';
-import { unanswered } from './upstream-response.js';
+import { failedResponse } from './upstream-response.js';
 
 /** Options of {@link createProxy}. */
 export interface ProxyOptions {
   /**
-   * Milliseconds within which the upstream server must begin its answer. After that the client gets
-   * 504. 0 disables.
+   * Milliseconds within which the upstream server must begin its response. After that the client
+   * gets 504. 0 disables.
    *
    * @default 120_000
    */
@@ -73,9 +73,9 @@ export function createProxy(
         ),
       );
     } catch (error) {
-      // A client that has disconnected is not an error, and receives no answer.
+      // A client that has disconnected is not an error, and receives no response.
       if (!request.signal.aborted) onError(error as Error);
-      return unanswered(error);
+      return failedResponse(error);
     }
   };
 }

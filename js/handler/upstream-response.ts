@@ -5,7 +5,7 @@ import { joined } from '../web/joined.js';
 import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 
-/** Limits on reading an answer of the handler that is not just passed on. */
+/** Limits on reading a response of the handler that is not just passed on. */
 export interface ResponseLimits {
   /** Bytes of the body. */
   responseBytes: number;
@@ -14,15 +14,15 @@ export interface ResponseLimits {
 }
 
 /**
- * Reads the body of an answer to its end, and cancels a body that is too large.
+ * Reads the body of a response to its end, and cancels a body that is too large.
  *
  * @throws ListenError `upstream-too-large` or `upstream-timeout`.
  */
 export async function wholeBody(
-  answer: Response,
+  response: Response,
   limits: ResponseLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { bytes, rest } = await withDeadline(answer, limits, (body) =>
+  const { bytes, rest } = await withDeadline(response, limits, (body) =>
     readStart({ body }, limits.responseBytes),
   );
   if (rest === undefined) return bytes;
@@ -31,17 +31,17 @@ export async function wholeBody(
 }
 
 /**
- * Reads the body of an answer until `find` returns something for the bytes so far, or to its end.
+ * Reads the body of a response until `find` returns something for the bytes so far, or to its end.
  * The rest is cancelled.
  *
  * @throws ListenError `upstream-too-large` or `upstream-timeout`.
  */
 export function bodyUntil<T>(
-  answer: Response,
+  response: Response,
   limits: ResponseLimits,
   find: (bytes: Uint8Array) => T | undefined,
 ): Promise<{ bytes: Uint8Array; found: T | undefined }> {
-  return withDeadline(answer, limits, async (body) => {
+  return withDeadline(response, limits, async (body) => {
     const reader = body?.getReader();
     let bytes = new Uint8Array();
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
@@ -57,7 +57,7 @@ export function bodyUntil<T>(
 }
 
 /** Returns the response to a request that the upstream server did not answer. */
-export function unanswered(error: unknown): Response {
+export function failedResponse(error: unknown): Response {
   const isLate =
     error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
   return refusalResponse(isLate ? Refusal.GatewayTimeout : Refusal.BadGateway);
@@ -88,7 +88,7 @@ async function withDeadline<T>(
     timeout.reject(
       new ListenError(
         'upstream-timeout',
-        'the upstream server did not complete its answer in time',
+        'the upstream server did not complete its response in time',
       ),
     );
     cancelRest(reader);
@@ -126,6 +126,6 @@ function cancelRest(reader: Reader | undefined): void {
 function tooLarge(): ListenError {
   return new ListenError(
     'upstream-too-large',
-    'the answer of the upstream server is larger than the limit',
+    'the response of the upstream server is larger than the limit',
   );
 }

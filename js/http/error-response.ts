@@ -1,5 +1,5 @@
 import type { RefusalKind } from '../model/stats/listen.js';
-import type { Answer } from '../wasm/server/bindings.js';
+import type { HttpResponse } from '../wasm/server/bindings.js';
 import { jsonResponse } from '../web/json-response.js';
 
 /** The header fields of a response to a denied caller. */
@@ -23,8 +23,8 @@ export class ErrorResponses {
     this.#onRefused = onRefused;
   }
 
-  /** Returns an answer of the core as a response. */
-  answer({ body, refusal, retryAfter, status }: Answer): Response {
+  /** Returns a response of the core as one of the host. */
+  respond({ body, refusal, retryAfter, status }: HttpResponse): Response {
     if (refusal !== undefined) this.#count(refusal as RefusalKind);
     const response =
       body === undefined ? new Response(null, { status }) : jsonResponse(body, status);
@@ -33,8 +33,8 @@ export class ErrorResponses {
   }
 
   /** Returns the response to a caller that was denied. */
-  denied(refusal: Answer, { retryAfter, wwwAuthenticate }: DenialFields): Response {
-    const response = this.answer(refusal);
+  denied(refusal: HttpResponse, { retryAfter, wwwAuthenticate }: DenialFields): Response {
+    const response = this.respond(refusal);
     if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
     if (retryAfter !== undefined) response.headers.set('retry-after', retryAfter);
     return response;

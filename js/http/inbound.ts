@@ -52,9 +52,9 @@ export function withClientSession(response: Response, session: string | undefine
 }
 
 /** Returns a refusal after cancelling the rest of the request's body. */
-export async function refuse(answer: Response, { body }: Inbound): Promise<Response> {
+export async function refuse(response: Response, { body }: Inbound): Promise<Response> {
   await body?.rest?.cancel();
-  return answer;
+  return response;
 }
 
 function withSessionId({ body, request }: Inbound, session: string | undefined): Request {

@@ -26,7 +26,7 @@ export interface FrontOptions {
   allowedHosts?: readonly string[];
 }
 
-/** Answers a request with the result of `inner`, unless its host or origin is refused. */
+/** Returns the response of `inner`, unless its host or origin is refused. */
 export type Screen = (
   request: Request,
   inner: () => Response | Promise<Response>,
@@ -51,19 +51,19 @@ export function screen(options: FrontOptions = {}): Screen {
   const service = serviceOf(options, {
     limits: undefined,
     holdsStreams: true,
-    earlier: 'forwarded',
+    legacy: 'stateless',
   });
   const refusals = new ErrorResponses(() => {});
   return async (request, inner) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const { answer, fields } = service.value.screen(
+    const { fields, response } = service.value.screen(
       method,
       request.url,
       headerLines(screenedHeaders(request)),
     );
-    if (answer === undefined) return withCors(await inner(), fields);
+    if (response === undefined) return withCors(await inner(), fields);
     await cancelBody(request);
-    return withCors(refusals.answer(answer), fields);
+    return withCors(refusals.respond(response), fields);
   };
 }
 

@@ -18,7 +18,7 @@ export class AckTimeout extends ListenError {
 export interface RefusalDetails {
   /** The HTTP status; 0 if there was none. */
   status: number;
-  /** The JSON-RPC error code, if the answer has one. */
+  /** The JSON-RPC error code, if the response has one. */
   rpcCode?: number;
   /** Milliseconds that the server asks the client to wait before the next attempt. */
   retryAfterMs?: number;

@@ -110,13 +110,13 @@ class OperatorHandler {
     };
     if (/\btext\/event-stream\b/i.test(request.headers.get('accept') ?? ''))
       return statsStream(next);
-    return this.#answered(next);
+    return this.#responded(next);
   }
 
   async #operate(request: Request): Promise<Response> {
     if (request.method !== 'POST') return notAllowed('POST');
     if (!(await this.#isOperator(request))) return unauthorized();
-    return this.#answered(async () => {
+    return this.#responded(async () => {
       const { bytes } = await readStart(request, MAX_BYTES, BODY_MS);
       if (bytes.byteLength > MAX_BYTES)
         throw new ListenError('invalid-order', 'the order is too large');
@@ -145,9 +145,9 @@ class OperatorHandler {
     };
   }
 
-  async #answered(answer: () => Promise<object>): Promise<Response> {
+  async #responded(report: () => Promise<object>): Promise<Response> {
     try {
-      return jsonResponse(JSON.stringify(await answer()));
+      return jsonResponse(JSON.stringify(await report()));
     } catch (error) {
       const { code = 'unavailable', message } = error as Partial<ListenError>;
       if (/^(invalid|malformed|unknown|too-many|events?)-/.test(code))

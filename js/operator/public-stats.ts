@@ -3,7 +3,7 @@ import type { Snapshot } from '../model/stats/snapshot.js';
 
 /**
  * Statistics for everyone, without topics, callers and the log. All who ask within a second get
- * the same ones: the bus, its shards and all isolates answer once a second at most.
+ * the same ones: the bus, its shards and all isolates reply once a second at most.
  */
 export class PublicStats {
   readonly #operator: BusOperator;
@@ -23,7 +23,7 @@ export class PublicStats {
     return this.#latest();
   }
 
-  /** Asks the bus; returns what returns the answer, or throws the error. */
+  /** Asks the bus; returns what returns the reply, or throws the error. */
   async #asked(): Promise<() => Snapshot> {
     try {
       const snapshot = await this.#operator.snapshot({ hasCallers: false, after: 0 });

@@ -32,7 +32,7 @@ import { addressOf } from '../web/client-address.js';
 /** The parts of the server that serve sessions. */
 export interface SessionHost {
   readonly handler: FetchHandler;
-  /** Limits on reading answers of the handler. */
+  /** Limits on reading responses of the handler. */
   readonly limits: ResponseLimits;
   /** Milliseconds after which a session without requests and streams ends. */
   readonly idleMs: number;
@@ -88,36 +88,36 @@ export class SessionHandler {
     }
   }
 
-  /** Performs the steps that the core asks for until the request of a named caller is answered. */
+  /** Performs the steps that the core asks for until there is a response for the named caller. */
   async serve(inbound: InboundExchange, caller: Caller): Promise<Response> {
     const { core } = inbound;
     const context = contextOf(inbound, caller);
     let response: Response | undefined;
     for (;;) {
-      const step = core.step();
+      const step = core.poll();
       switch (step.kind) {
         case 'initialize':
           return this.#initialize(inbound, context);
         case 'send':
           response = await this.#send(inbound, step.upstreamId);
-          core.sent(response.status);
+          core.handleStatus(response.status);
           break;
         case 'forward':
-          return response ?? this.#host.refusals.answer(core.refuse(Refusal.Unavailable));
-        case 'answer':
+          return response ?? this.#host.refusals.respond(core.refuse(Refusal.Unavailable));
+        case 'respond':
           await response?.body?.cancel();
-          return refuse(this.#host.refusals.answer(step.answer), inbound);
+          return refuse(this.#host.refusals.respond(step.response), inbound);
         default: {
-          const answer = await this.#reportingErrors(core, context, () =>
+          const early = await this.#reportingErrors(core, context, () =>
             this.#perform(step, core, context),
           );
-          if (answer !== undefined) return answer;
+          if (early !== undefined) return early;
         }
       }
     }
   }
 
-  /** Performs one step, which may answer the request. */
+  /** Performs one step, which may end with a response. */
   async #perform(
     step: Step,
     core: Exchange,
@@ -126,7 +126,7 @@ export class SessionHandler {
     switch (step.kind) {
       case 'ask': {
         const reply = await this.#sessions.ask(step.question);
-        calling(() => core.answered(reply));
+        calling(() => core.handleReply(reply));
         return undefined;
       }
       case 'authorize':
@@ -159,14 +159,14 @@ export class SessionHandler {
     }
     // The stream that is opened next receives events for these groups.
     context.groups = authorization?.groups ?? context.groups;
-    calling(() => core.answered(authorization && JSON.stringify(authorization)));
+    calling(() => core.handlePermit(authorization && JSON.stringify(authorization)));
     return undefined;
   }
 
   async #open(core: Exchange, context: CallerContext): Promise<Response> {
     const opened = await this.#host.open(core, context);
     return typeof opened === 'number'
-      ? this.#host.refusals.answer(core.refuse(opened))
+      ? this.#host.refusals.respond(core.refuse(opened))
       : opened.response();
   }
 
@@ -198,7 +198,7 @@ export class SessionHandler {
 
   async #begin(
     core: Exchange,
-    { answer, capabilities }: LegacyInitialized,
+    { capabilities, response }: LegacyInitialized,
     headers: Headers,
     { principal, request }: CallerContext,
   ): Promise<Response> {
@@ -210,10 +210,10 @@ export class SessionHandler {
     if (principal !== undefined) session.principal = principal;
     else if (address !== undefined) session.address = address;
     const id = await this.#sessions.begin(session, bounds);
-    if (id === undefined) return this.#host.refusals.answer(core.refuse(Refusal.TooManySessions));
+    if (id === undefined) return this.#host.refusals.respond(core.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
     headers.set('mcp-session-id', id);
-    return new Response(answer, { headers });
+    return new Response(response, { headers });
   }
 
   /** Reports an error on our side. The caller only learns that it may repeat the request. */
@@ -225,10 +225,10 @@ export class SessionHandler {
     try {
       return await action();
     } catch (error) {
-      // A client that has disconnected is not an error, and receives no answer.
+      // A client that has disconnected is not an error, and receives no response.
       if (!request.signal.aborted) this.#host.onError(error as Error);
       const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
-      return this.#host.refusals.answer(
+      return this.#host.refusals.respond(
         core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable),
       );
     }

@@ -31,7 +31,7 @@ export class FinalSettle {
     return settled.promise;
   }
 
-  /** Asks the bus at each time, until {@link FinalSettle.stop}. Resolves after the last answer. */
+  /** Asks the bus at each time, until {@link FinalSettle.stop}. Resolves after the last reply. */
   async run(): Promise<void> {
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
       // A timer may fire a fraction of a millisecond early.

@@ -11,7 +11,7 @@ use super::{
     http::request::HttpRequest,
     listener::{Carrier, Listener, Step},
     options::Options,
-    question::{Answer, ProbeRequest},
+    probe_request::{ProbeRequest, ProbeResponse},
     server_hint::ServerHint,
     session::{self, SessionMessage},
 };
@@ -48,11 +48,11 @@ impl Listener {
         match &mut self.step {
             Step::Asking { id: own, .. } => {
                 let read = session::read_message(message, &self.options.limits);
-                let is_answer = matches!(read, SessionMessage::Answer { id, .. } if id == *own);
-                if is_answer {
-                    self.handle_channel_answer(Some(message), now);
+                let is_response = matches!(read, SessionMessage::Response { id, .. } if id == *own);
+                if is_response {
+                    self.handle_channel_response(Some(message), now);
                 }
-                is_answer
+                is_response
             }
             Step::Modern { subscription, .. } => {
                 let is_ours = subscription.handle_line(message);
@@ -89,10 +89,10 @@ impl Listener {
         self.carrier == Carrier::Channel && matches!(question, ProbeRequest::Discover { .. })
     }
 
-    /// Evaluates the answer to the pending question; `None` if none came in time.
-    pub(super) fn handle_channel_answer(&mut self, line: Option<&[u8]>, now: Millis) {
+    /// Evaluates the response to the pending question; `None` if none came in time.
+    pub(super) fn handle_channel_response(&mut self, line: Option<&[u8]>, now: Millis) {
         if let Some((question, _)) = self.take_question() {
-            self.follow(question.next(Answer::Message(line)), now);
+            self.follow(question.next(ProbeResponse::Message(line)), now);
         }
     }
 

@@ -13,12 +13,12 @@ use crate::{
 use super::{
     end::{CloseReason, Loss},
     http::{
-        reply::Reply,
+        buffered_response::BufferedResponse,
         request_queue::{HttpAction, RequestHandle, RequestQueue},
     },
     options::Options,
     pending_output::Output,
-    question::{Answer, Next, ProbeRequest},
+    probe_request::{Next, ProbeRequest, ProbeResponse},
     server_hint::ServerHint,
     session::{Session, listener::SessionListener},
     subscription::Subscription,
@@ -58,7 +58,7 @@ pub(super) enum Step {
         call: RequestHandle,
         id: RequestId,
         question: ProbeRequest,
-        reply: Reply,
+        reply: BufferedResponse,
         since: Millis,
     },
     Modern {
@@ -169,7 +169,7 @@ impl Listener {
     /// came.
     pub fn handle_end(&mut self, call: RequestHandle, now: Millis) {
         match &mut self.step {
-            Step::Asking { call: own, .. } if *own == call => self.handle_answer(now),
+            Step::Asking { call: own, .. } if *own == call => self.handle_response(now),
             Step::Modern {
                 call: own,
                 subscription,
@@ -186,7 +186,7 @@ impl Listener {
         }
         let is_probing = self.is_probing();
         match &mut self.step {
-            Step::Asking { .. } if is_probing => self.handle_channel_answer(None, now),
+            Step::Asking { .. } if is_probing => self.handle_channel_response(None, now),
             Step::Asking { .. } => self.end(CloseReason::Lost(Loss::NotAcknowledged), None),
             Step::Modern { subscription, .. } => {
                 subscription.handle_timeout(now);
@@ -294,7 +294,7 @@ impl Listener {
             call: self.queue.send(request),
             id,
             question,
-            reply: Reply::default(),
+            reply: BufferedResponse::default(),
             since: now,
         };
     }
@@ -319,14 +319,14 @@ impl Listener {
         }));
     }
 
-    /// Evaluates the complete answer to the pending question.
-    fn handle_answer(&mut self, now: Millis) {
+    /// Evaluates the complete response to the pending question.
+    fn handle_response(&mut self, now: Millis) {
         if let Some((question, reply)) = self.take_question() {
-            self.follow(question.next(Answer::Reply(&reply)), now);
+            self.follow(question.next(ProbeResponse::Http(&reply)), now);
         }
     }
 
-    pub(super) fn take_question(&mut self) -> Option<(ProbeRequest, Reply)> {
+    pub(super) fn take_question(&mut self) -> Option<(ProbeRequest, BufferedResponse)> {
         match core::mem::replace(&mut self.step, Step::Ended(None)) {
             Step::Asking {
                 question, reply, ..

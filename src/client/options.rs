@@ -16,8 +16,8 @@ pub struct Options {
     pub silence: Duration,
     /// How many bytes of a line and of an event to buffer. Default 1 MiB each.
     pub bounds: Bounds,
-    /// Bounds on the ids, URIs and tasks that a server may name, and on the bytes of an answer that
-    /// is not a stream.
+    /// Bounds on the ids, URIs and tasks that a server may name, and on the bytes of a response
+    /// that is not a stream.
     pub limits: Limits,
 }
 

@@ -13,8 +13,8 @@ use crate::{
 };
 
 use super::http::{
-    answer::{Media, RpcError, is_success, messages},
     request::HttpRequest,
+    response::{Media, RpcError, is_success, messages},
 };
 
 /// The revisions that a client speaks, the latest first.
@@ -35,7 +35,7 @@ pub enum Revision {
     Legacy,
 }
 
-/// What an answer reveals about the server.
+/// What a response reveals about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RevisionOutcome {
     /// The server speaks a revision of the client.
@@ -55,8 +55,8 @@ pub fn probe(id: &RequestId, version: &str, client_info: Option<&str>) -> HttpRe
     HttpRequest::modern(version, DISCOVER, body)
 }
 
-/// Evaluates the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
-/// last (2026-07-28, Streamable HTTP: Backward Compatibility).
+/// Evaluates the response over HTTP. `tried` holds the versions asked for so far, the latest
+/// attempt last (2026-07-28, Streamable HTTP: Backward Compatibility).
 ///
 /// A failure of the server or of its gateway, and a refused caller, say nothing about the revision.
 /// Only a server that knows this revision can report what is wrong with a request of it. Every
@@ -83,7 +83,7 @@ pub fn of_response(
         .unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
 }
 
-/// Evaluates the absence of any answer. In a page, the server may be one of an earlier revision
+/// Evaluates the absence of any response. In a page, the server may be one of an earlier revision
 /// whose CORS policy does not allow the header fields of this one, so the client tries
 /// `initialize`.
 pub fn of_no_response(is_page: bool) -> RevisionOutcome {
@@ -94,10 +94,10 @@ pub fn of_no_response(is_page: bool) -> RevisionOutcome {
     }
 }
 
-/// Evaluates the answer over stdio; `None` if none came in time, or the server has exited
+/// Evaluates the response over stdio; `None` if none came in time, or the server has exited
 /// (2026-07-28, stdio: Backward Compatibility).
-pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> RevisionOutcome {
-    answer
+pub fn of_line(response: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> RevisionOutcome {
+    response
         .and_then(|line| {
             of_result(line, tried, spoken).or_else(|| of_error(line, None, tried, spoken))
         })

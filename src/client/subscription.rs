@@ -13,8 +13,8 @@ use crate::{
 use super::{
     end::{CloseReason, Loss},
     http::{
-        answer::{Media, RpcError, bounded, is_success, media_of, retry_after},
         request::HttpRequest,
+        response::{Media, RpcError, bounded, is_success, media_of, retry_after},
     },
     options::Options,
     pending_output::{Output, PendingOutput},
@@ -296,7 +296,7 @@ impl Subscription {
         }
     }
 
-    /// Returns the end for an answer whose body says nothing.
+    /// Returns the end for a response whose body says nothing.
     fn unread(&self) -> CloseReason {
         if is_success(self.status) {
             return CloseReason::Lost(Loss::InvalidResponse);

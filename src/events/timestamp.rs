@@ -37,7 +37,7 @@ fn has_ranges(date_time: &str) -> bool {
         let digits = date_time.get(from..from + 2);
         digits.and_then(|digits| digits.parse::<u8>().ok())
     };
-    let is_in = |from, most| number(from).is_some_and(|number| number <= most);
+    let is_in = |from, max| number(from).is_some_and(|number| number <= max);
     let is_date = is_in(5, 12) && is_in(8, 31) && number(5) != Some(0) && number(8) != Some(0);
     is_date && is_in(11, 23) && is_in(14, 59) && is_in(17, 60)
 }
@@ -52,8 +52,8 @@ fn is_offset(text: &str) -> bool {
     let Some((hours, minutes)) = digits.split_once(':') else {
         return false;
     };
-    let is_in = |digits: &str, most: u8| {
-        digits.len() == 2 && digits.parse::<u8>().is_ok_and(|number| number <= most)
+    let is_in = |digits: &str, max: u8| {
+        digits.len() == 2 && digits.parse::<u8>().is_ok_and(|number| number <= max)
     };
     is_in(hours, 23) && is_in(minutes, 59) && digits.bytes().all(|byte| byte != b'+')
 }

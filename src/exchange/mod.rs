@@ -2,17 +2,17 @@
 //! and how the request ends.
 
 mod service;
+mod session_request;
 mod step;
-mod visit;
 
-pub use service::{Earlier, Service, SessionRules};
-pub use step::{Answer, Step};
+pub use service::{LegacyMode, Service, SessionRules};
+pub use step::Step;
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use crate::{
     clock::Millis,
-    http::{Field, Headers},
+    http::{Field, Headers, Response},
     legacy::{self, Call, LegacyRequest},
     listen::{self, ServerStream},
     off,
@@ -26,13 +26,13 @@ use crate::{
     },
 };
 
-use visit::Visit;
+use session_request::SessionRequest;
 
 /// One HTTP request. Its header fields are parsed once. The checks run in the order of this
 /// machine, and the first one that fails determines the response.
 ///
 /// Poll [`Exchange::poll`] and carry out the step, which repeats until its `handle_*` was called.
-/// [`Step::Answer`], [`Step::Forward`], [`Step::Pass`], [`Step::Listen`], [`Step::Initialize`] and
+/// [`Step::Respond`], [`Step::Forward`], [`Step::Pass`], [`Step::Listen`], [`Step::Initialize`] and
 /// [`Step::OpenSession`] are final.
 #[derive(Debug)]
 pub struct Exchange {
@@ -67,8 +67,8 @@ enum Stage {
     /// A request that concerns sessions.
     Session(legacy::LegacyOutcome),
     /// A request in a session.
-    Visit(Box<Visit>),
-    Answered(Answer),
+    InSession(Box<SessionRequest>),
+    Responded(Response),
 }
 
 impl Exchange {
@@ -88,7 +88,7 @@ impl Exchange {
         } else {
             Stage::Other
         };
-        let stage = Answer::of(&screening).map_or(passed, Stage::Answered);
+        let stage = screening.response().map_or(passed, Stage::Responded);
         Self {
             service,
             method: method.into(),
@@ -127,22 +127,22 @@ impl Exchange {
 
     /// Handles the reply of its session.
     pub fn handle_reply(&mut self, reply: Reply) {
-        if let Stage::Visit(visit) = &mut self.stage {
-            visit.handle_reply(reply);
+        if let Stage::InSession(request) = &mut self.stage {
+            request.handle_reply(reply);
         }
     }
 
     /// Grants what was requested and is also in `permit`; `None` grants all of it.
     pub fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
-        if let Stage::Visit(visit) = &mut self.stage {
-            visit.handle_permit(permit);
+        if let Stage::InSession(request) = &mut self.stage {
+            request.handle_permit(permit);
         }
     }
 
     /// Handles the HTTP status of the upstream server's response.
     pub fn handle_status(&mut self, status: u16) {
-        if let Stage::Visit(visit) = &mut self.stage {
-            visit.handle_status(status);
+        if let Stage::InSession(request) = &mut self.stage {
+            request.handle_status(status);
         }
     }
 
@@ -165,14 +165,14 @@ impl Exchange {
         now: Millis,
     ) -> Option<(ServerStream, SessionStart)> {
         match &self.stage {
-            Stage::Visit(visit) => visit.stream(keep_alive, now),
+            Stage::InSession(request) => request.stream(keep_alive, now),
             _ => None,
         }
     }
 
     /// Returns the refusal of this request.
-    pub fn refuse(&self, reason: Reason) -> Answer {
-        Answer::refused(Rejection::new(reason, self.id.clone()))
+    pub fn refuse(&self, reason: Reason) -> Response {
+        Response::refused(&Rejection::new(reason, self.id.clone()))
     }
 
     /// Returns the next step.
@@ -200,12 +200,15 @@ impl Exchange {
                     self.id = Some(accepted.id.clone());
                     Some(Step::Listen(accepted.clone()))
                 }
-                listen::ListenOutcome::Rejected(rejection) => self.reject(rejection.clone()),
+                listen::ListenOutcome::Rejected(rejection) => {
+                    let rejection = rejection.clone();
+                    self.reject(&rejection)
+                }
             },
             Stage::Other => self.other(),
             Stage::Session(_) => self.session(),
-            Stage::Visit(visit) => Some(visit.poll()),
-            Stage::Answered(answer) => Some(Step::Answer(answer.clone())),
+            Stage::InSession(request) => Some(request.poll()),
+            Stage::Responded(response) => Some(Step::Respond(response.clone())),
         }
     }
 
@@ -229,9 +232,9 @@ impl Exchange {
         };
         let limits = self.service.limits();
         match off::classify(&self.method, &self.headers(), body, limits) {
-            off::OffOutcome::Listen(rejection) => return self.reject(rejection),
-            off::OffOutcome::Watch(rejection) => {
-                self.stage = Stage::Answered(Answer::in_band(rejection));
+            off::OffOutcome::Listen(rejection) => return self.reject(&rejection),
+            off::OffOutcome::Subscribe(rejection) => {
+                self.stage = Stage::Responded(Response::in_band(&rejection));
             }
             off::OffOutcome::Capabilities => {
                 self.withholds = true;
@@ -248,11 +251,12 @@ impl Exchange {
         if let listen::Classified::Rejected(rejection) =
             listen::classify(&self.method, &headers, body, limits)
         {
+            let response = Response::refused(&rejection);
             let is_unread = self.body.is_none();
-            self.stage = Stage::Answered(if is_unread {
-                Answer::unread(rejection)
+            self.stage = Stage::Responded(if is_unread {
+                response.unread()
             } else {
-                Answer::refused(rejection)
+                response
             });
             return None;
         }
@@ -274,31 +278,33 @@ impl Exchange {
         self.stage = match listen::classify(&self.method, &headers, body, limits) {
             listen::Classified::Read(verdict) => Stage::Listen(verdict),
             listen::Classified::Unread => Stage::Listen(listen::validate(&headers, body, limits)),
-            listen::Classified::Rejected(rejection) => Stage::Answered(Answer::refused(rejection)),
+            listen::Classified::Rejected(rejection) => {
+                Stage::Responded(Response::refused(&rejection))
+            }
             listen::Classified::PassThrough => Stage::Other,
         };
         None
     }
 
     fn other(&mut self) -> Option<Step> {
-        if self.service.earlier() == Earlier::Forwarded {
+        if self.service.legacy() == LegacyMode::Stateless {
             return Some(self.pass());
         }
         let body = self.body.as_deref().unwrap_or_default();
         let limits = self.service.limits();
         let verdict = legacy::classify(&self.method, &self.headers(), body, limits);
-        let is_kept = matches!(self.service.earlier(), Earlier::Sessions(_));
+        let is_kept = matches!(self.service.legacy(), LegacyMode::Sessions(_));
         match verdict {
             legacy::LegacyOutcome::PassThrough => Some(self.pass()),
             legacy::LegacyOutcome::Rejected(rejection)
                 if !is_kept || rejection.reason.is_transport_level() =>
             {
-                self.reject(rejection)
+                self.reject(&rejection)
             }
             legacy::LegacyOutcome::Legacy(request) if !is_kept => {
                 let requested = request.version.into();
                 let reason = Reason::UnsupportedVersion { requested };
-                self.reject(Rejection::new(reason, request.id))
+                self.reject(&Rejection::new(reason, request.id))
             }
             legacy::LegacyOutcome::Legacy(request) if !request.is_of_sessions() => {
                 Some(self.pass())
@@ -337,26 +343,26 @@ impl Exchange {
             return step;
         }
         match verdict.clone() {
-            legacy::LegacyOutcome::Legacy(request) => self.visit(request),
-            legacy::LegacyOutcome::Rejected(rejection) => self.reject(rejection),
+            legacy::LegacyOutcome::Legacy(request) => self.in_session(request),
+            legacy::LegacyOutcome::Rejected(rejection) => self.reject(&rejection),
             legacy::LegacyOutcome::PassThrough => Some(self.pass()),
         }
     }
 
-    fn visit(&mut self, request: LegacyRequest) -> Option<Step> {
+    fn in_session(&mut self, request: LegacyRequest) -> Option<Step> {
         let Some(session) = request.session.clone() else {
             if request.call == Call::Initialize {
                 return Some(Step::Initialize);
             }
             let reason = Reason::InvalidRequest("The Mcp-Session-Id header is missing");
-            return self.reject(Rejection::new(reason, request.id));
+            return self.reject(&Rejection::new(reason, request.id));
         };
-        let Earlier::Sessions(rules) = self.service.earlier() else {
+        let LegacyMode::Sessions(rules) = self.service.legacy() else {
             return Some(self.pass());
         };
         let principal = self.principal.clone();
-        let visit = Visit::new(request, session, principal, rules);
-        self.stage = Stage::Visit(Box::new(visit));
+        let request = SessionRequest::new(request, session, principal, rules);
+        self.stage = Stage::InSession(Box::new(request));
         None
     }
 
@@ -376,8 +382,8 @@ impl Exchange {
         }
     }
 
-    fn reject(&mut self, rejection: Rejection) -> Option<Step> {
-        self.stage = Stage::Answered(Answer::refused(rejection));
+    fn reject(&mut self, rejection: &Rejection) -> Option<Step> {
+        self.stage = Stage::Responded(Response::refused(rejection));
         None
     }
 }

@@ -1,5 +1,5 @@
 use crate::{
-    http::{Headers, Policy, Screening},
+    http::{Headers, Policy, Response, Screening},
     session,
     vocabulary::{
         error::{Reason, Rejection},
@@ -7,27 +7,25 @@ use crate::{
     },
 };
 
-use super::Answer;
-
 /// The settings for all requests of a server.
 #[derive(Clone, Debug)]
 pub struct Service {
     policy: Policy,
     limits: Limits,
     holds_streams: bool,
-    earlier: Earlier,
+    legacy: LegacyMode,
 }
 
 /// How requests of revisions before 2026-07-28 are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Earlier {
+pub enum LegacyMode {
     /// The upstream server handles them.
     #[default]
-    Forwarded,
+    Stateless,
     /// The sessions are kept here.
     Sessions(SessionRules),
     /// They are refused.
-    Refused,
+    Reject,
 }
 
 /// The settings for sessions.
@@ -42,9 +40,9 @@ pub struct SessionRules {
 
 impl Service {
     /// Creates a service that holds streams, and serves the methods of earlier revisions according
-    /// to `earlier`.
-    pub fn new(policy: Policy, limits: Limits, earlier: Earlier) -> Self {
-        let is_modern_only = earlier == Earlier::Refused;
+    /// to `legacy`.
+    pub fn new(policy: Policy, limits: Limits, legacy: LegacyMode) -> Self {
+        let is_modern_only = legacy == LegacyMode::Reject;
         Self {
             policy: if is_modern_only {
                 policy.modern_only()
@@ -53,7 +51,7 @@ impl Service {
             },
             limits,
             holds_streams: true,
-            earlier,
+            legacy,
         }
     }
 
@@ -78,15 +76,15 @@ impl Service {
     }
 
     /// Returns the refusal of a request about which nothing is known.
-    pub fn refuse(reason: Reason) -> Answer {
-        Answer::refused(Rejection::new(reason, None))
+    pub fn refuse(reason: Reason) -> Response {
+        Response::refused(&Rejection::new(reason, None))
     }
 
     pub(super) fn holds_streams(&self) -> bool {
         self.holds_streams
     }
 
-    pub(super) fn earlier(&self) -> Earlier {
-        self.earlier
+    pub(super) fn legacy(&self) -> LegacyMode {
+        self.legacy
     }
 }

@@ -5,7 +5,7 @@ use alloc::{borrow::ToOwned, vec::Vec};
 use super::headers::Field;
 
 /// Returns the headers for every response to a page of `origin`.
-pub(super) fn answer(origin: &str) -> Vec<Field> {
+pub(super) fn for_page(origin: &str) -> Vec<Field> {
     vec![
         ("access-control-allow-origin", origin.to_owned()),
         ("access-control-expose-headers", EXPOSED.to_owned()),
@@ -24,7 +24,7 @@ pub(super) fn preflight(origin: &str, methods: &str, asked: &str) -> Vec<Field> 
         allowed.push_str(", ");
         allowed.push_str(name);
     }
-    let mut fields = answer(origin);
+    let mut fields = for_page(origin);
     fields.push(("access-control-allow-methods", methods.to_owned()));
     fields.push(("access-control-allow-headers", allowed));
     fields.push(("access-control-max-age", MAX_AGE_SECONDS.to_owned()));

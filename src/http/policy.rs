@@ -1,12 +1,13 @@
 use alloc::{borrow::ToOwned, vec::Vec};
 use core::fmt;
 
-use crate::vocabulary::error::Reason;
+use crate::vocabulary::error::{Reason, Rejection};
 
 use super::{
     cors,
     headers::{Field, Headers},
     origin::{Host, Origin},
+    response::Response,
 };
 
 /// Decides by method, host and origin which requests are served.
@@ -87,7 +88,7 @@ impl Policy {
     pub fn screen(&self, method: &str, url: &str, headers: &Headers<'_>) -> Screening {
         let caller = self.caller(method, url, headers);
         let mut fields = match &caller {
-            Ok(Caller::Elsewhere(origin)) => cors::answer(origin),
+            Ok(Caller::Elsewhere(origin)) => cors::for_page(origin),
             _ => Vec::new(),
         };
         if method != OPTIONS && !self.methods.split(", ").any(|known| known == method) {
@@ -219,6 +220,18 @@ impl Screening {
     pub fn fields(&self) -> &[Field] {
         match self {
             Self::Passed(fields) | Self::Preflight(fields) | Self::Refused(_, fields) => fields,
+        }
+    }
+
+    /// Returns the response to a request that its head alone determines.
+    pub fn response(&self) -> Option<Response> {
+        match self {
+            Self::Passed(_) => None,
+            Self::Preflight(_) => Some(Response::empty(204).unread()),
+            Self::Refused(reason, _) => {
+                let rejection = Rejection::new(reason.clone(), None);
+                Some(Response::refused(&rejection).unread())
+            }
         }
     }
 }

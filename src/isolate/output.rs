@@ -38,7 +38,7 @@ impl IsolateOutput {
     /// Returns the number of streams that are written to.
     fn writes(&self) -> usize {
         match self {
-            Self::Write(fan) => fan.writes.len(),
+            Self::Write(batch) => batch.writes.len(),
             Self::Poll(ids) => ids.len(),
             Self::Refused { .. } | Self::Moved(_) => 1,
         }
@@ -121,7 +121,7 @@ impl Isolate {
 
     /// Whether the last pending output attaches or refuses a waiting stream, whose request waits
     /// for it.
-    pub fn has_answers(&self) -> bool {
+    pub fn has_confirmations(&self) -> bool {
         matches!(
             self.steps.back(),
             Some(Step::Attached(..) | Step::Refused { .. })
@@ -134,8 +134,8 @@ impl Isolate {
                 if let (Some(id), Some(delivered)) = (self.session_of(), batch.delivered) {
                     self.fanout.handle_delivered(id, Some(delivered));
                 }
-                let fan = self.fanout.publish_received(batch.events, now);
-                Some(IsolateOutput::Write(fan))
+                let batch = self.fanout.publish_received(batch.events, now);
+                Some(IsolateOutput::Write(batch))
             }
             Step::Gap => {
                 self.fanout.handle_gap();

@@ -10,12 +10,12 @@ use crate::{
 
 use super::VERSIONS;
 
-/// The answer to an `initialize` request.
+/// The response to an `initialize` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Initialized {
     /// The JSON-RPC message.
-    pub answer: String,
-    /// The notifications that the answer advertises.
+    pub response: String,
+    /// The notifications that the response advertises.
     pub capabilities: Capabilities,
 }
 
@@ -40,13 +40,13 @@ pub fn initialized(
     let of_stream = || sse::data(core::str::from_utf8(body).unwrap_or_default());
     from_message(id, body, known, spoken).or_else(|| {
         let messages = of_stream();
-        let mut answers = messages.iter();
-        answers.find_map(|message| from_message(id, message.as_bytes(), known, spoken))
+        let mut responses = messages.iter();
+        responses.find_map(|message| from_message(id, message.as_bytes(), known, spoken))
     })
 }
 
 /// As [`initialized`], for an MCP server that stays with its client, whatever revision
-/// they agree on: `line` is its answer.
+/// they agree on: `line` is its response.
 pub(crate) fn agreed(
     id: &RequestId,
     line: &[u8],
@@ -61,7 +61,7 @@ fn spoken(version: &Node<'_>) -> Option<String> {
     Some(format!("\"{version}\""))
 }
 
-/// `version_of` derives the version of the answer, as JSON text, from that of the MCP server.
+/// `version_of` derives the version of the response, as JSON text, from that of the MCP server.
 fn from_message(
     id: &RequestId,
     text: &[u8],
@@ -83,7 +83,7 @@ fn from_message(
             .map(|(name, node)| (name.to_owned(), json::to_compact(node))),
     );
     Some(Initialized {
-        answer: message::result(id, &object(&members)),
+        response: message::result(id, &object(&members)),
         capabilities,
     })
 }

@@ -3,8 +3,8 @@ use alloc::boxed::Box;
 use crate::{
     http::Headers,
     json::{self, Document, Node},
-    listen::id_of,
     message::{META_PROTOCOL_VERSION, PROTOCOL_VERSION},
+    request::id_of,
     vocabulary::{
         error::{Reason, Rejection},
         id::RequestId,

@@ -1,7 +1,9 @@
 use crate::{
     clock::Millis,
+    http::Headers,
     json::{self, Document, Node},
     message::{LISTEN, PROTOCOL_VERSION},
+    request,
     vocabulary::{
         capabilities::Discovered,
         error::{Reason, Rejection},
@@ -11,8 +13,7 @@ use crate::{
     },
 };
 
-use super::{request, stream::ServerStream};
-use crate::http::Headers;
+use super::{params, stream::ServerStream};
 
 /// The outcome for a listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,8 +174,8 @@ fn check_message(
     request::check_shape(document, id.is_some())?;
     check_routing(&document.root)?;
     request::check_meta(&document.root)?;
-    let requested = request::filter_of(&document.root, limits)?;
-    request::check_extensions(&document.root, &requested)?;
+    let requested = params::filter_of(&document.root, limits)?;
+    params::check_extensions(&document.root, &requested)?;
     let id = id.cloned().ok_or(Reason::InvalidRequest("id is missing"))?;
     Ok(Accepted { id, requested })
 }

@@ -31,7 +31,7 @@ pub enum Incoming {
         /// The server's message.
         text: String,
     },
-    /// An answer to the listen request that is neither a result nor an error.
+    /// A response to the listen request that is neither a result nor an error.
     Invalid,
     /// An acknowledgment without a filter.
     MalformedAcknowledgment,

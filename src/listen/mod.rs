@@ -3,7 +3,7 @@
 mod accept;
 mod client;
 mod incoming;
-mod request;
+mod params;
 mod stream;
 
 pub use accept::{
@@ -13,6 +13,5 @@ pub(crate) use accept::{accept_message, is_listen};
 pub(crate) use client::concerns;
 pub use client::{ClientEndReason, ClientStream, Notice};
 pub use incoming::Incoming;
-pub(crate) use request::{check_headers, check_meta, check_shape, id_of, names_method, version_of};
 pub(crate) use stream::{Cues, Since};
 pub use stream::{EndReason, Next, Output, ServerStream, StreamKind};

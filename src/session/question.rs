@@ -32,16 +32,19 @@ pub enum Ask {
         is_forwarded: bool,
     },
     /// Asks whether the session may subscribe to resources at all.
-    MayWatch,
+    #[serde(rename = "mayWatch")]
+    MaySubscribe,
     /// Subscribes to a resource.
-    Watch {
+    #[serde(rename = "watch")]
+    Subscribe {
         /// The resource.
         uri: Uri,
         /// The limits that apply.
         limits: Limits,
     },
     /// Unsubscribes from a resource.
-    Unwatch(Uri),
+    #[serde(rename = "unwatch")]
+    Unsubscribe(Uri),
     /// Opens the stream of the session.
     Open {
         /// Whether the client sent the id of its last event.

@@ -109,7 +109,7 @@ impl Session {
     }
 
     /// Whether the client was offered subscriptions to resources.
-    pub(super) fn may_watch(&self) -> bool {
+    pub(super) fn may_subscribe(&self) -> bool {
         Capabilities::from_json(&self.new.capabilities).resources_subscribe
     }
 

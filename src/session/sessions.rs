@@ -149,13 +149,17 @@ impl<S: Store> Sessions<S> {
                 self.end(&id, &session, true)?;
                 Reply::Done
             }
-            (Ask::MayWatch | Ask::Watch { .. } | Ask::Unwatch(_), _) if !session.may_watch() => {
+            (Ask::MaySubscribe | Ask::Subscribe { .. } | Ask::Unsubscribe(_), _)
+                if !session.may_subscribe() =>
+            {
                 Reply::NotOffered
             }
-            (Ask::Use | Ask::MayWatch, _) => Reply::Done,
-            (Ask::Watch { uri, limits }, _) => self.watch(&id, session, &uri, &limits, now)?,
-            (Ask::Unwatch(uri), _) => {
-                self.unwatch(&id, session, &uri, now)?;
+            (Ask::Use | Ask::MaySubscribe, _) => Reply::Done,
+            (Ask::Subscribe { uri, limits }, _) => {
+                self.subscribe(&id, session, &uri, &limits, now)?
+            }
+            (Ask::Unsubscribe(uri), _) => {
+                self.unsubscribe(&id, session, &uri, now)?;
                 Reply::Done
             }
             (Ask::Open { resumes }, _) if !resumes && self.is_streaming(&id, &session) => {
@@ -259,7 +263,7 @@ impl<S: Store> Sessions<S> {
         })
     }
 
-    fn watch(
+    fn subscribe(
         &mut self,
         id: &str,
         mut session: Session,
@@ -284,7 +288,7 @@ impl<S: Store> Sessions<S> {
         Ok(Reply::Done)
     }
 
-    fn unwatch(
+    fn unsubscribe(
         &mut self,
         id: &str,
         mut session: Session,

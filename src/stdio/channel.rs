@@ -3,8 +3,9 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     json::{self, Document, Node},
-    listen::{Accepted, ListenOutcome, accept_message, names_method, version_of},
+    listen::{Accepted, ListenOutcome, accept_message},
     message::{self, CANCELLED, LISTEN},
+    request::{names_method, version_of},
     vocabulary::{
         capabilities::{Capabilities, Discovered},
         error::{Reason, Rejection},
@@ -42,7 +43,7 @@ pub struct Channel {
     /// Inputs that resulted from lines of the MCP server.
     pub(super) inputs: VecDeque<Input>,
     /// Rejections and cancellations; at most one for each request of the client.
-    pub(super) answers: VecDeque<String>,
+    pub(super) responses: VecDeque<String>,
     pub(super) is_closing: bool,
 }
 
@@ -67,9 +68,9 @@ pub enum Input {
         /// The requested filter.
         requested: SubscriptionFilter,
     },
-    /// Notifications for a client of an earlier revision: answer with [`Channel::watch`] or
+    /// Notifications for a client of an earlier revision: answer with [`Channel::open_session`] or
     /// [`Channel::refuse`].
-    Watch {
+    Session {
         /// The handle of the subscription.
         handle: SubscriptionHandle,
         /// The requested filter.
@@ -89,7 +90,7 @@ impl Channel {
             session: Session::default(),
             subscriptions: Subscriptions::default(),
             inputs: VecDeque::new(),
-            answers: VecDeque::new(),
+            responses: VecDeque::new(),
             is_closing: false,
         }
     }
@@ -103,7 +104,7 @@ impl Channel {
     /// forward to the MCP server, a last line without a line feed.
     pub fn handle_end(&mut self) -> Vec<u8> {
         self.is_closing = true;
-        self.answers.clear();
+        self.responses.clear();
         for handle in self.subscriptions.all() {
             self.drop_subscription(handle);
         }
@@ -144,7 +145,7 @@ impl Channel {
         let subscription = self.subscriptions.change(handle);
         let is_opening = subscription.is_some_and(|it| it.is_opening());
         if is_opening && let Some(id) = self.drop_subscription(handle) {
-            self.answer(&Rejection::new(reason, Some(id)));
+            self.reject_with(&Rejection::new(reason, Some(id)));
         }
     }
 
@@ -169,9 +170,9 @@ impl Channel {
                 continue;
             };
             if is_acknowledged {
-                self.answers.push_back(message::cancelled(&id));
+                self.responses.push_back(message::cancelled(&id));
             } else {
-                self.answer(&Rejection::new(Reason::Unavailable, Some(id)));
+                self.reject_with(&Rejection::new(Reason::Unavailable, Some(id)));
             }
         }
     }
@@ -199,7 +200,7 @@ impl Channel {
                 return Some(input);
             }
             match self.lines.poll_line()? {
-                Line::TooLong => self.answer(&Rejection::new(Reason::BodyTooLarge, None)),
+                Line::TooLong => self.reject_with(&Rejection::new(Reason::BodyTooLarge, None)),
                 Line::Whole(line) => {
                     if let Some(input) = self.handle_line(line) {
                         return Some(input);
@@ -211,8 +212,8 @@ impl Channel {
 
     /// Returns the next line for the client, or `None` until the next `handle_*` call.
     pub fn poll_line(&mut self) -> Option<String> {
-        if let Some(answer) = self.answers.pop_front() {
-            return Some(answer + "\n");
+        if let Some(response) = self.responses.pop_front() {
+            return Some(response + "\n");
         }
         let is_ready = self.session.is_initialized();
         loop {
@@ -231,9 +232,9 @@ impl Channel {
         self.subscriptions.len()
     }
 
-    /// Returns the number of answers waiting to be written; further input may add more.
-    pub fn pending_answers(&self) -> usize {
-        self.answers.len()
+    /// Returns the number of responses waiting to be written; further input may add more.
+    pub fn pending_responses(&self) -> usize {
+        self.responses.len()
     }
 
     fn handle_line(&mut self, line: Vec<u8>) -> Option<Input> {
@@ -276,12 +277,12 @@ impl Channel {
         let accepted = match accept_message(document, is_whole, &self.limits) {
             ListenOutcome::Accepted(accepted) => accepted,
             ListenOutcome::Rejected(rejection) => {
-                self.answer(&rejection);
+                self.reject_with(&rejection);
                 return None;
             }
         };
         if let Some(reason) = self.problem_of(&accepted) {
-            self.answer(&Rejection::new(reason, Some(accepted.id)));
+            self.reject_with(&Rejection::new(reason, Some(accepted.id)));
             return None;
         }
         let requested = accepted.requested.clone();
@@ -331,12 +332,12 @@ impl Channel {
         };
         let id = RequestId::from_node(id, self.limits.id_bytes);
         if let Err(reason) = check_opening(root) {
-            self.answer(&Rejection::new(reason, id));
+            self.reject_with(&Rejection::new(reason, id));
         }
     }
 
-    pub(super) fn answer(&mut self, rejection: &Rejection) {
-        self.answers.push_back(message::error(rejection));
+    pub(super) fn reject_with(&mut self, rejection: &Rejection) {
+        self.responses.push_back(message::error(rejection));
     }
 
     fn drop_subscription(&mut self, handle: SubscriptionHandle) -> Option<RequestId> {

@@ -3,8 +3,8 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     json::{Document, Node},
     legacy::{self, Call},
-    listen::{id_of, names_method, version_of},
     message::CANCELLED,
+    request::{id_of, names_method, version_of},
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},
@@ -16,13 +16,13 @@ use crate::{
 
 use super::{
     channel::{Channel, Input},
-    session::{Answered, Awaited, Session},
+    session::{Awaited, LineOutcome, Session},
     subscriptions::SubscriptionHandle,
 };
 
 /// Clients of earlier revisions: observes what they and the MCP server agree on.
 impl Channel {
-    /// Replaces the notification capabilities in the MCP server's answer to `initialize`. `None`
+    /// Replaces the notification capabilities in the MCP server's response to `initialize`. `None`
     /// leaves them as they are.
     #[must_use]
     pub fn with_capabilities(mut self, known: Option<Capabilities>) -> Self {
@@ -32,22 +32,26 @@ impl Channel {
 
     /// Accepts the notifications that a client of an earlier revision requested; otherwise as
     /// [`Channel::open`].
-    pub fn watch(&mut self, handle: SubscriptionHandle, authorized: Option<&SubscriptionFilter>) {
+    pub fn open_session(
+        &mut self,
+        handle: SubscriptionHandle,
+        authorized: Option<&SubscriptionFilter>,
+    ) {
         self.subscriptions.open(handle, None, authorized);
     }
 
-    /// Whether an answer of the MCP server that concerns this channel is pending. Its lines have to
-    /// be passed to [`Channel::handle_server_line`] only then.
-    pub fn awaits_answers(&self) -> bool {
-        self.session.awaits_answers()
+    /// Whether a response of the MCP server that concerns this channel is pending. Its lines have
+    /// to be passed to [`Channel::handle_server_line`] only then.
+    pub fn awaits_responses(&self) -> bool {
+        self.session.awaits_responses()
     }
 
     /// Handles a line from the MCP server. Returns the line to send to the client now in its place.
     pub fn handle_server_line(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
-        let instead = match self.session.handle_answer(&line) {
-            Answered::AsItIs => Some(line),
-            Answered::Instead(message) => Some((message + "\n").into_bytes()),
-            Answered::Watching { id, message, uri } => {
+        let instead = match self.session.handle_line(&line) {
+            LineOutcome::AsItIs => Some(line),
+            LineOutcome::Instead(message) => Some((message + "\n").into_bytes()),
+            LineOutcome::Watching { id, message, uri } => {
                 self.watch_resource(id, message, uri);
                 None
             }
@@ -66,7 +70,7 @@ impl Channel {
             return true;
         };
         match (call, id) {
-            (Call::Initialize, Some(id)) => self.session.await_answer(id, Awaited::Initialize),
+            (Call::Initialize, Some(id)) => self.session.await_response(id, Awaited::Initialize),
             (Call::Initialized, _) => self.handle_initialized(),
             (Call::Other, _) => self.handle_legacy_cancel(&document.root),
             (call, Some(id)) if self.session.offers_subscribe() && !self.is_closing => {
@@ -85,18 +89,18 @@ impl Channel {
                 limit,
             },
             Call::Subscribe(uri) => {
-                self.session.await_answer(id, Awaited::Subscribe(uri));
+                self.session.await_response(id, Awaited::Subscribe(uri));
                 return true;
             }
             Call::Unsubscribe(uri) => {
                 self.unwatch(&uri);
-                self.session.await_answer(id, Awaited::Else);
+                self.session.await_response(id, Awaited::Else);
                 return true;
             }
             Call::Invalid(reason) => reason,
             _ => return true,
         };
-        self.answer(&Rejection::new(refusal, Some(id)));
+        self.reject_with(&Rejection::new(refusal, Some(id)));
         false
     }
 
@@ -107,7 +111,7 @@ impl Channel {
             return;
         };
         if let Some(subscription) = self.subscriptions.remove(handle) {
-            self.answers.extend(subscription.into_held());
+            self.responses.extend(subscription.into_held());
         }
     }
 
@@ -130,7 +134,7 @@ impl Channel {
     fn watch_lists(&mut self) {
         if let Some(requested) = self.session.lists() {
             let handle = self.subscriptions.insert_session(requested.clone(), None);
-            self.inputs.push_back(Input::Watch { handle, requested });
+            self.inputs.push_back(Input::Session { handle, requested });
         }
     }
 
@@ -142,6 +146,6 @@ impl Channel {
         let held = Some((id, message));
         let handle = self.subscriptions.insert_session(requested.clone(), held);
         self.session.watch(uri, handle);
-        self.inputs.push_back(Input::Watch { handle, requested });
+        self.inputs.push_back(Input::Session { handle, requested });
     }
 }

@@ -2,8 +2,8 @@ use alloc::borrow::ToOwned;
 
 use crate::{
     json::Node,
-    listen::{check_meta, names_method, version_of},
     message::{DISCOVER, INITIALIZE, PROTOCOL_VERSION},
+    request::{check_meta, names_method, version_of},
     vocabulary::error::Reason,
 };
 

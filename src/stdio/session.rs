@@ -14,7 +14,7 @@ use super::subscriptions::SubscriptionHandle;
 pub(super) struct Session {
     /// The notification capabilities that the host has set, if any.
     known: Option<Capabilities>,
-    /// The capabilities in the client's answer to `initialize`.
+    /// The capabilities in the response to the client's `initialize`.
     agreed: Option<Capabilities>,
     is_initialized: bool,
     has_lists: bool,
@@ -28,13 +28,13 @@ pub(super) enum Awaited {
     Initialize,
     /// On success, the resource is watched.
     Subscribe(Uri),
-    /// The answer has no effect.
+    /// The response has no effect.
     Else,
 }
 
 /// The treatment of a line from the MCP server.
 #[derive(Debug)]
-pub(super) enum Answered {
+pub(super) enum LineOutcome {
     /// Forward it to the client unchanged.
     AsItIs,
     /// Send the client this line instead.
@@ -75,7 +75,7 @@ impl Session {
         !self.watched.contains_key(uri) && self.watched.len() + coming >= limit
     }
 
-    pub(super) fn await_answer(&mut self, id: RequestId, to: Awaited) {
+    pub(super) fn await_response(&mut self, id: RequestId, to: Awaited) {
         self.awaited.insert(id, to);
     }
 
@@ -84,7 +84,7 @@ impl Session {
         self.awaited.remove(id);
     }
 
-    pub(super) fn awaits_answers(&self) -> bool {
+    pub(super) fn awaits_responses(&self) -> bool {
         !self.awaited.is_empty()
     }
 
@@ -117,38 +117,38 @@ impl Session {
 
     /// Handles a line from the MCP server. If that server does not implement a method to subscribe,
     /// answers the client in its place.
-    pub(super) fn handle_answer(&mut self, line: &[u8]) -> Answered {
+    pub(super) fn handle_line(&mut self, line: &[u8]) -> LineOutcome {
         let Some((id, awaited, has_method)) = self.take_awaited(line) else {
-            return Answered::AsItIs;
+            return LineOutcome::AsItIs;
         };
         let instead = (!has_method).then(|| message::result(&id, "{}"));
         match awaited {
             Awaited::Initialize => self.handle_agreed(&id, line),
-            Awaited::Else => instead.map_or(Answered::AsItIs, Answered::Instead),
+            Awaited::Else => instead.map_or(LineOutcome::AsItIs, LineOutcome::Instead),
             Awaited::Subscribe(uri) => {
                 let own = || String::from_utf8_lossy(line.trim_ascii()).into_owned();
                 let message = instead.unwrap_or_else(own);
                 if self.watched.contains_key(&uri) {
-                    return Answered::Instead(message);
+                    return LineOutcome::Instead(message);
                 }
-                Answered::Watching { id, message, uri }
+                LineOutcome::Watching { id, message, uri }
             }
         }
     }
 
-    fn handle_agreed(&mut self, id: &RequestId, line: &[u8]) -> Answered {
+    fn handle_agreed(&mut self, id: &RequestId, line: &[u8]) -> LineOutcome {
         let Some(agreed) = legacy::agreed(id, line, self.known) else {
-            return Answered::AsItIs;
+            return LineOutcome::AsItIs;
         };
         self.agreed = Some(agreed.capabilities);
         match self.known {
-            Some(_) => Answered::Instead(agreed.answer),
-            None => Answered::AsItIs,
+            Some(_) => LineOutcome::Instead(agreed.response),
+            None => LineOutcome::AsItIs,
         }
     }
 
     /// Returns the pending request that the line answers, and whether the MCP server implements its
-    /// method. An answer with any other error has no effect.
+    /// method. A response with any other error has no effect.
     fn take_awaited(&mut self, line: &[u8]) -> Option<(RequestId, Awaited, bool)> {
         let document = json::read(line, json::MAX_PEER_DEPTH).ok()?;
         let root = &document.root;

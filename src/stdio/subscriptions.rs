@@ -48,7 +48,7 @@ enum Origin {
     Session {
         /// The lists, or one resource.
         requested: SubscriptionFilter,
-        /// The subscribe request and its answer, held until the stream is open.
+        /// The subscribe request and its response, held until the stream is open.
         held: Option<(RequestId, String)>,
     },
 }
@@ -82,7 +82,7 @@ impl Subscriptions {
     }
 
     /// Adds the notifications of a session: those of its lists, or those of a subscribe request
-    /// with its answer.
+    /// with its response.
     pub(super) fn insert_session(
         &mut self,
         requested: SubscriptionFilter,
@@ -227,11 +227,11 @@ impl Subscription {
         }
     }
 
-    /// Returns the answer that is held until the stream is open.
+    /// Returns the response that is held until the stream is open.
     pub(super) fn into_held(self) -> Option<String> {
         match self.origin {
             Origin::Listen(_) => None,
-            Origin::Session { held, .. } => held.map(|(_, answer)| answer),
+            Origin::Session { held, .. } => held.map(|(_, response)| response),
         }
     }
 
@@ -285,8 +285,8 @@ impl Subscription {
                     return Some(message);
                 }
                 Output::Opened => {
-                    if let Some((_, answer)) = held.take() {
-                        return Some(answer);
+                    if let Some((_, response)) = held.take() {
+                        return Some(response);
                     }
                 }
                 Output::KeepAlive | Output::End => return None,

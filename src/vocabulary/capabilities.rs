@@ -51,7 +51,7 @@ impl Discovered {
     ///
     /// The response is fresh for its `ttlMs`, but at most an hour, and belongs to one caller unless
     /// its `cacheScope` is public (2026-07-28, Caching).
-    pub fn from_answer(body: &[u8], now: Millis) -> Option<Self> {
+    pub fn from_response(body: &[u8], now: Millis) -> Option<Self> {
         let messages = sse::data(core::str::from_utf8(body).ok()?);
         Self::from_message(body, now).or_else(|| {
             messages

@@ -30,8 +30,8 @@ pub enum Denied {
 
 /// Decides what a caller may receive, from the head of its request and the requested filter.
 pub(crate) type Authorize =
-    Arc<dyn Fn(Parts, SubscriptionFilter) -> Answer + Send + Sync + 'static>;
-pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Grant, Denied>> + Send>>;
+    Arc<dyn Fn(Parts, SubscriptionFilter) -> Decision + Send + Sync + 'static>;
+pub(crate) type Decision = Pin<Box<dyn Future<Output = Result<Grant, Denied>> + Send>>;
 
 impl Grant {
     /// Allows this filter, and no events for a single group.

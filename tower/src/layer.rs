@@ -3,7 +3,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use http::request::Parts;
 use mcp_listen::{
     capabilities::{Capabilities, Discovered},
-    exchange::{Earlier, Service},
+    exchange::{LegacyMode, Service},
     filter::SubscriptionFilter,
     http::{Policy, PolicyError},
     limits::Limits,
@@ -145,7 +145,7 @@ impl<S> Layer<S> for ListenLayer {
 
     fn layer(&self, inner: S) -> Listen<S> {
         let Settings { policy, limits, .. } = self.settings.clone();
-        let service = Service::new(policy, limits, Earlier::Forwarded);
+        let service = Service::new(policy, limits, LegacyMode::Stateless);
         Listen::new(inner, Arc::new(service), Arc::new(self.settings.clone()))
     }
 }

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header, request::Parts};
 use mcp_listen::{
     error::Reason,
-    exchange::{self, Answer, Exchange, Step},
-    http::{Field, Headers},
+    exchange::{self, Exchange, Step},
+    http::{self as core_http, Field, Headers},
     listen::{Accepted, is_listen_by_header},
 };
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ use crate::{
     streams::Full,
 };
 
-/// Answers listen requests, and passes every other request on to the inner service; created by
+/// Serves listen requests, and passes every other request on to the inner service; created by
 /// [`ListenLayer`](crate::ListenLayer).
 ///
 /// A request is passed on unread and unchanged unless it may be a listen request: one whose header
@@ -75,18 +75,18 @@ where
             let is_readable = may_read(&lines, length, service.limits().body_bytes);
             let mut exchange =
                 Exchange::new(service, parts.method.as_str(), &url, &lines, is_readable);
-            let answer = match settings.outcome(&mut exchange, parts, body).await {
-                Outcome::Answered(answer) => answer.map(Body::own),
+            let response = match settings.outcome(&mut exchange, parts, body).await {
+                Outcome::Responded(response) => response.map(Body::own),
                 Outcome::Passed(request) => inner.call(*request).await?.map(Body::inner),
             };
-            Ok(with(exchange.fields(), answer))
+            Ok(with(exchange.fields(), response))
         })
     }
 }
 
 /// The outcome of a request.
 enum Outcome<RequestBody> {
-    Answered(Box<Response<Own>>),
+    Responded(Box<Response<Own>>),
     /// The request is for the inner service.
     Passed(Box<Request<RequestBody>>),
 }
@@ -102,7 +102,7 @@ impl Settings {
         RequestBody: http_body::Body<Data = Bytes> + From<Bytes>,
     {
         let mut body = Some(body);
-        let answer = loop {
+        let response = loop {
             match exchange.poll() {
                 Step::Body { max_bytes: max } => {
                     let read = match body.take() {
@@ -120,7 +120,7 @@ impl Settings {
                 // `authorize` identifies the caller, together with its rights.
                 Step::Caller => exchange.handle_caller(None),
                 Step::Listen(accepted) => match self.open_stream(&accepted, parts).await {
-                    Ok(answer) => break answer,
+                    Ok(response) => break response,
                     Err(reason) => break refused(&exchange.refuse(reason)),
                 },
                 Step::Pass { .. } => match body {
@@ -129,12 +129,12 @@ impl Settings {
                     }
                     None => break refused(&exchange.refuse(Reason::ParseError)),
                 },
-                Step::Answer(answer) => break refused(&answer),
+                Step::Respond(response) => break refused(&response),
                 // Sessions belong to the inner service.
                 _ => break refused(&exchange.refuse(Reason::Unavailable)),
             }
         };
-        Outcome::Answered(Box::new(answer))
+        Outcome::Responded(Box::new(response))
     }
 
     async fn read<RequestBody>(&self, body: RequestBody, max: usize) -> Result<Bytes, Reason>
@@ -174,13 +174,13 @@ impl Settings {
             Full::Closing => Reason::Closing,
             Full::TooMany => Reason::TooManyStreams,
         })?;
-        let mut answer = Response::new(Own::Stream(stream));
+        let mut response = Response::new(Own::Stream(stream));
         // Proxies must neither buffer the stream nor change it.
         for (name, value) in STREAM_FIELDS {
             let value = HeaderValue::from_static(value);
-            answer.headers_mut().insert(name, value);
+            response.headers_mut().insert(name, value);
         }
-        Ok(answer)
+        Ok(response)
     }
 }
 
@@ -192,30 +192,30 @@ fn may_read(lines: &str, length: Option<u64>, max: usize) -> bool {
 }
 
 /// Builds the response to a rejected request; status, text and code come from the core.
-fn refused(refusal: &Answer) -> Response<Own> {
-    let body = refusal.body();
+fn refused(refusal: &core_http::Response) -> Response<Own> {
+    let body = refusal.body.clone();
     let is_json = body.is_some();
-    let mut answer = Response::new(Own::text(body.unwrap_or_default()));
+    let mut response = Response::new(Own::text(body.unwrap_or_default()));
     let status = StatusCode::from_u16(refusal.status);
-    *answer.status_mut() = status.unwrap_or(StatusCode::BAD_REQUEST);
-    let headers = answer.headers_mut();
+    *response.status_mut() = status.unwrap_or(StatusCode::BAD_REQUEST);
+    let headers = response.headers_mut();
     if is_json {
         let json = HeaderValue::from_static("application/json");
         headers.insert(header::CONTENT_TYPE, json);
     }
-    if let Some(seconds) = refusal.retry_after() {
+    if let Some(seconds) = refusal.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
-    answer
+    response
 }
 
-fn with<B>(fields: &[Field], mut answer: Response<B>) -> Response<B> {
+fn with<B>(fields: &[Field], mut response: Response<B>) -> Response<B> {
     for (name, value) in fields {
         if let Ok(value) = HeaderValue::from_str(value) {
-            answer.headers_mut().append(*name, value);
+            response.headers_mut().append(*name, value);
         }
     }
-    answer
+    response
 }
 
 const STREAM_FIELDS: [(&str, &str); 3] = [

@@ -181,9 +181,9 @@ fn only_the_answer_to_discover_is_withheld_from_the_client() {
         r#""error":{"code":-32601}"#,
     ] {
         let line = format!(r#"{{"jsonrpc":"2.0",{id},{answer}}}"#);
-        assert!(question.is_answered_by(line.as_bytes()));
-        assert!(!question.is_answered_by(line.replace(":token", "").as_bytes()));
-        assert!(!question.is_answered_by(line.replace('{', "[").as_bytes()));
+        assert!(question.is_response(line.as_bytes()));
+        assert!(!question.is_response(line.replace(":token", "").as_bytes()));
+        assert!(!question.is_response(line.replace('{', "[").as_bytes()));
     }
-    assert!(!question.is_answered_by(question.line().as_bytes()));
+    assert!(!question.is_response(question.line().as_bytes()));
 }

@@ -61,7 +61,7 @@ fn plain(event: &ServerEvent) -> String {
 #[track_caller]
 fn asked(channel: &mut Channel) -> (SubscriptionHandle, SubscriptionFilter) {
     match channel.poll_input() {
-        Some(Input::Watch {
+        Some(Input::Session {
             handle: number,
             requested,
         }) => (number, requested),
@@ -73,7 +73,7 @@ fn asked(channel: &mut Channel) -> (SubscriptionHandle, SubscriptionFilter) {
 #[track_caller]
 fn watch(channel: &mut Channel) -> SubscriptionHandle {
     let (number, _) = asked(channel);
-    channel.watch(number, None);
+    channel.open_session(number, None);
     number
 }
 
@@ -100,14 +100,14 @@ fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> SubscriptionHandle 
 fn advertised_lists_are_notified_without_an_id_once_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
-    assert!(channel.awaits_answers());
+    assert!(channel.awaits_responses());
     assert_eq!(receive(&mut channel, AGREED).as_deref(), Some(AGREED));
-    assert!(!channel.awaits_answers());
+    assert!(!channel.awaits_responses());
     assert_eq!(channel.poll_input(), None);
     let inputs = say(&mut channel, INITIALIZED);
     assert!(matches!(
         inputs.as_slice(),
-        [Input::Forward(_), Input::Watch { .. }]
+        [Input::Forward(_), Input::Session { .. }]
     ));
     let mut channel = self::channel(None);
     begun(&mut channel);
@@ -148,7 +148,7 @@ fn known_capabilities_replace_those_of_the_server() {
         r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{},"prompts":{"listChanged":true},"resources":{}},"serverInfo":{"name":"n","version":"1"}}}"#
     );
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
-    assert!(!channel.awaits_answers());
+    assert!(!channel.awaits_responses());
     channel.handle_bytes(format!("{INITIALIZED}\n").as_bytes());
     channel.poll_input();
     assert!(asked(&mut channel).1.prompts_list_changed);
@@ -167,7 +167,7 @@ fn a_failed_or_empty_initialize_opens_nothing() {
         assert_eq!(receive(&mut channel, answer).as_deref(), Some(answer));
         assert_forwarded(&mut channel, INITIALIZED);
         assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
-        assert!(!channel.awaits_answers());
+        assert!(!channel.awaits_responses());
     }
 }
 
@@ -181,7 +181,7 @@ fn a_subscribe_is_answered_once_accepted_before_its_updates() {
     assert_eq!(written(&mut channel), [""; 0]);
     let (number, requested) = asked(&mut channel);
     assert_eq!(requested.resource_subscriptions, [uri("a")]);
-    channel.watch(number, None);
+    channel.open_session(number, None);
     publish(&mut channel, &updated("a"));
     publish(&mut channel, &updated("a"));
     assert_eq!(written(&mut channel), [own, &plain(&updated("a"))]);
@@ -239,7 +239,7 @@ fn an_unsubscribe_cancels_a_pending_subscribe() {
     let (number, _) = asked(&mut channel);
     say(&mut channel, &asking("resources/unsubscribe", "4", "a"));
     assert_eq!(written(&mut channel), [done("3")]);
-    channel.watch(number, None);
+    channel.open_session(number, None);
     assert_eq!(channel.subscriptions(), 1);
 }
 
@@ -249,7 +249,7 @@ fn a_cancelled_request_is_no_longer_awaited() {
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
     assert_forwarded(&mut channel, &cancel("1"));
-    assert!(!channel.awaits_answers());
+    assert!(!channel.awaits_responses());
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_denied_resource_is_answered_but_never_notified() {
     receive(&mut channel, &unknown("1"));
     let (number, _) = asked(&mut channel);
     let nothing = SubscriptionFilter::default();
-    channel.watch(number, Some(&nothing));
+    channel.open_session(number, Some(&nothing));
     assert_eq!(written(&mut channel), [done("1")]);
     assert_eq!(channel.subscriptions(), 1);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "a"));
@@ -354,7 +354,7 @@ fn only_awaited_answers_are_changed() {
         r#"{"jsonrpc":"2.0","error":{"code":-32601}}"#,
     ] {
         assert_eq!(receive(&mut channel, line).as_deref(), Some(line));
-        assert!(channel.awaits_answers(), "{line}");
+        assert!(channel.awaits_responses(), "{line}");
     }
     let enveloped = body("5", "{}").replace("subscriptions/listen", "resources/subscribe");
     assert_forwarded(&mut channel, &enveloped);

@@ -22,7 +22,7 @@ fn an_answer_gives_capabilities_and_server_info() {
         is_public: false,
     };
     assert_eq!(
-        Discovered::from_answer(ANSWER.as_bytes(), Millis(7)),
+        Discovered::from_response(ANSWER.as_bytes(), Millis(7)),
         Some(discovered.clone())
     );
     let stream = format!(
@@ -30,7 +30,7 @@ fn an_answer_gives_capabilities_and_server_info() {
         ANSWER.replace('\n', "")
     );
     assert_eq!(
-        Discovered::from_answer(stream.as_bytes(), Millis(7)),
+        Discovered::from_response(stream.as_bytes(), Millis(7)),
         Some(discovered)
     );
 }
@@ -45,7 +45,7 @@ fn an_extension_is_declared_by_an_object_under_its_name() {
         ("[]", false),
     ] {
         let body = format!(r#"{{"result":{{"capabilities":{{"extensions":{extensions}}}}}}}"#);
-        let discovered = Discovered::from_answer(body.as_bytes(), Millis(0)).unwrap();
+        let discovered = Discovered::from_response(body.as_bytes(), Millis(0)).unwrap();
         assert_eq!(discovered.capabilities.tasks, tasks, "{extensions}");
     }
 }
@@ -83,7 +83,7 @@ fn an_answer_without_capabilities_is_none() {
         "data: {}\n\n",
     ] {
         assert_eq!(
-            Discovered::from_answer(body.as_bytes(), Millis(0)),
+            Discovered::from_response(body.as_bytes(), Millis(0)),
             None,
             "{body}"
         );
@@ -104,7 +104,7 @@ fn an_answer_is_fresh_for_its_ttl_but_at_most_an_hour() {
         ("99999999999999999999", 0),
     ] {
         let answer = format!(r#"{{"result":{{"capabilities":{{}},"ttlMs":{ttl}}}}}"#);
-        let discovered = Discovered::from_answer(answer.as_bytes(), Millis(5)).unwrap();
+        let discovered = Discovered::from_response(answer.as_bytes(), Millis(5)).unwrap();
         assert!(!discovered.is_fresh(Millis(5 + fresh_ms)), "{ttl}");
         assert!(discovered.is_fresh(Millis(4 + fresh_ms)), "{ttl}");
         assert!(!discovered.is_public);
@@ -115,7 +115,7 @@ fn an_answer_is_fresh_for_its_ttl_but_at_most_an_hour() {
 fn an_answer_is_shared_only_if_its_scope_is_public() {
     for (scope, is_public) in [("\"public\"", true), ("\"private\"", false), ("1", false)] {
         let answer = format!(r#"{{"result":{{"capabilities":{{}},"cacheScope":{scope}}}}}"#);
-        let discovered = Discovered::from_answer(answer.as_bytes(), Millis(0)).unwrap();
+        let discovered = Discovered::from_response(answer.as_bytes(), Millis(0)).unwrap();
         assert_eq!(discovered.is_public, is_public);
     }
 }

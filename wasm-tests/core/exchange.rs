@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mcp_listen::{
     error::Reason,
-    exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
-    http::Policy,
+    exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
+    http::{Policy, Response},
     limits::Limits,
     session::{self, Ask},
 };
@@ -30,7 +30,7 @@ const INITIALIZE: &str =
 const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":{"uri":"a"}}"#;
 
-const WITH_SESSIONS: Earlier = Earlier::Sessions(SessionRules {
+const WITH_SESSIONS: LegacyMode = LegacyMode::Sessions(SessionRules {
     limits: session::Limits {
         sessions: 4,
         unnamed_sessions: 4,
@@ -43,7 +43,7 @@ const WITH_SESSIONS: Earlier = Earlier::Sessions(SessionRules {
     authorizes: false,
 });
 
-fn service(earlier: Earlier) -> Service {
+fn service(earlier: LegacyMode) -> Service {
     Service::new(Policy::default(), Limits::default(), earlier)
 }
 
@@ -55,11 +55,11 @@ fn is_body(step: &Step) -> bool {
     matches!(step, Step::Body { max_bytes: 65_536 })
 }
 
-fn answer(step: Step) -> Answer {
-    let Step::Answer(answer) = step else {
+fn response(step: Step) -> Response {
+    let Step::Respond(response) = step else {
         panic!("{step:?}");
     };
-    answer
+    response
 }
 
 /// Returns the steps until the request is decided, and the last step.
@@ -82,7 +82,7 @@ fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
 
 #[test]
 fn a_listen_by_header_authenticates_before_the_body_is_read() {
-    let mut exchange = post(service(Earlier::Forwarded), MODERN);
+    let mut exchange = post(service(LegacyMode::Stateless), MODERN);
     let (asked, step) = steps(&mut exchange, LISTEN);
     assert_eq!(asked, "cb");
     let Step::Listen(accepted) = step else {
@@ -90,16 +90,16 @@ fn a_listen_by_header_authenticates_before_the_body_is_read() {
     };
     assert_eq!(accepted.id.raw(), "7");
     let refused = exchange.refuse(Reason::Unavailable);
-    assert!(refused.body().unwrap().contains("\"id\":7"));
-    assert_eq!((refused.status, refused.retry_after()), (503, Some(2)));
+    assert!(refused.body.unwrap().contains("\"id\":7"));
+    assert_eq!((refused.status, refused.retry_after), (503, Some(2)));
 }
 
 #[test]
 fn a_listen_by_body_authenticates_before_it_is_validated() {
-    let mut exchange = post(service(Earlier::Forwarded), PLAIN);
+    let mut exchange = post(service(LegacyMode::Stateless), PLAIN);
     let (asked, step) = steps(&mut exchange, &LISTEN.replace("true", "1"));
     assert_eq!(asked, "bc");
-    assert_eq!(answer(step).status, 400);
+    assert_eq!(response(step).status, 400);
 }
 
 #[test]
@@ -114,17 +114,17 @@ fn a_denied_caller_learns_nothing_about_its_request() {
         }
         let denied = exchange.refuse(Reason::Unauthorized);
         assert_eq!(denied.status, 401);
-        assert!(!denied.body().unwrap().contains("\"id\":7"), "{headers}");
+        assert!(!denied.body.unwrap().contains("\"id\":7"), "{headers}");
     }
 }
 
 #[test]
 fn a_refusal_by_http_alone_needs_no_caller() {
     let headers = MODERN.replace("text/event-stream", "text/html");
-    let refused = answer(post(service(WITH_SESSIONS), &headers).poll());
+    let refused = response(post(service(WITH_SESSIONS), &headers).poll());
     assert_eq!((refused.status, refused.is_unread), (406, true));
     let put = Exchange::new(
-        Arc::new(service(Earlier::Forwarded)),
+        Arc::new(service(LegacyMode::Stateless)),
         "PUT",
         URL,
         MODERN,
@@ -132,14 +132,14 @@ fn a_refusal_by_http_alone_needs_no_caller() {
     )
     .poll();
     assert_eq!(
-        (answer(put.clone()).status, answer(put).body()),
+        (response(put.clone()).status, response(put).body),
         (405, None)
     );
 }
 
 #[test]
 fn a_request_whose_body_was_read_is_passed_on() {
-    let service = Arc::new(service(Earlier::Forwarded));
+    let service = Arc::new(service(LegacyMode::Stateless));
     let mut exchange = Exchange::new(service, "POST", URL, MODERN, false);
     assert_eq!(exchange.poll(), Step::Pass { withholds: false });
 }
@@ -147,13 +147,13 @@ fn a_request_whose_body_was_read_is_passed_on() {
 #[test]
 fn earlier_revisions_are_forwarded_kept_or_refused() {
     for body in [PING, INITIALIZE, SUBSCRIBE] {
-        let (asked, step) = steps(&mut post(service(Earlier::Forwarded), EARLIER), body);
+        let (asked, step) = steps(&mut post(service(LegacyMode::Stateless), EARLIER), body);
         assert_eq!(
             (asked.as_str(), step),
             ("b", Step::Pass { withholds: false })
         );
-        let (asked, step) = steps(&mut post(service(Earlier::Refused), EARLIER), body);
-        assert_eq!((asked.as_str(), answer(step).status), ("b", 400));
+        let (asked, step) = steps(&mut post(service(LegacyMode::Reject), EARLIER), body);
+        assert_eq!((asked.as_str(), response(step).status), ("b", 400));
     }
     let (asked, step) = steps(&mut post(service(WITH_SESSIONS), EARLIER), PING);
     assert_eq!(
@@ -171,7 +171,7 @@ fn the_session_is_checked_before_the_caller_and_the_caller_before_the_request() 
     assert!(matches!(step, Step::Ask(question) if question.ask == Ask::Use));
     assert_eq!(asked, "bsc");
     let (asked, step) = steps(&mut post(service(WITH_SESSIONS), SESSION), "[]");
-    assert_eq!((asked.as_str(), answer(step).status), ("bsc", 400));
+    assert_eq!((asked.as_str(), response(step).status), ("bsc", 400));
 }
 
 #[test]
@@ -181,19 +181,19 @@ fn an_impossible_session_id_is_refused_with_the_request_id() {
     exchange.handle_body(PING.into());
     assert_eq!(exchange.poll(), Step::Session);
     let refused = exchange.refuse(Reason::SessionNotFound);
-    assert!(refused.body().unwrap().contains("\"id\":8"));
+    assert!(refused.body.unwrap().contains("\"id\":8"));
 }
 
 #[test]
 fn without_streams_listens_are_refused_and_capabilities_withheld() {
-    let off = || post(service(Earlier::Forwarded).without_streams(), MODERN);
+    let off = || post(service(LegacyMode::Stateless).without_streams(), MODERN);
     let (asked, step) = steps(&mut off(), LISTEN);
-    assert_eq!((asked.as_str(), answer(step).status), ("b", 404));
-    let earlier = || post(service(Earlier::Forwarded).without_streams(), EARLIER);
+    assert_eq!((asked.as_str(), response(step).status), ("b", 404));
+    let earlier = || post(service(LegacyMode::Stateless).without_streams(), EARLIER);
     let (_, step) = steps(&mut earlier(), SUBSCRIBE);
-    let in_band = answer(step);
-    assert_eq!((in_band.status, in_band.retry_after()), (200, None));
-    assert!(in_band.body().unwrap().contains("\"id\":10"));
+    let in_band = response(step);
+    assert_eq!((in_band.status, in_band.retry_after), (200, None));
+    assert!(in_band.body.unwrap().contains("\"id\":10"));
     let (_, step) = steps(&mut earlier(), INITIALIZE);
     assert_eq!(step, Step::Pass { withholds: true });
     let (_, step) = steps(&mut earlier(), PING);
@@ -203,13 +203,13 @@ fn without_streams_listens_are_refused_and_capabilities_withheld() {
 #[test]
 fn a_preflight_lists_what_a_browser_may_send() {
     let policy = Policy::new("https://app.example", None).unwrap();
-    let service = Service::new(policy, Limits::default(), Earlier::Forwarded);
+    let service = Service::new(policy, Limits::default(), LegacyMode::Stateless);
     let headers =
         "host: mcp.example\norigin: https://app.example\naccess-control-request-method: POST";
     let mut exchange = Exchange::new(Arc::new(service), "OPTIONS", URL, headers, true);
-    let reported = answer(exchange.poll());
+    let reported = response(exchange.poll());
     assert_eq!(
-        (reported.status, reported.body(), reported.rejection),
+        (reported.status, reported.body, reported.refusal),
         (204, None, None)
     );
     assert!(

@@ -70,7 +70,11 @@ fn a_legacy_subscribe_is_method_not_found() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         for params in [r#""uri":"note://a""#, r#""uri":7"#, ""] {
             let verdict = classified(JSON, &message(method, params));
-            assert_eq!(verdict, OffOutcome::Watch(not_found(Some("7"))), "{params}");
+            assert_eq!(
+                verdict,
+                OffOutcome::Subscribe(not_found(Some("7"))),
+                "{params}"
+            );
         }
         let enveloped = message(method, META);
         assert_eq!(classified(JSON, &enveloped), OffOutcome::PassThrough);

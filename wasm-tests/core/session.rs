@@ -22,7 +22,7 @@ const JSON: &str = "content-type: application/json\nmcp-session-id: s-1";
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
 
 fn read(status: u16, fields: &str, body: &str) -> Result<Session, SessionError> {
-    Session::from_answer(status, &Headers::new(fields), body.as_bytes())
+    Session::from_response(status, &Headers::new(fields), body.as_bytes())
 }
 
 fn session() -> Session {

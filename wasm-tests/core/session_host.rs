@@ -111,7 +111,7 @@ impl SessionHost {
     fn begin(&self, request: &LegacyRequest) -> Answer {
         let id = request.id.as_ref().unwrap();
         let made = initialized(id, self.behind.as_bytes(), Some(self.capabilities));
-        Answer::Text(200, made.map_or(self.behind.clone(), |made| made.answer))
+        Answer::Text(200, made.map_or(self.behind.clone(), |made| made.response))
     }
 
     fn in_session(&mut self, request: &LegacyRequest) -> Answer {

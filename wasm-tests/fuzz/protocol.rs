@@ -6,7 +6,7 @@ use mcp_listen::{
     capabilities::Capabilities,
     clock::Millis,
     event::ServerEvent,
-    exchange::{Earlier, Exchange, Service, SessionRules, Step},
+    exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
     filter::SubscriptionFilter,
     http::{Headers, Policy},
     json,
@@ -93,7 +93,7 @@ pub fn exchange(bytes: &[u8]) {
         .map(|headers| (*headers, bytes))
         .chain([(&*head, body)])
     {
-        for earlier in [Earlier::Forwarded, WITH_SESSIONS, Earlier::Refused] {
+        for earlier in [LegacyMode::Stateless, WITH_SESSIONS, LegacyMode::Reject] {
             let service = Service::new(Policy::default(), Limits::default(), earlier);
             for service in [service.clone(), service.without_streams()] {
                 decided(Arc::new(service), headers, body);
@@ -102,7 +102,7 @@ pub fn exchange(bytes: &[u8]) {
     }
 }
 
-const WITH_SESSIONS: Earlier = Earlier::Sessions(SessionRules {
+const WITH_SESSIONS: LegacyMode = LegacyMode::Sessions(SessionRules {
     limits: session::Limits {
         sessions: 4,
         unnamed_sessions: 4,
@@ -163,8 +163,8 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
                 );
                 break;
             }
-            Step::Answer(answer) => {
-                let reported = answer.body();
+            Step::Respond(response) => {
+                let reported = response.body.as_deref();
                 assert!(reported.is_none_or(|reported| json::read(reported.as_bytes(), 8).is_ok()));
                 break;
             }

@@ -6,7 +6,7 @@ use mcp_listen::{
     capabilities::Capabilities,
     clock::Millis,
     event::ServerEvent,
-    exchange::{Earlier, Exchange, Service, SessionRules, Step},
+    exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
     http::Policy,
@@ -66,7 +66,7 @@ impl Server {
             limits: LIMITS,
             authorizes: true,
         };
-        let earlier = Earlier::Sessions(rules);
+        let earlier = LegacyMode::Sessions(rules);
         Self {
             service: Arc::new(Service::new(Policy::default(), Limits::default(), earlier)),
             fanout: Fanout::default(),

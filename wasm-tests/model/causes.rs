@@ -26,7 +26,7 @@ impl World {
         let disturbances = self.disturbances;
         let found = self.hosts().find(|(known, _)| *known == at);
         let opened_in = found.and_then(|(_, host)| host.opened_in);
-        self.answer_watch(at, &Service::refuse(Reason::Unavailable));
+        self.respond_to_watch(at, &Service::refuse(Reason::Unavailable));
         self.drop_host(at)?;
         self.tend_watch(at)?;
         ensure(

@@ -151,7 +151,7 @@ impl Client {
 
     /// A question is sent to its session: resources to unsubscribe from are no longer promised.
     pub(crate) fn handle_asked(&mut self, ask: &Ask) {
-        if let Ask::Unwatch(uri) = ask {
+        if let Ask::Unsubscribe(uri) = ask {
             let key = Key::of_uri(uri);
             if let Some(session) = self.session_mut() {
                 session.watched = session.watched.without(key);
@@ -163,7 +163,7 @@ impl Client {
 
     /// The same for every stream of the session: resources to subscribe to may be delivered.
     pub(crate) fn handle_shared(&mut self, ask: &Ask) {
-        if let (Ask::Watch { uri, .. }, Some(session)) = (ask, self.session_mut()) {
+        if let (Ask::Subscribe { uri, .. }, Some(session)) = (ask, self.session_mut()) {
             session.asked = session.asked.with(Key::of_uri(uri));
         }
     }

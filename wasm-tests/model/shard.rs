@@ -276,7 +276,7 @@ fn note_of(frame: &str) -> Note {
 pub(crate) fn close_of(reason: EdgeCloseReason) -> Close {
     match reason {
         EdgeCloseReason::Lost | EdgeCloseReason::Full => Close::Lost,
-        EdgeCloseReason::Moved => Close::Moved,
+        EdgeCloseReason::Redirected => Close::Moved,
         EdgeCloseReason::Over => Close::Over,
     }
 }

@@ -3,9 +3,9 @@ use std::{collections::BTreeSet, sync::Arc};
 use mcp_listen::{
     capabilities::Capabilities,
     clock::Millis,
-    exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
+    exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
     filter::SubscriptionFilter,
-    http::Policy,
+    http::{Policy, Response},
     isolate::SessionStart,
     limits,
     listen::{Accepted, ServerStream},
@@ -59,7 +59,7 @@ pub(crate) enum Fault {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// With our answer.
-    Answered(Answer),
+    Responded(Response),
     /// With an answer of the upstream server, with this status.
     Forwarded(u16),
     /// With a new session.
@@ -164,7 +164,7 @@ impl Visit {
                 },
                 Step::Send { .. } => self.core.handle_status(self.fault.status()),
                 Step::Forward => return Ok(Todo::End(Outcome::Forwarded(self.fault.status()))),
-                Step::Answer(answer) => return Ok(Todo::End(Outcome::Answered(answer))),
+                Step::Respond(response) => return Ok(Todo::End(Outcome::Responded(response))),
                 Step::Ask(question) => return Ok(Todo::Ask(question)),
                 Step::Initialize => return Ok(Todo::Initialize),
                 Step::Listen(accepted) => return Ok(Todo::Listen(accepted)),
@@ -187,7 +187,7 @@ impl Visit {
             404 => mcp_listen::error::Reason::SessionNotFound,
             _ => mcp_listen::error::Reason::Unavailable,
         };
-        Todo::End(Outcome::Answered(self.core.refuse(reason)))
+        Todo::End(Outcome::Responded(self.core.refuse(reason)))
     }
 
     fn count(&mut self, step: &Step) -> Result<(), Violation> {
@@ -217,9 +217,9 @@ impl Visit {
 /// The server of all requests.
 pub(crate) fn service(limits: Limits, authorizes: bool) -> Arc<Service> {
     let rules = SessionRules { limits, authorizes };
-    let earlier = Earlier::Sessions(rules);
+    let legacy = LegacyMode::Sessions(rules);
     let policy = Policy::default();
-    Arc::new(Service::new(policy, limits::Limits::default(), earlier))
+    Arc::new(Service::new(policy, limits::Limits::default(), legacy))
 }
 
 /// The limits of sessions; most worlds leave them room.

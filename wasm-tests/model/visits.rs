@@ -127,7 +127,7 @@ impl World {
         let is_own = question.principal.as_deref() == self.clients[visit.at].principal();
         self.bus.wake();
         self.register.observe(&self.bus, self.now)?;
-        let is_watch = matches!(question.ask, Ask::Watch { .. });
+        let is_watch = matches!(question.ask, Ask::Subscribe { .. });
         let before = is_watch.then(|| self.bus.disk().sessions.rows().clone());
         if is_own {
             self.clients[visit.at].handle_asked(&question.ask);
@@ -144,7 +144,7 @@ impl World {
         self.note(|| format!("  {:?}: {reply:?}", question.ask));
         self.register.check_reply(question, &reply, self.now)?;
         self.check_count()?;
-        if let (Ask::Watch { uri, limits }, Some(before)) = (&question.ask, &before) {
+        if let (Ask::Subscribe { uri, limits }, Some(before)) = (&question.ask, &before) {
             let id = &question.session;
             let is_watched = before.uris(id).any(|watched| watched == uri);
             check_room(id, before, &reply, limits, is_watched)?;
@@ -223,13 +223,13 @@ impl World {
             begun || self.setup.bounds % 4 == 3,
             || format!("client {}", visit.at),
         )?;
-        let refused = || Outcome::Answered(visit.core.refuse(Reason::TooManySessions));
+        let refused = || Outcome::Responded(visit.core.refuse(Reason::TooManySessions));
         Ok(if begun { Outcome::Begun(id) } else { refused() })
     }
 
     fn listen(&mut self, visit: &Visit, accepted: &Accepted) -> Outcome {
         let Some(permit) = visit.fault.permit(&accepted.requested) else {
-            return Outcome::Answered(visit.core.refuse(Reason::Forbidden));
+            return Outcome::Responded(visit.core.refuse(Reason::Forbidden));
         };
         if visit.fault == Fault::DeniedResources {
             self.clients[visit.at].deny_resources();
@@ -272,12 +272,10 @@ impl World {
             Outcome::Opened(stream, start) => return self.hold_stream(visit, *stream, start),
             Outcome::Begun(id) => self.clients[at].start_over(id, published),
             Outcome::Forwarded(404) if asks != Asks::Initialize => self.clients[at].lose_session(),
-            Outcome::Answered(answer) => {
-                self.answer_watch(at, &answer);
-                let rejection = answer.rejection;
-                let is_done = rejection.is_none();
-                let reason = rejection.map(|rejection| rejection.reason);
-                let is_over = reason == Some(Reason::SessionNotFound)
+            Outcome::Responded(response) => {
+                self.respond_to_watch(at, &response);
+                let is_done = response.refusal.is_none();
+                let is_over = response.status == Reason::SessionNotFound.status()
                     && !matches!(visit.fault, Fault::Foreign)
                     && visit.principal != Some("eve");
                 match asks {
@@ -286,7 +284,7 @@ impl World {
                         self.clients[at].watch(key, published);
                     }
                     Asks::End if is_done => self.clients[at].lose_session(),
-                    Asks::Listen | Asks::Open => self.check_refused(visit, reason.as_ref())?,
+                    Asks::Listen | Asks::Open => self.check_refused(visit, response.status)?,
                     _ => {}
                 }
             }
@@ -295,12 +293,12 @@ impl World {
         Ok(())
     }
 
-    fn check_refused(&self, visit: &Visit, reason: Option<&Reason>) -> Result<(), Violation> {
-        let is_in_the_way = reason == Some(&Reason::StreamTaken);
+    fn check_refused(&self, visit: &Visit, status: u16) -> Result<(), Violation> {
+        let is_in_the_way = status == Reason::StreamTaken.status();
         ensure(
             "a stream that can be opened opens",
             is_in_the_way || visit.opened_in != Some(self.disturbances),
-            || format!("client {} got {reason:?}", visit.at),
+            || format!("client {} got {status}", visit.at),
         )
     }
 
@@ -363,7 +361,7 @@ impl World {
 impl Outcome {
     fn name(&self) -> String {
         match self {
-            Self::Answered(answer) => format!("{} {:?}", answer.status, answer.rejection),
+            Self::Responded(response) => format!("{} {:?}", response.status, response.body),
             Self::Forwarded(status) => format!("{status} of the upstream server"),
             Self::Begun(id) => format!("session {id} begins"),
             Self::Opened(..) => "a stream is opened".to_owned(),
@@ -372,5 +370,5 @@ impl Outcome {
 }
 
 fn unavailable(visit: &Visit) -> Outcome {
-    Outcome::Answered(visit.core.refuse(Reason::Unavailable))
+    Outcome::Responded(visit.core.refuse(Reason::Unavailable))
 }

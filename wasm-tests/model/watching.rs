@@ -4,8 +4,7 @@ use mcp_listen::{
         WatchOutput,
     },
     clock::Millis,
-    exchange::Answer,
-    http::Headers,
+    http::{Headers, Response},
 };
 
 use crate::{
@@ -66,7 +65,7 @@ impl Watching {
     pub(crate) fn read(&mut self, reads: &[Read], now: Millis) -> bool {
         let bytes: Vec<u8> = reads.iter().flat_map(|read| read.bytes.clone()).collect();
         if let Some(call) = self.call.filter(|_| !bytes.is_empty()) {
-            self.begin_answer(200, "content-type: text/event-stream", now);
+            self.begin_response(200, "content-type: text/event-stream", now);
             self.watch.handle_bytes(call, &bytes, now);
         }
         !reads.iter().any(|read| read.said == Said::End)
@@ -83,7 +82,7 @@ impl Watching {
         std::mem::take(&mut self.is_live)
     }
 
-    fn begin_answer(&mut self, status: u16, fields: &str, now: Millis) {
+    fn begin_response(&mut self, status: u16, fields: &str, now: Millis) {
         if let Some(call) = self.call.filter(|_| !self.has_head) {
             self.has_head = true;
             let headers = Headers::new(fields);
@@ -176,18 +175,18 @@ impl World {
         }
     }
 
-    /// The request of a watch is answered without a stream.
-    pub(crate) fn answer_watch(&mut self, at: usize, answer: &Answer) {
+    /// The request of a watch gets a response without a stream.
+    pub(crate) fn respond_to_watch(&mut self, at: usize, response: &Response) {
         let now = self.now;
         let Some(watching) = self.clients[at].watching() else {
             return;
         };
-        let retry = answer
-            .retry_after()
+        let retry = response
+            .retry_after
             .map_or_else(String::new, |seconds| format!("\nretry-after: {seconds}"));
         let fields = format!("content-type: application/json{retry}");
-        watching.begin_answer(answer.status, &fields, now);
-        let body = answer.body().unwrap_or_default();
+        watching.begin_response(response.status, &fields, now);
+        let body = response.body.as_deref().unwrap_or_default();
         if let Some(call) = watching.call.take() {
             watching.watch.handle_bytes(call, body.as_bytes(), now);
             watching.watch.handle_end(call, now);

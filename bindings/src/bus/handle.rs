@@ -10,7 +10,7 @@ use mcp_listen::{
 };
 
 use crate::{
-    error::coded,
+    error::out_of_place,
     number::{millis, time},
     object::{object, optional},
 };
@@ -366,13 +366,13 @@ impl Bus {
     pub(super) fn root(&mut self) -> Result<&mut Root, JsValue> {
         match &mut self.0 {
             Core::Root(root) => Ok(root),
-            Core::Shard(_) => Err(coded("out-of-place", "this is a shard")),
+            Core::Shard(_) => Err(out_of_place("this is a shard")),
         }
     }
 
     fn as_shard(&mut self) -> Result<&mut bus::Shard, JsValue> {
         match &mut self.0 {
-            Core::Root(_) => Err(coded("out-of-place", "this is not a shard")),
+            Core::Root(_) => Err(out_of_place("this is not a shard")),
             Core::Shard(shard) => Ok(shard),
         }
     }

@@ -30,5 +30,5 @@ fn number(position: Position) -> f64 {
 }
 
 fn refused(error: ProtocolError) -> JsValue {
-    coded(error.code(), &error.to_string())
+    coded("malformed-message", &error.to_string())
 }

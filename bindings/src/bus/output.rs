@@ -89,7 +89,7 @@ export type JournalEntry =
  * Why an edge is closed: it may have missed something, and has to reconnect; it has to ask the root
  * for another shard; there is no room for its topics; its stream has ended.
  */
-export type EdgeCloseReason = 'lost' | 'moved' | 'full' | 'over';
+export type EdgeCloseReason = 'lost' | 'redirected' | 'full' | 'over';
 ";
 
 /// One type for all outputs; each kind omits the members that it does not have.
@@ -206,7 +206,7 @@ impl Output {
         Self {
             reason: Some(match reason {
                 EdgeCloseReason::Lost => "lost",
-                EdgeCloseReason::Moved => "moved",
+                EdgeCloseReason::Redirected => "redirected",
                 EdgeCloseReason::Full => "full",
                 EdgeCloseReason::Over => "over",
             }),

@@ -10,7 +10,10 @@ use mcp_listen::{
     wire::Claim,
 };
 
-use crate::{error::coded, text::event_of};
+use crate::{
+    error::{coded, out_of_place},
+    text::event_of,
+};
 
 use super::{
     at,
@@ -42,7 +45,7 @@ impl Root {
 
     pub(super) fn sessions(&mut self) -> Result<&mut Sessions<Rows>, JsValue> {
         let sessions = self.sessions.as_mut();
-        sessions.ok_or_else(|| coded("no-sessions", "this bus keeps no sessions"))
+        sessions.ok_or_else(|| out_of_place("this bus keeps no sessions"))
     }
 
     pub(super) fn restore(
@@ -58,7 +61,7 @@ impl Root {
         };
         let Some(interest) = self.sessions()?.restore(session, edge)? else {
             self.core.disconnect(edge);
-            return Err(coded("session-over", "the session of this edge is over"));
+            return Err(coded("bus-released", "the session of this edge is over"));
         };
         self.core
             .set_interest(edge, &interest.uris, interest.is_paused);

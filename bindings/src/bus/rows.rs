@@ -8,7 +8,7 @@ use mcp_listen::{
     uri::Uri,
 };
 
-use crate::{error::coded, number::time};
+use crate::{error::malformed, number::time};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -127,7 +127,7 @@ impl Store for Rows {
         let Some(text) = self.get(id)? else {
             return Ok(None);
         };
-        let broken = || coded("broken-session", "the stored session cannot be read");
+        let broken = || malformed("the stored session");
         Session::from_json(&text).map(Some).ok_or_else(broken)
     }
 

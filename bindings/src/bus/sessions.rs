@@ -6,7 +6,7 @@ use mcp_listen::{
     wire::SessionCall,
 };
 
-use crate::{error::coded, number::millis};
+use crate::{error::malformed, number::millis};
 
 use super::{handle::Bus, refused};
 
@@ -24,7 +24,7 @@ impl Bus {
         now: f64,
     ) -> Result<bool, JsValue> {
         let read = NewSession::from_json(session).zip(Limits::from_json(limits));
-        let (new, limits) = read.ok_or_else(|| malformed("session"))?;
+        let (new, limits) = read.ok_or_else(|| malformed("the session"))?;
         let root = self.root()?;
         let since = event_id::write(Some(root.core.cursor()));
         root.sessions()?
@@ -34,7 +34,8 @@ impl Bus {
     /// Passes a question of an `Exchange` to a session. Returns its reply.
     #[wasm_bindgen(js_name = askSession)]
     pub fn ask_session(&mut self, question: &str, now: f64) -> Result<String, JsValue> {
-        let question = Question::from_json(question).ok_or_else(|| malformed("question"))?;
+        let question =
+            Question::from_json(question).ok_or_else(|| malformed("the question to a session"))?;
         let reply = self.root()?.sessions()?.ask(question, millis(now))?;
         Ok(reply.to_json())
     }
@@ -65,8 +66,4 @@ impl Bus {
     pub fn count_sessions(&mut self) -> Result<usize, JsValue> {
         self.root()?.sessions()?.count()
     }
-}
-
-fn malformed(what: &str) -> JsValue {
-    coded("malformed-session", &format!("invalid {what}"))
 }

@@ -5,9 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{
-        CloseReason, HttpAction, MessageTap, RequestHandle, ServerHint, State, Watch, WatchOutput,
-    },
+    client::{self, CloseReason, HttpAction, MessageTap, RequestHandle, State, Watch, WatchOutput},
     http::Headers,
     id::Ids,
     sse::Bounds,
@@ -24,8 +22,8 @@ use super::{filter_of, options};
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /** A network operation. */
-export type ClientTransfer =
-  /** Join the channel, then call `joined`, or `finish` if there is none. */
+export type ClientAction =
+  /** Join the channel, then call `handleJoined`, or `handleEnd` if there is none. */
   | { kind: 'join' }
   /** Send a request; on a channel, its body is the message. */
   | {
@@ -82,7 +80,7 @@ pub struct ClientWatch {
 /// How a client first contacts a server.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
-pub enum ClientApproach {
+pub enum ServerHint {
     /// Sends `server/discover`.
     Discover,
     /// As `Discover`, in a browser page: a missing response may come from a server of an earlier
@@ -96,7 +94,7 @@ pub enum ClientApproach {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum TransferOutput {
+enum Action {
     Join {},
     Send {
         call: RequestHandle,
@@ -156,7 +154,7 @@ impl ClientWatch {
     )]
     pub fn new(
         filter: &str,
-        hint: Option<ClientApproach>,
+        hint: Option<ServerHint>,
         #[wasm_bindgen(js_name = clientInfo)] client_info: Option<String>,
         #[wasm_bindgen(js_name = ackMs)] ack_ms: f64,
         #[wasm_bindgen(js_name = silenceMs)] silence_ms: f64,
@@ -169,7 +167,7 @@ impl ClientWatch {
         let options = options(client_info, ack_ms, silence_ms);
         let (bounds, seed) = (options.bounds, random.to_bits());
         let (filter, ids) = (filter_of(filter)?, Ids::after(millis(used_ids).0));
-        let machine = match hint.map(ServerHint::from) {
+        let machine = match hint.map(client::ServerHint::from) {
             None => Watch::on_channel(filter, options, seed),
             Some(way) => Watch::with_ids(filter, options, way, (ids, seed), millis(now)),
         };
@@ -186,16 +184,17 @@ impl ClientWatch {
 
     /// Handles a joined channel. `capabilities` are those of the server in a session that another
     /// owner has begun, as JSON text. `used_ids` ids have been used on the channel before.
-    pub fn joined(
+    #[wasm_bindgen(js_name = handleJoined)]
+    pub fn handle_joined(
         &mut self,
-        hint: ClientApproach,
+        hint: ServerHint,
         capabilities: Option<String>,
         used_ids: f64,
         now: f64,
     ) {
         let hint = match (hint.into(), capabilities) {
-            (ServerHint::Modern, _) | (_, None) => hint.into(),
-            (_, Some(text)) => ServerHint::Joined(Capabilities::from_json(&text)),
+            (client::ServerHint::Modern, _) | (_, None) => hint.into(),
+            (_, Some(text)) => client::ServerHint::Joined(Capabilities::from_json(&text)),
         };
         self.lines = Some(Lines::new(self.bounds.line_bytes));
         let ids = Ids::after(millis(used_ids).0);
@@ -203,24 +202,25 @@ impl ClientWatch {
     }
 
     /// Returns the next network operation; undefined if there is none now.
-    #[wasm_bindgen(unchecked_return_type = "ClientTransfer | undefined")]
-    pub fn transfer(&mut self) -> JsValue {
-        let next = self.machine.poll_action().map(|transfer| match transfer {
-            HttpAction::Send(call, request) => TransferOutput::Send {
+    #[wasm_bindgen(js_name = pollAction, unchecked_return_type = "ClientAction | undefined")]
+    pub fn poll_action(&mut self) -> JsValue {
+        let next = self.machine.poll_action().map(|action| match action {
+            HttpAction::Send(call, request) => Action::Send {
                 call,
                 method: request.method,
                 headers: request.headers,
                 body: request.body,
             },
-            HttpAction::Close(call) => TransferOutput::Close { call },
+            HttpAction::Close(call) => Action::Close { call },
         });
-        let join = || self.machine.poll_join().then_some(TransferOutput::Join {});
+        let join = || self.machine.poll_join().then_some(Action::Join {});
         optional(next.or_else(join))
     }
 
     /// Handles the head of the response to `call`; `headers` are its fields, one per line. On a
     /// channel, handles the refusal of a message.
-    pub fn head(&mut self, call: u32, status: u16, headers: &str, now: f64) {
+    #[wasm_bindgen(js_name = handleHead)]
+    pub fn handle_head(&mut self, call: u32, status: u16, headers: &str, now: f64) {
         if self.lines.is_some() {
             return self.machine.handle_refusal(status);
         }
@@ -234,7 +234,8 @@ impl ClientWatch {
 
     /// Handles a piece of the response body, or of the lines of a channel. Returns whether all of
     /// it was for this subscription alone.
-    pub fn receive(&mut self, call: u32, bytes: &[u8], now: f64) -> bool {
+    #[wasm_bindgen(js_name = handleBytes)]
+    pub fn handle_bytes(&mut self, call: u32, bytes: &[u8], now: f64) -> bool {
         if self.lines.is_some() {
             return self.receive_lines(bytes, now);
         }
@@ -249,7 +250,8 @@ impl ClientWatch {
 
     /// Handles the end of the response: the body is complete, broke off, or no response came. On a
     /// channel, handles its end.
-    pub fn finish(&mut self, call: u32, now: f64) {
+    #[wasm_bindgen(js_name = handleEnd)]
+    pub fn handle_end(&mut self, call: u32, now: f64) {
         if self.lines.is_some() {
             return self.machine.handle_exit();
         }
@@ -262,29 +264,33 @@ impl ClientWatch {
     }
 
     /// Returns the next raw message of the server, for logging; undefined if there is none now.
-    pub fn message(&mut self) -> Option<Vec<u8>> {
+    #[wasm_bindgen(js_name = pollMessage)]
+    pub fn poll_message(&mut self) -> Option<Vec<u8>> {
         self.messages.pop_front()
     }
 
-    /// When to call `timeout`, on the clock of the other calls; undefined if no deadline is set.
-    #[wasm_bindgen(getter)]
-    pub fn deadline(&self) -> Option<f64> {
+    /// When to call `handleTimeout`, on the clock of the other calls; undefined if no deadline is
+    /// set.
+    #[wasm_bindgen(js_name = pollTimeout)]
+    pub fn poll_timeout(&self) -> Option<f64> {
         self.machine.poll_timeout().map(time)
     }
 
     /// Handles the deadline.
-    pub fn timeout(&mut self, now: f64) {
+    #[wasm_bindgen(js_name = handleTimeout)]
+    pub fn handle_timeout(&mut self, now: f64) {
         self.machine.handle_timeout(millis(now));
     }
 
     /// Handles the return of the network.
-    pub fn online(&mut self, now: f64) {
+    #[wasm_bindgen(js_name = handleOnline)]
+    pub fn handle_online(&mut self, now: f64) {
         self.machine.handle_online(millis(now));
     }
 
     /// Returns the next output; undefined if there is none now.
-    #[wasm_bindgen(unchecked_return_type = "ClientOutput | undefined")]
-    pub fn output(&mut self, now: f64) -> JsValue {
+    #[wasm_bindgen(js_name = pollOutput, unchecked_return_type = "ClientOutput | undefined")]
+    pub fn poll_output(&mut self, now: f64) -> JsValue {
         let state = self.machine.state();
         let was_waiting = std::mem::replace(&mut self.was_waiting, state == State::Waiting);
         if was_waiting && state == State::Connecting {
@@ -370,13 +376,13 @@ impl ClientWatch {
     }
 }
 
-impl From<ClientApproach> for ServerHint {
-    fn from(hint: ClientApproach) -> Self {
+impl From<ServerHint> for client::ServerHint {
+    fn from(hint: ServerHint) -> Self {
         match hint {
-            ClientApproach::Discover => Self::Discover { is_page: false },
-            ClientApproach::DiscoverFromPage => Self::Discover { is_page: true },
-            ClientApproach::Modern => Self::Modern,
-            ClientApproach::Legacy => Self::Legacy,
+            ServerHint::Discover => Self::Discover { is_page: false },
+            ServerHint::DiscoverFromPage => Self::Discover { is_page: true },
+            ServerHint::Modern => Self::Modern,
+            ServerHint::Legacy => Self::Legacy,
         }
     }
 }

@@ -7,7 +7,11 @@ use mcp_listen::{
     position::{Cursor, Position},
 };
 
-use crate::{error::coded, number::millis, object::object};
+use crate::{
+    error::{coded, malformed},
+    number::millis,
+    object::object,
+};
 
 use super::rows::Rows;
 
@@ -140,7 +144,7 @@ struct Appended<'a> {
 }
 
 fn query_of(text: &str) -> Result<LogQuery, JsValue> {
-    LogQuery::from_json(text).ok_or_else(|| coded("invalid-query", "the query cannot be read"))
+    LogQuery::from_json(text).ok_or_else(|| malformed("the query"))
 }
 
 fn refused(error: OccurrenceError) -> JsValue {

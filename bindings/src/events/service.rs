@@ -124,5 +124,5 @@ impl EventService {
 }
 
 fn refused(error: ServiceError) -> JsValue {
-    coded(error.code(), &error.to_string())
+    coded("invalid-options", &error.to_string())
 }

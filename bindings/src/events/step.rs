@@ -12,22 +12,10 @@ use mcp_listen::{
     scope::Name,
 };
 
+use crate::response::HttpResponse;
+
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** A response to a request about events. */
-export interface EventResponse {
-  /** HTTP status. */
-  status: number;
-  /** The JSON-RPC message. */
-  body: string;
-  /** The class of the refusal, for metrics; undefined if it is none. */
-  refusal: string | undefined;
-  /** Seconds for `Retry-After`, if a retry may help. */
-  retryAfter: number | undefined;
-  /** The body of the request has not been read, and will not be. */
-  isUnread: boolean;
-}
-
 /** What a request is about: a name, which may be unknown, and canonical JSON text. */
 export interface EventSubject {
   name: string;
@@ -50,28 +38,29 @@ export interface EventSubscribe extends EventSubject {
 
 /** The next step for a request about events. */
 export type EventStep =
-  | { kind: 'respond'; response: EventResponse }
+  | { kind: 'respond'; response: HttpResponse }
   /** Pass it on: it is not about events. */
   | { kind: 'pass' }
-  /** Read its body, up to this many bytes and a little more, then call `read`. */
-  | { kind: 'body'; max: number }
-  /** Authenticate its caller, then call `named`, or refuse it. */
+  /** Read its body, up to this many bytes and a little more, then call `handleBody`. */
+  | { kind: 'body'; maxBytes: number }
+  /** Authenticate its caller, then call `handleCaller`, or refuse it. */
   | { kind: 'caller' }
-  /** Find out which of these event types its caller may know of, then call `shown`. */
+  /** Find out which of these event types its caller may know of, then call `handleShown`. */
   | { kind: 'authorizeList'; names: string[] }
-  /** Find out whether its caller may receive this, then call `allowed` or `denied`. */
+  /** Find out whether its caller may receive this, then call `handleAllowed` or
+   * `handleDenied`. */
   | ({ kind: 'authorize'; mode: DeliveryMode } & EventSubject)
-  /** Validate the arguments by the schema of the event type, then call `validated`. */
+  /** Validate the arguments by the schema of the event type, then call `handleValidity`. */
   | ({ kind: 'validate' } & EventSubject)
-  /** Ask the log of the bus, then call `page`. */
+  /** Ask the log of the bus, then call `handlePage`. */
   | { kind: 'page'; query: string }
-  /** Match each occurrence of the page, in order, then call `matched`. */
+  /** Match each occurrence of the page, in order, then call `handleMatchResults`. */
   | ({ kind: 'match' } & EventSubject)
   /** Follow this resource for these groups, then `open` the stream of an `EventStreams`. */
   | { kind: 'stream'; name: string; uri: string; groups: string[] }
-  /** Subscribe this webhook, then call `responded`. */
+  /** Subscribe this webhook, then call `handleResponse`. */
   | ({ kind: 'subscribe' } & EventSubscribe)
-  /** Unsubscribe this webhook, then call `responded`. */
+  /** Unsubscribe this webhook, then call `handleResponse`. */
   | ({ kind: 'unsubscribe'; principal: string; url: string } & EventSubject);
 ";
 
@@ -83,11 +72,11 @@ export type EventStep =
 )]
 pub(super) enum Step {
     Respond {
-        response: Response,
+        response: HttpResponse,
     },
     Pass,
     Body {
-        max: usize,
+        max_bytes: usize,
     },
     Caller,
     AuthorizeList {
@@ -118,16 +107,6 @@ pub(super) enum Step {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Response {
-    status: u16,
-    body: String,
-    refusal: Option<&'static str>,
-    retry_after: Option<u32>,
-    is_unread: bool,
-}
-
-#[derive(Serialize)]
 pub(super) struct About {
     name: String,
     arguments: String,
@@ -154,7 +133,7 @@ impl From<exchange::Step> for Step {
             exchange::Step::Respond(response) => Self::Respond {
                 response: response.into(),
             },
-            exchange::Step::Body { most } => Self::Body { max: most },
+            exchange::Step::Body { max_bytes } => Self::Body { max_bytes },
             exchange::Step::Caller => Self::Caller,
             exchange::Step::AuthorizeList { names } => Self::AuthorizeList {
                 names: names.iter().map(|name| name.to_string()).collect(),
@@ -190,18 +169,6 @@ impl From<exchange::Step> for Step {
                 url: url.into(),
             },
             _ => Self::Pass,
-        }
-    }
-}
-
-impl From<exchange::Response> for Response {
-    fn from(response: exchange::Response) -> Self {
-        Self {
-            status: response.status,
-            body: response.body,
-            refusal: response.refusal,
-            retry_after: response.retry_after,
-            is_unread: response.is_unread,
         }
     }
 }

@@ -6,7 +6,11 @@ use mcp_listen::{
     fanout::StreamId,
 };
 
-use crate::{error::coded, object::object, write_batch::packed};
+use crate::{
+    error::{coded, malformed},
+    object::object,
+    write_batch::packed,
+};
 
 use super::exchange::{EventExchange, error_of, match_results_of, page_of};
 
@@ -103,9 +107,9 @@ impl EventStreams {
     ) -> Result<Option<Vec<u8>>, JsValue> {
         let page = page_of(page)?;
         let results = match results {
-            Some(text) => match_results_by_class(&text).ok_or_else(|| {
-                coded("invalid-match-results", "the match results cannot be read")
-            })?,
+            Some(text) => {
+                match_results_by_class(&text).ok_or_else(|| malformed("the match results"))?
+            }
             None => Vec::new(),
         };
         with(name, |name| self.0.handle_page(name, page, &results));

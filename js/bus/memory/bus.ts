@@ -336,7 +336,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     if (received.kind === 'released') this.#release(edge);
     if (received.kind !== 'followed') return;
     this.#flush();
-    for (const answer of received.frames) this.#send(edge, answer);
+    for (const reply of received.frames) this.#send(edge, reply);
   }
 
   /** Performs the outputs of the core after a change of a session. */

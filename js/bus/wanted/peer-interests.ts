@@ -84,7 +84,7 @@ export class PeerInterests {
     const message = messageIn(text);
     if (message === undefined || message.from === this.#id) return;
     if (message.leaves === true) this.#remove([message.from]);
-    else if (message.ask !== undefined) this.#answer(message.ask);
+    else if (message.ask !== undefined) this.#reply(message.ask);
     else this.#handleNumbered(message);
   }
 
@@ -110,7 +110,7 @@ export class PeerInterests {
   }
 
   /** Answers a question for everything once for all that ask at about the same time. */
-  #answer(of: string): void {
+  #reply(of: string): void {
     if (of !== '' && of !== this.#id) return;
     this.#repeating ??= unref(setTimeout(() => this.#repeat(), REPEAT_MS));
   }

@@ -157,7 +157,7 @@ client. It works with every server. It calls no tool unless you name one.
   --uri URI               subscribe to this resource; default: the first one that is listed
   --token TOKEN           send this bearer token; default: the variable MCP_TOKEN
   --header 'NAME: VALUE'  send this header field too; may be repeated
-  --wait SECONDS          how long an answer or a change may take; default: 10
+  --wait SECONDS          how long a response or a change may take; default: 10
   --keep-alive SECONDS    how long an idle stream may be silent; default: 20
   --until-end             then wait until the server ends a stream: restart or deploy it meanwhile
   --json                  print JSON

@@ -1,11 +1,11 @@
 import type { Message, MessageStream } from './wire/message-stream.js';
 
-/** Describes an answer in a few words. */
-export function answerOf(status: number, message: Message | undefined): string {
+/** Describes a response in a few words. */
+export function responseText(status: number, message: Message | undefined): string {
   if (message?.error !== undefined) return `status ${status} and error ${message.error.code}`;
   if (message?.method !== undefined) return message.method;
   if (message?.result !== undefined) return 'a result';
-  return status === 0 ? 'no answer' : `status ${status} and no message`;
+  return status === 0 ? 'no response' : `status ${status} and no message`;
 }
 
 /** Describes how a stream ended. */

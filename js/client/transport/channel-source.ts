@@ -1,4 +1,4 @@
-import { ClientApproach, type ClientWatch } from '../../wasm/client/bindings.js';
+import { type ClientWatch, ServerHint } from '../../wasm/client/bindings.js';
 import type { ClientListenOptions } from '../options.js';
 import type { ChannelMember, ListenChannel } from './channel.js';
 import { CoreSource, type Outgoing } from './core-source.js';
@@ -31,19 +31,19 @@ export class ChannelSource extends CoreSource {
     const gone = (cause?: unknown) =>
       pass((machine, time) => {
         this.cause = cause;
-        machine.finish(0, time);
+        machine.handleEnd(0, time);
       });
     const member = this.#channel.join({
-      receive: (lines) => pass((machine, time) => machine.receive(0, lines, time)) ?? false,
+      receive: (lines) => pass((machine, time) => machine.handleBytes(0, lines, time)) ?? false,
       gone,
-      refused: (status) => void pass((machine, time) => machine.head(0, status, '', time)),
+      refused: (status) => void pass((machine, time) => machine.handleHead(0, status, '', time)),
     });
     this.#member = member;
     if (member === undefined) gone();
     else
       pass((machine, time) => {
-        machine.joined(
-          approach(member, this.#options),
+        machine.handleJoined(
+          hint(member, this.#options),
           member.capabilities,
           reserveIds(this.#channel),
           time,
@@ -70,14 +70,14 @@ export class ChannelSource extends CoreSource {
   }
 }
 
-function approach(
+function hint(
   { revision: known }: ChannelMember,
   { revision = 'auto' }: ClientListenOptions,
-): ClientApproach {
-  if (known === '2026-07-28') return ClientApproach.Modern;
-  if (known === 'session') return ClientApproach.Legacy;
-  if (revision === 'auto') return ClientApproach.Discover;
-  return revision === '2025' ? ClientApproach.Legacy : ClientApproach.Modern;
+): ServerHint {
+  if (known === '2026-07-28') return ServerHint.Modern;
+  if (known === 'session') return ServerHint.Legacy;
+  if (revision === 'auto') return ServerHint.Discover;
+  return revision === '2025' ? ServerHint.Legacy : ServerHint.Modern;
 }
 
 /** Reserves a range of request ids, so that the subscriptions of one channel do not share ids. */

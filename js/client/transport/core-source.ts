@@ -4,17 +4,17 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 import type { CoreEnd } from '../../model/subscription-error.js';
 import { deferred } from '../../timing/deferred.js';
 import {
-  type ClientApproach,
+  type ClientAction,
   type ClientOutput,
-  type ClientTransfer,
   ClientWatch,
+  type ServerHint,
 } from '../../wasm/client/bindings.js';
 import { clientGuard } from '../../wasm/client/guard.js';
 import { now, WakeTimer } from '../clock.js';
 import { type ClientListenOptions, DEFAULTS, infoOf } from '../options.js';
 
 /** A request or message that the core wants sent. */
-export type Outgoing = Extract<ClientTransfer, { kind: 'send' }>;
+export type Outgoing = Extract<ClientAction, { kind: 'send' }>;
 
 /** A change of state of a subscription, or an event that it received. */
 export type SourceEvent =
@@ -42,7 +42,7 @@ export abstract class CoreSource {
    * no finalizers.
    */
   #machine: ClientWatch | undefined;
-  readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
+  readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.handleTimeout(time)));
   readonly #log: ClientListenOptions['onMessage'];
   readonly #removeResetListener: () => void;
   /** The error of the trap, if the core trapped. */
@@ -53,12 +53,12 @@ export abstract class CoreSource {
   #isReleased = true;
 
   /**
-   * Without `approach` the subscription runs on a channel. With `opensAgain` it reopens whenever
+   * Without `hint` the subscription runs on a channel. With `opensAgain` it reopens whenever
    * it ends.
    */
   constructor(
     filter: string,
-    approach: ClientApproach | undefined,
+    hint: ServerHint | undefined,
     options: ClientListenOptions,
     opensAgain: boolean,
   ) {
@@ -73,7 +73,7 @@ export abstract class CoreSource {
       () =>
         new ClientWatch(
           filter,
-          approach,
+          hint,
           info,
           ...limits,
           isLogged,
@@ -95,7 +95,7 @@ export abstract class CoreSource {
 
   /** Returns the next event; undefined if there is none now: `wake` is called when there is. */
   next(): SourceEvent | undefined {
-    const output = this.#call((machine) => machine.output(now()));
+    const output = this.#call((machine) => machine.pollOutput(now()));
     if (output === undefined) return this.#finalEvent;
     const event = this.#read(output);
     this.pump();
@@ -104,7 +104,7 @@ export abstract class CoreSource {
 
   /** Handles the return of the network. */
   online(): void {
-    this.at((machine, time) => machine.online(time));
+    this.at((machine, time) => machine.handleOnline(time));
   }
 
   /** Ends the subscription and notifies the server. */
@@ -137,9 +137,9 @@ export abstract class CoreSource {
 
   /** Passes input to the core with the current time, and handles its output. */
   protected at<T>(input: (machine: ClientWatch, time: number) => T): T | undefined {
-    const answer = this.#call((machine) => input(machine, now()));
+    const result = this.#call((machine) => input(machine, now()));
     this.pump();
-    return answer;
+    return result;
   }
 
   /** Handles the output of the core, and wakes the reader of the events. */
@@ -153,10 +153,10 @@ export abstract class CoreSource {
     const ends = isEnded && !this.#isReleased;
     this.#isReleased = isEnded;
     if (ends) this.release();
-    for (let next = machine.transfer(); next !== undefined; next = machine.transfer())
-      this.#transfer(next);
+    for (let next = machine.pollAction(); next !== undefined; next = machine.pollAction())
+      this.#act(next);
     if (ends) this.leave();
-    this.#timer.set(machine.deadline);
+    this.#timer.set(machine.pollTimeout());
     this.wake();
   }
 
@@ -197,9 +197,9 @@ export abstract class CoreSource {
     this.wake();
   }
 
-  #transfer(transfer: ClientTransfer): void {
-    if (transfer.kind === 'close') this.drop(transfer.call);
-    else if (transfer.kind === 'send') this.#send(transfer);
+  #act(action: ClientAction): void {
+    if (action.kind === 'close') this.drop(action.call);
+    else if (action.kind === 'send') this.#send(action);
     else {
       this.#isReleased = false;
       this.join();
@@ -213,7 +213,7 @@ export abstract class CoreSource {
   }
 
   #logMessages(machine: ClientWatch): void {
-    for (let bytes = machine.message(); bytes !== undefined; bytes = machine.message())
+    for (let bytes = machine.pollMessage(); bytes !== undefined; bytes = machine.pollMessage())
       this.#log?.({ at: Date.now(), direction: 'in', text: decoder.decode(bytes) });
   }
 }

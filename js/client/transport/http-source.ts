@@ -1,4 +1,4 @@
-import { ClientApproach } from '../../wasm/client/bindings.js';
+import { ServerHint } from '../../wasm/client/bindings.js';
 import { headerLines } from '../../web/header-lines.js';
 import { isPage } from '../is-browser.js';
 import type { ClientListenOptions } from '../options.js';
@@ -17,7 +17,7 @@ export class HttpSource extends CoreSource {
     options: ClientListenOptions,
     opensAgain: boolean,
   ) {
-    super(filter, approach(options), options, opensAgain);
+    super(filter, hint(options), options, opensAgain);
     this.#sender = new HttpSender(target, options);
     this.pump();
   }
@@ -50,7 +50,7 @@ export class HttpSource extends CoreSource {
     try {
       const response = await this.#sender.send(outgoing, abort.signal);
       this.at((machine, time) =>
-        machine.head(call, response.status, headerLines(response.headers), time),
+        machine.handleHead(call, response.status, headerLines(response.headers), time),
       );
       await this.#read(call, response, abort.signal);
     } catch (error) {
@@ -59,7 +59,7 @@ export class HttpSource extends CoreSource {
       if (this.#calls.has(call)) this.cause = error;
     }
     this.#calls.delete(call);
-    this.at((machine, time) => machine.finish(call, time));
+    this.at((machine, time) => machine.handleEnd(call, time));
   }
 
   async #read(call: number, response: Response, signal: AbortSignal): Promise<void> {
@@ -71,13 +71,13 @@ export class HttpSource extends CoreSource {
     signal.addEventListener('abort', stop, { once: true });
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       const { value } = part;
-      this.at((machine, time) => machine.receive(call, value, time));
+      this.at((machine, time) => machine.handleBytes(call, value, time));
     }
   }
 }
 
-function approach({ revision = 'auto' }: ClientListenOptions): ClientApproach {
-  if (revision === '2026-07-28') return ClientApproach.Modern;
-  if (revision === '2025') return ClientApproach.Legacy;
-  return isPage() ? ClientApproach.DiscoverFromPage : ClientApproach.Discover;
+function hint({ revision = 'auto' }: ClientListenOptions): ServerHint {
+  if (revision === '2026-07-28') return ServerHint.Modern;
+  if (revision === '2025') return ServerHint.Legacy;
+  return isPage() ? ServerHint.DiscoverFromPage : ServerHint.Discover;
 }

@@ -1,7 +1,7 @@
 import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import { ListenError } from '../../model/error.js';
 import { FixedText, textOf } from '../../wasm/server/bindings.js';
-import { FULL, MOVED, NORMAL, OUTDATED, RELEASED } from '../wire/close-codes.js';
+import { FULL, NORMAL, OUTDATED, REDIRECTED, RELEASED } from '../wire/close-codes.js';
 import { unavailable } from '../wire/retry.js';
 import type { BusConnector, OpenedSocket } from './connector.js';
 
@@ -84,14 +84,15 @@ export class BusSocket implements BusConnection {
   }
 
   #receive(frame: string | ArrayBuffer): void {
-    if (this.#connector.answers(frame, (report) => this.send(report))) return;
+    if (this.#connector.respondsTo(frame, (report) => this.send(report))) return;
     this.#hasReceived = true;
     if (!this.#hasEnded) this.#listener.onFrame(typeof frame === 'string' ? frame : '');
   }
 
   #closed(code: number, reason: string, { shard }: OpenedSocket): void {
-    if (code === MOVED && shard !== undefined) this.#connector.forget(this.#owner.continent, shard);
-    if (code === MOVED && this.#mayRedirect()) {
+    if (code === REDIRECTED && shard !== undefined)
+      this.#connector.forget(this.#owner.continent, shard);
+    if (code === REDIRECTED && this.#mayRedirect()) {
       this.#redirects += 1;
       this.#closeSocket();
       this.#socket = undefined;
@@ -99,7 +100,7 @@ export class BusSocket implements BusConnection {
       return;
     }
     const lost = new ListenError('bus-lost', `the bus closed the socket with ${code}`);
-    if (code === MOVED && this.#listener.onRedirected !== undefined) {
+    if (code === REDIRECTED && this.#listener.onRedirected !== undefined) {
       this.#end(this.#listener.onRedirected, lost);
       return;
     }

@@ -125,7 +125,7 @@ export class ConnectionPool {
     return new SharedConnection({
       ...options,
       isShared: true,
-      onParted: (stream: FanoutStream, parted: Stream) => this.#own.adopt(stream, parted, options),
+      onMoved: (stream: FanoutStream, moved: Stream) => this.#own.adopt(stream, moved, options),
       onEmpty: () => {},
     });
   }

@@ -17,7 +17,7 @@ import { deployment } from './deployment.js';
 import { ATTEMPTS, ObjectKeyCache } from './object-keys.js';
 
 /** Answers a frame with `reply` if it is a question of an operator; otherwise returns false. */
-export type OperatorAnswer = (frame: string, reply: (frame: string) => void) => boolean;
+export type OperatorResponder = (frame: string, reply: (frame: string) => void) => boolean;
 
 /** An open socket and the object at its other end. */
 export interface OpenedSocket {
@@ -39,24 +39,24 @@ export class BusConnector {
   #deploymentId: string | undefined;
   readonly #shards = new Map<string, ShardAddress>();
   readonly #keys = new ObjectKeyCache();
-  readonly #answer: OperatorAnswer | undefined;
+  readonly #responder: OperatorResponder | undefined;
 
-  /** @param answer - answers questions of operators; undefined: none are asked. */
+  /** @param responder - answers questions of operators; undefined: none are asked. */
   constructor(
     namespace: BusNamespace,
     bus: string,
     waitUntil: (what: Promise<void>) => void,
-    answer?: OperatorAnswer,
+    responder?: OperatorResponder,
   ) {
     this.waitUntil = waitUntil;
     this.#namespace = namespace;
     this.#bus = bus;
-    this.#answer = answer;
+    this.#responder = responder;
   }
 
   /** Answers a frame that is a question of an operator; returns false for every other frame. */
-  answers(frame: string | ArrayBuffer, reply: (frame: string) => void): boolean {
-    return typeof frame === 'string' && this.#answer?.(frame, reply) === true;
+  respondsTo(frame: string | ArrayBuffer, reply: (frame: string) => void): boolean {
+    return typeof frame === 'string' && this.#responder?.(frame, reply) === true;
   }
 
   /**
@@ -137,7 +137,7 @@ export class BusConnector {
   ): Promise<Response> {
     const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: WIRE };
     headers[DEPLOYMENT_HEADER] = this.#deployment;
-    if (this.#answer !== undefined) headers[ISOLATE_HEADER] = isolateId();
+    if (this.#responder !== undefined) headers[ISOLATE_HEADER] = isolateId();
     if (continent !== '') headers[CONTINENT_HEADER] = continent;
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
     return this.#keys.withKey(name, stub, (key) => {

@@ -42,7 +42,7 @@ import { webhookObjectOf } from '../wire/webhooks.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
-import { BusConnector, type OperatorAnswer } from './connector.js';
+import { BusConnector, type OperatorResponder } from './connector.js';
 import { DurableObjectSessions } from './durable-object-sessions.js';
 import { EdgeInterest } from './edge-interest.js';
 import { DurableObjectOperator } from './operator.js';
@@ -146,8 +146,8 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
       waitUntil,
       onError,
     });
-    const answer: OperatorAnswer = (frame, reply) => this.#operator.answer(frame, reply);
-    this.#connector = new BusConnector(namespace, name, waitUntil, answer);
+    const responder: OperatorResponder = (frame, reply) => this.#operator.respond(frame, reply);
+    this.#connector = new BusConnector(namespace, name, waitUntil, responder);
     this.sessions = new DurableObjectSessions(name, this.#connector, () => this.#stub());
     this.#onError = onError;
     this.#connections = new ConnectionPool({
@@ -224,8 +224,8 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   async #emit(event: string, attempts: number): Promise<EventReceipt> {
-    const answer = await this.#call(attempts, (stub) => stub.emit(event));
-    return acceptedEvent(answer);
+    const reply = await this.#call(attempts, (stub) => stub.emit(event));
+    return acceptedEvent(reply);
   }
 
   #page(query: string): Promise<string> {

@@ -5,7 +5,7 @@ import { isolateId } from '../../observe/isolate-id.js';
 import { sumStats } from '../../observe/sum-stats.js';
 import {
   type IsolateReport,
-  type ObjectAnswer,
+  type ObjectReply,
   type OperatorQuestion,
   readQuestion,
   reportFrame,
@@ -45,7 +45,7 @@ export class DurableObjectOperator implements BusOperator {
   }
 
   /** Answers a frame of an object with `reply`; returns false if it is not a question. */
-  answer(frame: string, reply: (frame: string) => void): boolean {
+  respond(frame: string, reply: (frame: string) => void): boolean {
     const question = readQuestion(frame);
     if (question === undefined) return false;
     this.#carryOut(question);
@@ -55,31 +55,31 @@ export class DurableObjectOperator implements BusOperator {
   }
 
   async snapshot(options: SnapshotOptions): Promise<Snapshot> {
-    const answer = await this.#bus.call(true, (stub) => stub.operate(options));
+    const reply = await this.#bus.call(true, (stub) => stub.operate(options));
     const own = this.#report(options.hasCallers);
     if (own === undefined) throw unavailable('this isolate has no server on the bus', undefined);
-    const reports = reportsOf(answer, own);
+    const reports = reportsOf(reply, own);
     const { callers, topics } = sumListeners(reports.map((report) => report.topics));
     return {
       at: Date.now(),
       isolate: isolateId(),
       streams: own.streams,
-      ...(answer.bus && { bus: answer.bus }),
-      ...(answer.webhooks !== undefined && { webhooks: answer.webhooks }),
-      objects: answer.objects,
+      ...(reply.bus && { bus: reply.bus }),
+      ...(reply.webhooks !== undefined && { webhooks: reply.webhooks }),
+      objects: reply.objects,
       isolates: reports.map(({ isolate, streams }) => ({ isolate, streams })),
       topics,
       ...(options.hasCallers && { callers }),
-      log: answer.log,
+      log: reply.log,
     };
   }
 
   async drain(order: DrainOrder): Promise<string[]> {
     const drain = { ...order, id: crypto.randomUUID() };
     const question = { hasCallers: false, after: Number.MAX_SAFE_INTEGER, drain };
-    const answer = await this.#bus.call(true, (stub) => stub.operate(question));
+    const reply = await this.#bus.call(true, (stub) => stub.operate(question));
     this.#carryOut(question);
-    const isolates = reportsOf(answer, this.#report(false)).map(({ isolate }) => isolate);
+    const isolates = reportsOf(reply, this.#report(false)).map(({ isolate }) => isolate);
     return isolates.filter((isolate) => (order.isolate ?? isolate) === isolate);
   }
 
@@ -120,7 +120,7 @@ export class DurableObjectOperator implements BusOperator {
 }
 
 /** Returns one report for each isolate, that of this isolate first. */
-function reportsOf({ reports }: ObjectAnswer, own: IsolateReport | undefined): IsolateReport[] {
+function reportsOf({ reports }: ObjectReply, own: IsolateReport | undefined): IsolateReport[] {
   const byIsolate = new Map<string, IsolateReport>();
   if (own !== undefined) byIsolate.set(own.isolate, own);
   for (const report of reports)

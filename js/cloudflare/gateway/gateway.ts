@@ -42,7 +42,7 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
   /** Publishers with restricted rights, and further options of `/publish`. */
   publish?: Omit<PublishHandlerOptions, 'bus' | 'events' | 'onError' | 'secret'>;
   /**
-   * The event types of MCP Events. The gateway adds the capability to the answers of the upstream
+   * The event types of MCP Events. The gateway adds the capability to the responses of the upstream
    * server, answers `events/*` itself, and accepts occurrences at `/publish`. Without event types,
    * the upstream server receives these requests. The bus needs a log of occurrences. If `rights`
    * is `acknowledged`, `defineEvents` needs an `authorize`, because no listen of the upstream

@@ -7,7 +7,7 @@ import {
   readReport,
 } from '../wire/operate.js';
 
-/** The isolates that have sockets at one object, and their answers to questions of operators. */
+/** The isolates that have sockets at one object, and their replies to questions of operators. */
 export class Isolates {
   readonly #ctx: DurableObjectState;
   readonly #pending = new Map<number, Pending>();

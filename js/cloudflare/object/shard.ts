@@ -85,10 +85,10 @@ export class ShardBus {
    * edges.
    */
   deliver(batch: string): string {
-    const answer = calling(() => this.#shard.batch(batch, performance.now()));
+    const reply = calling(() => this.#shard.batch(batch, performance.now()));
     this.#burst ??= setTimeout(this.#endBurst, BURST_MS);
     this.#flush();
-    return answer;
+    return reply;
   }
 
   /** Handles a call of the root about a session; resolves once the call is done. */
@@ -179,8 +179,8 @@ export class ShardBus {
     // The runtime sends the call only after this is on disk.
     this.#state.count(call);
     try {
-      const answer = await this.#root().follow(this.#address.shard, text);
-      this.#shard.answered(0, call, answer, performance.now(), Math.random());
+      const reply = await this.#root().follow(this.#address.shard, text);
+      this.#shard.answered(0, call, reply, performance.now(), Math.random());
     } catch (error) {
       this.#shard.failed(0, call, isOverloaded(error), performance.now(), Math.random());
     }

@@ -5,7 +5,7 @@ import type { WantedOptions } from '../../bus/wanted/options.js';
 import type { BusStats } from '../../model/stats/bus.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress, webhookAddress } from '../wire/names.js';
-import type { ObjectAnswer, OperatorQuestion } from '../wire/operate.js';
+import type { ObjectReply, OperatorQuestion } from '../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../wire/publish.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
@@ -144,7 +144,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    *
    * @internal
    */
-  async operate(question: OperatorQuestion): Promise<ObjectAnswer> {
+  async operate(question: OperatorQuestion): Promise<ObjectReply> {
     const { bus } = this.#role;
     const here = this.#isolates.ask(question);
     const shards = bus instanceof RootBus ? await bus.askShards(question) : [];
@@ -163,9 +163,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   /** Handles a call of a shard of this bus that states what it follows, as text of the core. */
   follow(shard: number, call: string): string {
-    const answer = this.#root.follow(shard, call);
+    const reply = this.#root.follow(shard, call);
     this.#role.watcher?.wantedChanged();
-    return answer;
+    return reply;
   }
 
   /** Handles a batch of events from the root of this shard, as text of the core. */

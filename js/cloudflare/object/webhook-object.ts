@@ -128,9 +128,9 @@ export class WebhookObject {
     const kept = former.names.filter((name) => names.includes(name));
     if (kept.length < former.names.length) this.#table.setFollowed(call, kept);
     const text = JSON.stringify({ object: this.#address.object, call, names, subscriptions });
-    const answer = JSON.parse(await this.#root.followWebhooks(text)) as FollowedEvents;
+    const reply = JSON.parse(await this.#root.followWebhooks(text)) as FollowedEvents;
     if (kept.length < names.length) this.#table.setFollowed(call, names);
-    return answer;
+    return reply;
   }
 
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */

@@ -139,10 +139,10 @@ class PublishHandler {
   readonly fetch = async (request: Request): Promise<Response> => {
     if (!['POST', 'OPTIONS'].includes(request.method))
       return new PublishError('method-not-allowed').response();
-    return this.#screen(request, () => this.#answer(request));
+    return this.#screen(request, () => this.#respond(request));
   };
 
-  async #answer(request: Request): Promise<Response> {
+  async #respond(request: Request): Promise<Response> {
     try {
       return await this.#publish(request);
     } catch (error) {

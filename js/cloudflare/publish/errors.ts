@@ -25,7 +25,7 @@ export class PublishError extends Error {
    * Returns the response: a status, a code, a message and, for an array, the index of the event.
    */
   response(): Response {
-    const [status, text, headers = {}] = REFUSALS[this.#code] as Answer;
+    const [status, text, headers = {}] = REFUSALS[this.#code] as ErrorResponse;
     const { code = this.#code, message = text, index } = this.#problem ?? {};
     return Response.json(
       { error: code, message, ...(index !== undefined && { index: index }) },
@@ -34,7 +34,7 @@ export class PublishError extends Error {
   }
 }
 
-type Answer = [status: number, text: string, headers?: Record<string, string>];
+type ErrorResponse = [status: number, text: string, headers?: Record<string, string>];
 
 const REFUSALS = {
   'method-not-allowed': [405, 'only POST is allowed', { Allow: 'POST' }],
@@ -59,4 +59,4 @@ const REFUSALS = {
     { 'Retry-After': '60' },
   ],
   'bus-unavailable': [503, 'the bus did not answer', { 'Retry-After': '1' }],
-} satisfies Record<string, Answer>;
+} satisfies Record<string, ErrorResponse>;

@@ -14,11 +14,11 @@ export const FULL = 4_013;
 /** The object does not serve edges of this version: the edge ends its streams, spread over time. */
 export const OUTDATED = 4_026;
 /** A shard now holds the stream: it reconnects at once, through the root. */
-export const MOVED = 1_012;
+export const REDIRECTED = 1_012;
 
 /** The close code for each reason why a shard or a bus closes an edge. */
 export const CODE_OF: Record<EdgeCloseReason, number> = {
-  moved: MOVED,
+  redirected: REDIRECTED,
   over: RELEASED,
   full: FULL,
   lost: TRY_AGAIN_LATER,

@@ -20,8 +20,8 @@ export interface OperatorQuestion extends SnapshotOptions {
   drain?: DrainOrder & { id: string };
 }
 
-/** The answer of an object to a {@link OperatorQuestion}, with those of its isolates. */
-export interface ObjectAnswer {
+/** The reply of an object to a {@link OperatorQuestion}, with those of its isolates. */
+export interface ObjectReply {
   /** The object; of a bus also its shards. */
   objects: ObjectSnapshot[];
   /** One for each isolate that answered in time, or more if it has sockets at several objects. */
@@ -34,7 +34,7 @@ export interface ObjectAnswer {
   log: LoggedEvent[];
 }
 
-/** The answer of one isolate. */
+/** The reply of one isolate. */
 export interface IsolateReport extends IsolateSnapshot {
   /** The topics with the most streams, and those of callers if they were asked for. */
   topics: Listeners;

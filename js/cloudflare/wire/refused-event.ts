@@ -14,8 +14,8 @@ export function refusedEvent(error: unknown): RefusedEvent {
   return { refused: error.code, message: error.message };
 }
 
-/** Returns the answer of an object, or throws the error that it names. */
-export function acceptedEvent<T extends object>(answer: T | RefusedEvent): T {
-  if ('refused' in answer) throw new ListenError(answer.refused, answer.message);
-  return answer;
+/** Returns the reply of an object, or throws the error that it names. */
+export function acceptedEvent<T extends object>(reply: T | RefusedEvent): T {
+  if ('refused' in reply) throw new ListenError(reply.refused, reply.message);
+  return reply;
 }

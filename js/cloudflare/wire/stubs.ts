@@ -1,7 +1,7 @@
 import type { EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import { type ShardAddress, shardName, type WebhookAddress, webhookObjectName } from './names.js';
-import type { ObjectAnswer, OperatorQuestion } from './operate.js';
+import type { ObjectReply, OperatorQuestion } from './operate.js';
 import type { IdempotencyKey, PublishedAt } from './publish.js';
 import type { RefusedEvent } from './refused-event.js';
 
@@ -19,7 +19,7 @@ export interface SocketStub {
   /** Returns the key that upgrades have to carry. */
   connectionKey(): Promise<string>;
   fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
-  operate(question: OperatorQuestion): Promise<ObjectAnswer>;
+  operate(question: OperatorQuestion): Promise<ObjectReply>;
 }
 
 /** The methods of a bus object that servers, publishers and its shards call. */

@@ -53,7 +53,7 @@ export interface EventWebhookOptions {
    */
   authorize?: (
     subscription: AuthorizedSubscription,
-  ) => SubscriptionAnswer | Promise<SubscriptionAnswer>;
+  ) => SubscriptionDecision | Promise<SubscriptionDecision>;
   /**
    * Milliseconds for which a subscription or a result of `authorize` is valid without another call.
    * 0 disables: `authorize` is not called. Without `authorize` it is `invalid-options`.
@@ -111,7 +111,7 @@ export interface EventWebhookOptions {
 /**
  * Whether a caller may still receive the events of a subscription, or its current groups if it may.
  */
-export type SubscriptionAnswer = boolean | { groups: readonly string[] };
+export type SubscriptionDecision = boolean | { groups: readonly string[] };
 
 /** A subscription of a webhook that is authorized again. */
 export interface AuthorizedSubscription {

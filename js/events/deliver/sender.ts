@@ -59,15 +59,15 @@ async function postByFetch(request: WebhookRequest): Promise<WebhookResponse> {
 }
 
 /** Reads at most this many bytes of a response, and discards the rest. */
-async function start({ body }: Response, most: number): Promise<string> {
+async function start({ body }: Response, maxBytes: number): Promise<string> {
   if (body === null) return '';
-  if (most === 0) {
+  if (maxBytes === 0) {
     await body.cancel();
     return '';
   }
   const decoder = new TextDecoder();
   let text = '';
-  let left = most;
+  let left = maxBytes;
   for await (const chunk of body) {
     text += decoder.decode(chunk.subarray(0, left), { stream: true });
     left -= chunk.length;

@@ -1,10 +1,10 @@
-import { answeredHere } from '../../auth/answered-here.js';
 import type { CallerContext } from '../../auth/authorize.js';
 import { type Caller, callerOf } from '../../auth/principal.js';
+import { servedHere } from '../../auth/served-here.js';
 import type { EventSource, WebhookSubscriptions } from '../../bus/events.js';
 import type { InboundExchange } from '../../http/inbound.js';
 import { calling, type ListenError } from '../../model/error.js';
-import type { EventExchange, EventResponse, EventStep } from '../../wasm/events/bindings.js';
+import type { EventExchange, EventStep, HttpResponse } from '../../wasm/events/bindings.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { jsonResponse } from '../../web/json-response.js';
 import { readStart } from '../../web/request-body.js';
@@ -46,7 +46,7 @@ export class ServedRequest {
   async respond(): Promise<Response | undefined> {
     try {
       for (;;) {
-        const step = this.#exchange.step();
+        const step = this.#exchange.poll();
         if (step.kind === 'pass') return undefined;
         const response = await this.#performed(step);
         if (response !== undefined) return response;
@@ -62,7 +62,7 @@ export class ServedRequest {
       case 'respond':
         return this.#response(step.response);
       case 'body':
-        return this.#read(step.max);
+        return this.#read(step.maxBytes);
       case 'caller':
         return this.#named();
       case 'stream':
@@ -74,29 +74,29 @@ export class ServedRequest {
     }
   }
 
-  async #response({ body, isUnread, retryAfter, status }: EventResponse): Promise<Response> {
+  async #response({ body, isUnread, retryAfter, status }: HttpResponse): Promise<Response> {
     const { request, body: start } = this.#inbound;
     await (isUnread ? request.body : start?.rest)?.cancel();
-    const response = jsonResponse(body, status);
+    const response = jsonResponse(body as string, status);
     if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
     return response;
   }
 
-  async #read(max: number): Promise<undefined> {
+  async #read(maxBytes: number): Promise<undefined> {
     const { bodyMs } = this.#of.host;
-    this.#inbound.body ??= await readStart(this.#inbound.request, max, bodyMs);
+    this.#inbound.body ??= await readStart(this.#inbound.request, maxBytes, bodyMs);
     // The core takes its own copy.
-    this.#exchange.read(this.#inbound.body.bytes);
+    this.#exchange.handleBody(this.#inbound.body.bytes);
   }
 
   async #named(): Promise<Response | undefined> {
     const { request, rest } = this.#inbound;
     const { host } = this.#of;
-    this.#caller = await callerOf(host.principalOptions, answeredHere(request), rest);
+    this.#caller = await callerOf(host.principalOptions, servedHere(request), rest);
     const { groups, name: principal, refusal } = this.#caller;
     if (refusal !== undefined) return host.denied(this.#inbound, refusal, this.#caller);
     try {
-      calling(() => this.#exchange.named(JSON.stringify({ groups, principal })));
+      calling(() => this.#exchange.handleCaller(JSON.stringify({ groups, principal })));
     } catch (error) {
       if ((error as ListenError).code !== 'authorizer-failed') throw error;
       host.onError(error as Error);
@@ -112,21 +112,21 @@ export class ServedRequest {
       this.#context,
     );
     if (opened instanceof Response) return opened;
-    return this.#response(this.#exchange.refuse(opened) as EventResponse);
+    return this.#response(this.#exchange.refuse(opened) as HttpResponse);
   }
 
   async #paged(query: string): Promise<Response | undefined> {
     const leave = this.#of.polls.enter(this.#caller.name);
     if (typeof leave === 'number')
-      return this.#response(this.#exchange.refuse(tooManyPolls(leave)) as EventResponse);
+      return this.#response(this.#exchange.refuse(tooManyPolls(leave)) as HttpResponse);
     this.#leavePolls = leave;
     try {
       this.#page = await this.#of.log.page(query);
     } catch (error) {
       this.#of.host.onError(error as Error);
-      return this.#response(this.#exchange.refuse(BUS_AWAY) as EventResponse);
+      return this.#response(this.#exchange.refuse(BUS_AWAY) as HttpResponse);
     }
-    calling(() => this.#exchange.page(this.#page, Date.now()));
+    calling(() => this.#exchange.handlePage(this.#page, Date.now()));
     return undefined;
   }
 
@@ -135,28 +135,28 @@ export class ServedRequest {
     const exchange = this.#exchange;
     switch (step.kind) {
       case 'authorizeList':
-        exchange.shown(await authorizer.shown(this.#context, step.names));
+        exchange.handleShown(await authorizer.shown(this.#context, step.names));
         break;
       case 'authorize': {
         this.#arguments = step.arguments;
         const decision = await authorizer.ask(this.#context, step, step.mode);
-        if (decision === true) exchange.allowed();
-        else exchange.denied(decision === false ? undefined : decision);
+        if (decision === true) exchange.handleAllowed();
+        else exchange.handleDenied(decision === false ? undefined : decision);
         break;
       }
       case 'validate':
-        exchange.validated(await types.isValid(step.name, step.arguments));
+        exchange.handleValidity(await types.isValid(step.name, step.arguments));
         break;
       case 'match':
-        exchange.matched(await this.#matchResults(step));
+        exchange.handleMatchResults(await this.#matchResults(step));
         break;
       case 'subscribe':
-        exchange.responded(
+        exchange.handleResponse(
           await this.#asked((webhooks) => webhooks.subscribe({ ...step, askedAt: this.#askedAt })),
         );
         break;
       case 'unsubscribe':
-        exchange.responded(await this.#asked((webhooks) => webhooks.unsubscribe(step)));
+        exchange.handleResponse(await this.#asked((webhooks) => webhooks.unsubscribe(step)));
         break;
     }
   }

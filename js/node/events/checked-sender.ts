@@ -21,7 +21,7 @@ async function send(message: WebhookRequest): Promise<WebhookResponse> {
     method: 'POST',
     headers: { ...headers, 'content-length': body.length },
     signal,
-    // A connection that is kept might lead to an address of an earlier answer.
+    // A connection that is kept might lead to an address of an earlier response.
     agent: false,
     lookup: answering(addresses),
   };
@@ -56,16 +56,16 @@ function answering(addresses: LookupAddress[]): LookupFunction {
 }
 
 /** Reads at most this many bytes of a response, and drops the connection. */
-async function start(response: IncomingMessage, most: number): Promise<string> {
+async function start(response: IncomingMessage, maxBytes: number): Promise<string> {
   try {
-    return most === 0 ? '' : await text(limited(response, most));
+    return maxBytes === 0 ? '' : await text(limited(response, maxBytes));
   } finally {
     response.destroy();
   }
 }
 
-async function* limited(response: IncomingMessage, most: number): AsyncGenerator<Buffer> {
-  let left = most;
+async function* limited(response: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
+  let left = maxBytes;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     yield chunk.subarray(0, left);
     left -= chunk.length;

@@ -82,7 +82,7 @@ export function toNodeHandler(
     if (outgoing.closed) gone.abort();
     try {
       held.request = requestOf(incoming, body, gone.signal);
-      const response = await answer(server, incoming, held.request);
+      const response = await respond(server, incoming, held.request);
       // The rest of a body that arrived too late is not waited for either.
       if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
       await writeResponse(response, outgoing);
@@ -94,7 +94,7 @@ export function toNodeHandler(
   return Object.assign(handle, { flushed: (ms: number) => responses.allSent(ms) });
 }
 
-async function answer(
+async function respond(
   server: WebHandler,
   { auth }: NodeRequest,
   request?: Request,

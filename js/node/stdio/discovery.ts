@@ -2,8 +2,8 @@ import type { Writable } from 'node:stream';
 import { ListenError } from '../../model/error.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
-  answersQuestion,
   Discovered,
+  isDiscoverResponse,
   ProbeQuestion,
   questionOf,
 } from '../../wasm/server/bindings.js';
@@ -16,7 +16,7 @@ import { eachLine } from './lines.js';
 export class StdioDiscovery {
   readonly #server: Writable;
   #known: Discovered | undefined;
-  #pending: { token: string; askedAt: number; answer: Deferred<Discovered> } | undefined;
+  #pending: { token: string; askedAt: number; response: Deferred<Discovered> } | undefined;
 
   /**
    * @param server - the stream to the MCP server.
@@ -34,7 +34,7 @@ export class StdioDiscovery {
    */
   async ask(ms: number): Promise<Discovered> {
     if (this.#known?.isFresh(performance.now(), false)) return this.#known;
-    const { answer } = this.#pending ?? this.#sendDiscover();
+    const { response } = this.#pending ?? this.#sendDiscover();
     const timeout = deferred<never>();
     const timer = setTimeout(
       () => timeout.reject(failure('the server did not answer server/discover in time')),
@@ -43,7 +43,7 @@ export class StdioDiscovery {
     // The timer must not keep the process alive after the client has disconnected.
     timer.unref();
     try {
-      return await Promise.race([answer.promise, timeout.promise]);
+      return await Promise.race([response.promise, timeout.promise]);
     } finally {
       clearTimeout(timer);
     }
@@ -53,7 +53,7 @@ export class StdioDiscovery {
    * Returns lines of the MCP server, without the response to our request; undefined if no line
    * remains.
    */
-  withoutAnswer(lines: Buffer): Buffer | undefined {
+  withoutResponse(lines: Buffer): Buffer | undefined {
     if (this.#pending === undefined) return lines;
     const others = [...eachLine(lines)].filter((line) => !this.#handleLine(line));
     return others.length > 0 ? Buffer.concat(others) : undefined;
@@ -63,28 +63,28 @@ export class StdioDiscovery {
     const pending = {
       token: crypto.randomUUID(),
       askedAt: performance.now(),
-      answer: deferred<Discovered>(),
+      response: deferred<Discovered>(),
     };
     // Each caller of `ask` handles the rejection itself. After all of them have timed out, it must
     // not count as unhandled.
-    pending.answer.promise.catch(() => {});
+    pending.response.promise.catch(() => {});
     this.#pending = pending;
     this.#server.write(questionOf(ProbeQuestion.DiscoverLine, pending.token).body);
     return pending;
   }
 
   #handleLine(line: Buffer): boolean {
-    if (this.#pending === undefined || !answersQuestion(this.#pending.token, line)) return false;
-    const { answer, askedAt } = this.#pending;
+    if (this.#pending === undefined || !isDiscoverResponse(this.#pending.token, line)) return false;
+    const { askedAt, response } = this.#pending;
     this.#pending = undefined;
-    const discovered = Discovered.fromAnswer(line, askedAt);
+    const discovered = Discovered.fromResponse(line, askedAt);
     if (discovered === undefined) {
-      answer.reject(failure('the server did not answer server/discover with its capabilities'));
+      response.reject(failure('the server did not answer server/discover with its capabilities'));
       return true;
     }
     this.#known?.free();
     this.#known = discovered;
-    answer.resolve(discovered);
+    response.resolve(discovered);
     return true;
   }
 }

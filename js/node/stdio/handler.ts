@@ -188,7 +188,7 @@ class StdioConnection {
       if (chunk === null) return undefined;
       const whole = this.#serverLines.take(chunk);
       if (this.#wasReset && whole !== undefined) return whole;
-      const others = whole && this.#discovery.withoutAnswer(whole);
+      const others = whole && this.#discovery.withoutResponse(whole);
       const lines = others && this.#subscriptions.pass(others);
       if (lines !== undefined) return lines;
     }
@@ -199,7 +199,7 @@ class StdioConnection {
    * pending.
    */
   readonly #applyBackpressure = (): void => {
-    const mustWait = this.#toServer.writableNeedDrain || this.#subscriptions.hasAnswers;
+    const mustWait = this.#toServer.writableNeedDrain || this.#subscriptions.hasResponses;
     if (mustWait) this.#stdin.pause();
     else if (this.#stdin.isPaused() && !this.#toServer.writableEnded) this.#stdin.resume();
   };

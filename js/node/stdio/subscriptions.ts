@@ -42,7 +42,7 @@ export class Subscriptions implements FanoutSink {
   readonly #authorizeOptions: AuthorizeOptions<StdioAuthorizeContext>;
   /** Detaches the subscriptions from the bus. */
   #detach: (() => void) | undefined;
-  /** What the hooks of the bus have granted to each subscription, by its number. */
+  /** What the hooks of the bus have granted to each subscription, by its handle. */
   readonly #grants = new Map<number, TopicGrant>();
   #channel: Channel | undefined;
 
@@ -58,30 +58,30 @@ export class Subscriptions implements FanoutSink {
 
   /** Handles bytes of the client. Returns the bytes to forward to the MCP server. */
   receive(bytes: Uint8Array): Uint8Array[] {
-    this.#channel?.receive(bytes);
+    this.#channel?.handleBytes(bytes);
     return this.#handleInputs();
   }
 
   /** Handles complete lines of the MCP server. Returns the lines to pass to the client now. */
   pass(lines: Buffer): Uint8Array | undefined {
-    if (this.#channel?.state().awaitsAnswers !== true) return lines;
-    const kept = [...eachLine(lines)]
-      .map((line) => this.#channel?.serverLine(line))
+    if (this.#channel?.state().awaitsResponses !== true) return lines;
+    const passed = [...eachLine(lines)]
+      .map((line) => this.#channel?.handleServerLine(line))
       .filter((line) => line !== undefined);
     // The client's own lines were handled when they arrived: these inputs result from the server's
     // responses.
     this.#handleInputs();
-    return kept.length > 0 ? Buffer.concat(kept) : undefined;
+    return passed.length > 0 ? Buffer.concat(passed) : undefined;
   }
 
   /** Returns the next lines for the client. */
   poll(): Uint8Array | undefined {
-    return this.#channel?.poll();
+    return this.#channel?.pollLines();
   }
 
   /** Whether responses are pending. */
-  get hasAnswers(): boolean {
-    return this.#channel?.state().hasAnswers === true;
+  get hasResponses(): boolean {
+    return this.#channel?.state().hasResponses === true;
   }
 
   get streams(): number {
@@ -89,12 +89,12 @@ export class Subscriptions implements FanoutSink {
   }
 
   publish(events: string): void {
-    this.#channel?.publish(events);
+    this.#channel?.handleEvents(events);
     this.#options.onOutput();
   }
 
   gap(): void {
-    this.#channel?.gap(false);
+    this.#channel?.handleGap(false);
     this.#options.onOutput();
   }
 
@@ -105,9 +105,9 @@ export class Subscriptions implements FanoutSink {
 
   /** Releases what has ended, and detaches from the bus when no subscription is left. */
   settle(): void {
-    for (const [number, grant] of this.#grants) {
-      if (this.#channel?.holds(number) === true) continue;
-      this.#grants.delete(number);
+    for (const [handle, grant] of this.#grants) {
+      if (this.#channel?.holds(handle) === true) continue;
+      this.#grants.delete(handle);
       grant.release();
     }
     if (this.streams > 0) return;
@@ -124,7 +124,7 @@ export class Subscriptions implements FanoutSink {
     try {
       if (bus.settle !== undefined) await withTimeout(SETTLE_MS, bus.settle(), settleTimeout);
     } catch {
-      this.#channel?.gap(true);
+      this.#channel?.handleGap(true);
     }
     this.#channel?.close(false);
   }
@@ -134,7 +134,7 @@ export class Subscriptions implements FanoutSink {
    * server.
    */
   end(): Uint8Array {
-    const unfinished = this.#channel?.receive() ?? new Uint8Array();
+    const unfinished = this.#channel?.handleEnd() ?? new Uint8Array();
     this.#channel?.free();
     this.#channel = undefined;
     this.settle();
@@ -152,7 +152,11 @@ export class Subscriptions implements FanoutSink {
 
   #handleInputs(): Uint8Array[] {
     const forward: Uint8Array[] = [];
-    for (let input = this.#channel?.input(); input !== undefined; input = this.#channel?.input()) {
+    for (
+      let input = this.#channel?.pollInput();
+      input !== undefined;
+      input = this.#channel?.pollInput()
+    ) {
       const passed = this.#handleInput(input);
       if (passed !== undefined) forward.push(passed);
     }
@@ -162,24 +166,24 @@ export class Subscriptions implements FanoutSink {
   #handleInput(input: ChannelInput): Uint8Array | undefined {
     if (input.kind === 'forward') return input.bytes;
     void this.#serve(
-      input.number,
+      input.handle,
       JSON.parse(input.requested) as SubscriptionFilter,
-      input.kind === 'watch',
+      input.kind === 'session',
     );
     return undefined;
   }
 
-  async #serve(number: number, requested: SubscriptionFilter, isOfSession: boolean): Promise<void> {
+  async #serve(handle: number, requested: SubscriptionFilter, isOfSession: boolean): Promise<void> {
     const { filter, refusal } = await runAuthorize(this.#authorizeOptions, { requested });
     try {
-      if (refusal !== undefined) this.#channel?.refuse(number, refusal);
+      if (refusal !== undefined) this.#channel?.refuse(handle, refusal);
       else {
         const discovered = isOfSession ? undefined : await this.#options.discover();
-        await this.#open(number, filter, discovered);
+        await this.#open(handle, filter, discovered);
       }
     } catch (error) {
       this.#options.onError(error as Error);
-      this.#channel?.refuse(number, Refusal.Unavailable);
+      this.#channel?.refuse(handle, Refusal.Unavailable);
     }
     this.#options.onOutput();
   }
@@ -189,33 +193,33 @@ export class Subscriptions implements FanoutSink {
    * after that.
    */
   async #open(
-    number: number,
+    handle: number,
     filter: string | undefined,
     discovered: Discovered | undefined,
   ): Promise<void> {
     const { bus, timeouts } = this.#options;
     if (bus.ready !== undefined)
       await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready(), attachTimeout);
-    const granted = await this.#granted(number, filter, discovered);
+    const granted = await this.#granted(handle, filter, discovered);
     if (this.#channel === undefined) return;
     this.#detach ??= this.#attach();
     calling(() => {
-      if (discovered === undefined) this.#channel?.watch(number, granted);
-      else this.#channel?.open(number, discovered, granted);
+      if (discovered === undefined) this.#channel?.openSession(handle, granted);
+      else this.#channel?.open(handle, discovered, granted);
     });
   }
 
   /** Returns the filter without the topics that the hooks of the bus refuse. */
   async #granted(
-    number: number,
+    handle: number,
     filter: string | undefined,
     discovered: Discovered | undefined,
   ): Promise<string | undefined> {
     const { interest } = this.#options.bus;
-    const honored = interest && this.#channel?.honored(number, discovered?.capabilities, filter);
+    const honored = interest && this.#channel?.honored(handle, discovered?.capabilities, filter);
     if (interest === undefined || honored === undefined) return filter;
     const grant = await interest.want(topicsOf(JSON.parse(honored) as SubscriptionFilter));
-    if (this.#channel?.holds(number) === true) this.#grants.set(number, grant);
+    if (this.#channel?.holds(handle) === true) this.#grants.set(handle, grant);
     else grant.release();
     if (grant.refused.length === 0) return filter;
     const allowed = JSON.parse(filter ?? honored) as SubscriptionFilter;

@@ -12,7 +12,7 @@ export interface StreamBodies {
    * Writes the output of the core's `Fanout.publish`. Returns the streams that had no room. Streams
    * share chunks: a consumer must neither modify nor transfer a chunk.
    */
-  writeAll(fan: Uint8Array): number[];
+  writeAll(batch: Uint8Array): number[];
   /** Marks output as pending until the body has room. */
   awaitRoom(stream: number): void;
   /** Forgets the body. */
@@ -67,9 +67,9 @@ export class FanoutBodies implements StreamBodies {
     this.#controllers[stream]?.enqueue(chunk);
   }
 
-  writeAll(fan: Uint8Array): number[] {
+  writeAll(batch: Uint8Array): number[] {
     const missed: number[] = [];
-    eachWrite(fan, (stream, chunks, index) => {
+    eachWrite(batch, (stream, chunks, index) => {
       if (this.#room[stream] === 1) this.write(stream, chunks.at(index));
       else missed.push(stream);
     });
@@ -85,25 +85,25 @@ export class FanoutBodies implements StreamBodies {
 
 /** Calls `write` for each stream in a write batch of the core. */
 export function eachWrite(
-  fan: Uint8Array,
+  batch: Uint8Array,
   write: (stream: number, chunks: ChunkCache, index: number) => void,
 ): void {
   // One view of the numbers and the chunks: each view costs more than a small batch.
-  const words = new Uint32Array(fan.buffer, 0, fan.byteLength >> 2);
+  const words = new Uint32Array(batch.buffer, 0, batch.byteLength >> 2);
   const head = words[0] as number;
   const count = words[1] as number;
-  const chunks = new ChunkCache(fan, words, head, count);
+  const chunks = new ChunkCache(batch, words, head, count);
   const end = head >> 2;
   for (let at = ENDS + count; at < end; at += 2)
     write(words[at] as number, chunks, words[at + 1] as number);
 }
 
 /**
- * Cuts a fan into chunks, each at most once. Copies small groups of chunks: a slow reader must not
- * keep the whole fan alive, and a copy of each chunk would cost more than it saves.
+ * Cuts a batch into chunks, each at most once. Copies small groups of chunks: a slow reader must
+ * not keep the whole batch alive, and a copy of each chunk would cost more than it saves.
  */
 export class ChunkCache {
-  readonly #fan: Uint8Array;
+  readonly #batch: Uint8Array;
   readonly #words: Uint32Array;
   /** Where the chunks begin. */
   readonly #head: number;
@@ -114,12 +114,12 @@ export class ChunkCache {
   #from = 0;
   #to = 0;
 
-  constructor(fan: Uint8Array, words: Uint32Array, head: number, count: number) {
-    this.#fan = fan;
+  constructor(batch: Uint8Array, words: Uint32Array, head: number, count: number) {
+    this.#batch = batch;
     this.#words = words;
     this.#head = head;
     this.#count = count;
-    this.#piece = fan;
+    this.#piece = batch;
   }
 
   /** Returns the chunk at an index. */
@@ -143,7 +143,7 @@ export class ChunkCache {
     while (last + 1 < this.#count && this.#endOf(last + 1) - from <= MAX_PIECE_BYTES) last += 1;
     this.#from = from;
     this.#to = this.#endOf(last);
-    this.#piece = this.#fan.slice(this.#head + from, this.#head + this.#to);
+    this.#piece = this.#batch.slice(this.#head + from, this.#head + this.#to);
   }
 
   /** Returns the byte after a chunk. */

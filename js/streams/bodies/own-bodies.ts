@@ -38,9 +38,9 @@ export class OwnBodies implements StreamBodies {
     }
   }
 
-  writeAll(fan: Uint8Array): number[] {
+  writeAll(batch: Uint8Array): number[] {
     const missed: number[] = [];
-    eachWrite(fan, (stream, chunks, index) => {
+    eachWrite(batch, (stream, chunks, index) => {
       if (this.hasRoom(stream)) this.write(stream, chunks.at(index));
       else missed.push(stream);
     });

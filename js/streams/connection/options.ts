@@ -28,7 +28,7 @@ export interface ConnectionOptions {
   /** Called when a write to a stream was refused in the context of another request. */
   onRefused: (error: Error) => void;
   /** Called when an open stream moves to its own connection. */
-  onParted: (stream: FanoutStream, parted: Stream) => void;
+  onMoved: (stream: FanoutStream, moved: Stream) => void;
   /** Called when the connection has ended: it is not shared, and its stream has left. */
   onEmpty: () => void;
 }

@@ -7,7 +7,7 @@ import type { ConnectionOptions } from './options.js';
 import { SharedConnection } from './shared-connection.js';
 
 /** Options of the connection of one stream. */
-export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onParted' | 'onEmpty'>;
+export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onMoved' | 'onEmpty'>;
 
 /** The connections of streams that do not share theirs. */
 export class OwnConnections {
@@ -58,8 +58,8 @@ export class OwnConnections {
   }
 
   /** Takes over a stream that has left another connection. */
-  adopt(stream: FanoutStream, parted: Stream, options: OwnConnectionOptions): void {
-    this.#create(options).adopt(stream, parted);
+  adopt(stream: FanoutStream, moved: Stream, options: OwnConnectionOptions): void {
+    this.#create(options).adopt(stream, moved);
   }
 
   #create(options: OwnConnectionOptions): SharedConnection {
@@ -67,7 +67,7 @@ export class OwnConnections {
       ...options,
       isShared: false,
       // Its only stream never moves to another connection.
-      onParted: () => {},
+      onMoved: () => {},
       onEmpty: () => {
         if (this.#connections.delete(connection)) addCounters(this.#closedCounters, connection);
       },

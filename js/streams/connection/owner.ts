@@ -99,8 +99,8 @@ export class ConnectionOwner {
    * once if requests wait for the frame. Otherwise serves all frames of one turn of the event loop
    * together, so that each stream is written to once.
    */
-  received(isAnswer: boolean): void {
-    if (isAnswer) this.#serve();
+  received(isConfirmation: boolean): void {
+    if (isConfirmation) this.#serve();
     else if (!this.#isScheduled) this.#schedule();
   }
 

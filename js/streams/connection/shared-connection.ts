@@ -62,7 +62,7 @@ export class SharedConnection {
 
   /** The counters of its streams. */
   get counters(): AttachmentCounters {
-    const isAway = this.#members.size > 0 && this.isCurrent && this.#upstream.isAway;
+    const isAway = this.#members.size > 0 && this.isCurrent && this.#busState.isAway;
     return { ...this.#counters.sums, away: isAway ? this.#members.size : 0 };
   }
 
@@ -105,8 +105,8 @@ export class SharedConnection {
   }
 
   /** Takes over the only stream of this connection from another one. */
-  adopt(stream: FanoutStream, parted: Stream): void {
-    this.#streams.adopt(stream, parted);
+  adopt(stream: FanoutStream, moved: Stream): void {
+    this.#streams.adopt(stream, moved);
     const member = this.#addMember(stream);
     member.context.run(() => this.#takeSocket(member));
   }
@@ -133,14 +133,14 @@ export class SharedConnection {
     return this.#streams.core;
   }
 
-  get #upstream(): {
+  get #busState(): {
     counts: number[];
     isAway: boolean;
     isSettled: boolean;
     deadline: number | undefined;
   } {
     const [outages = 0, healed = 0, gaps = 0, resyncs = 0, away, settled, deadline] =
-      this.#core.upstream();
+      this.#core.busState();
     return {
       counts: [outages, healed, gaps, resyncs],
       isAway: away === 1,
@@ -151,7 +151,7 @@ export class SharedConnection {
 
   #setProbe(probeMs: number): void {
     this.#probeMs = probeMs;
-    this.#core.setPatience(finiteTimeout(this.#options.attachMs), probeMs);
+    this.#core.setTimeouts(finiteTimeout(this.#options.attachMs), probeMs);
   }
 
   #addMember(stream: FanoutStream): Member {
@@ -181,7 +181,7 @@ export class SharedConnection {
   /** Carries out the steps that the lease of the socket requires. */
   #runLease(): void {
     while (this.isCurrent) {
-      const call = this.#core.lease(performance.now(), Math.random());
+      const call = this.#core.pollLease(performance.now(), Math.random());
       if (call === undefined) return;
       this.#handleLease(call);
     }
@@ -191,7 +191,7 @@ export class SharedConnection {
     if (call.kind === 'prove') {
       const { term } = call;
       this.#owner?.context.run(() => {
-        if (this.isCurrent) this.#core.prove(term);
+        if (this.isCurrent) this.#core.handleProof(term);
       });
     } else if (call.kind === 'shed') {
       for (const id of call.streams)
@@ -241,7 +241,7 @@ export class SharedConnection {
         if (this.#owner !== owner || !this.isCurrent) return;
         this.#callBus(
           owner,
-          this.#counted(() => this.#core.call(performance.now(), Math.random())),
+          this.#counted(() => this.#core.pollCall(performance.now(), Math.random())),
         );
       },
       onReceived: () => this.#callBus(owner),
@@ -252,21 +252,21 @@ export class SharedConnection {
   }
 
   #receive(owner: ConnectionOwner, frame: string): void {
-    const dropped = this.#counted(() => this.#core.receive(frame, performance.now()));
+    const dropped = this.#counted(() => this.#core.handleMessage(frame, performance.now()));
     if (dropped !== undefined) {
       this.#options.onError(
         new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`),
       );
     }
-    owner.received(this.#core.hasAnswers());
+    owner.received(this.#core.hasConfirmations());
   }
 
   /** Runs an action and adds the changes of the counters, once for each stream. */
   #counted<T>(action: () => T): T {
     const streams = this.#members.size;
-    const before = this.#upstream.counts;
+    const before = this.#busState.counts;
     const result = action();
-    const { counts, isAway } = this.#upstream;
+    const { counts, isAway } = this.#busState;
     this.#counters.add(before, counts, streams);
     this.#reportAway(isAway, streams);
     return result;
@@ -288,7 +288,7 @@ export class SharedConnection {
       return;
     }
     this.#handleLoss(owner, error, (now) => {
-      this.#core.lose(lossOf(code), now, Math.random());
+      this.#core.handleLost(lossOf(code), now, Math.random());
     });
     for (const stream of this.#members.keys()) {
       const planned = plannedEnd(code, performance.now());
@@ -306,7 +306,9 @@ export class SharedConnection {
    * Handles the redirection to a shard: streams that wait for the bus keep waiting for the shard.
    */
   #handleRedirect(owner: ConnectionOwner, error: Error): void {
-    this.#handleLoss(owner, error, (now) => this.#core.lose(Loss.SentOn, now, Math.random()));
+    this.#handleLoss(owner, error, (now) =>
+      this.#core.handleLost(Loss.Redirected, now, Math.random()),
+    );
   }
 
   #handleLoss(owner: ConnectionOwner, error: Error, action: (now: number) => void): void {
@@ -329,7 +331,7 @@ export class SharedConnection {
   /** Carries out the core's calls to the bus, in the context of the owner's request. */
   #callBus(owner: ConnectionOwner, first?: UpstreamCall): void {
     if (this.#owner !== owner || !this.isCurrent) return;
-    const next = () => this.#core.call(performance.now());
+    const next = () => this.#core.pollCall(performance.now());
     for (let call = first ?? next(); call !== undefined; call = next()) {
       if (call.kind === 'leave') owner.close();
       else if (call.kind === 'attach') owner.open(call.text);
@@ -337,7 +339,7 @@ export class SharedConnection {
     }
     this.#deliver();
     this.#runLease();
-    if (this.#owner === owner && this.isCurrent) owner.arm(this.#upstream.deadline);
+    if (this.#owner === owner && this.isCurrent) owner.arm(this.#busState.deadline);
   }
 
   /**
@@ -348,29 +350,29 @@ export class SharedConnection {
     reason: Error = new ListenError('bus-lost', 'the bus cannot determine what was missed'),
   ): void {
     while (this.isCurrent) {
-      const output = this.#core.output(performance.now());
+      const output = this.#core.pollOutput(performance.now());
       if (output === undefined) break;
       this.#handleOutput(output, reason);
     }
-    if (this.isCurrent && this.#settling !== undefined && this.#upstream.isSettled)
+    if (this.isCurrent && this.#settling !== undefined && this.#busState.isSettled)
       this.#settled(this.#settling);
   }
 
   #handleOutput(output: StreamOutput, reason: Error): void {
-    if (output.kind === 'write') this.#streams.write(output.fan);
+    if (output.kind === 'write') this.#streams.write(output.batch);
     else if (output.kind === 'poll')
       for (const id of output.streams) this.#streams.catchUp(this.#streams.at(id));
     else {
       const stream = this.#streams.at(output.stream);
       if (stream === undefined) return;
-      if (output.kind === 'parted') this.#handleParted(stream, output.parted);
+      if (output.kind === 'moved') this.#handleMoved(stream, output.moved);
       else stream.refuse(output.kind === 'full' ? noRoom() : reason);
     }
   }
 
-  #handleParted(stream: FanoutStream, parted: Stream): void {
+  #handleMoved(stream: FanoutStream, moved: Stream): void {
     this.#streams.part(stream);
-    this.#options.onParted(stream, parted);
+    this.#options.onMoved(stream, moved);
   }
 
   #settled(settling: Deferred<void>): void {
@@ -384,7 +386,7 @@ export class SharedConnection {
    */
   #checkOwner(member: Member): void {
     if (member.isGone || !this.isCurrent) return;
-    const at = this.#core.watch(member.stream.id, performance.now(), Math.random());
+    const at = this.#core.checkOwner(member.stream.id, performance.now(), Math.random());
     this.#runLease();
     member.arm(at);
   }

@@ -88,10 +88,10 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   }
 
   /** Takes over a stream from another driver, after the core there has released it. */
-  adopt(stream: FanoutStream, parted: Stream): void {
+  adopt(stream: FanoutStream, moved: Stream): void {
     this.#attach();
     this.#size += 1;
-    stream.id = this.core.adopt(parted, performance.now(), Math.random()) ?? NONE;
+    stream.id = this.core.adopt(moved, performance.now(), Math.random()) ?? NONE;
     stream.streams = this;
     this.#streams[stream.id] = stream;
     this.handleOpen(stream);
@@ -112,9 +112,9 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   }
 
   /** Writes a batch of the core. */
-  write(fan: Uint8Array | undefined): void {
+  write(batch: Uint8Array | undefined): void {
     const bodies = this.#options.hasOwnContexts ? this.#ownBodies : this.#sharedBodies;
-    const missed = fan === undefined ? [] : bodies.writeAll(fan);
+    const missed = batch === undefined ? [] : bodies.writeAll(batch);
     const full = missed.length === 0 ? undefined : Uint32Array.from(missed);
     const due = this.core.due(full, performance.now());
     for (const id of missed) this.#markMissed(this.#streams[id]);
@@ -128,7 +128,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
    * before a close the streams of named callers too, at once.
    */
   gap(isClosing = false): void {
-    this.core.gap(isClosing);
+    this.core.handleGap(isClosing);
     for (const stream of this.#streams) this.catchUp(stream);
   }
 
@@ -250,7 +250,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   /** Handles the timer of a stream with its own request context. */
   tick(stream: FanoutStream): void {
     if (!this.#has(stream)) return;
-    this.core.timeout(stream.id, performance.now());
+    this.core.handleTimeout(stream.id, performance.now());
     this.catchUp(stream);
   }
 
@@ -288,13 +288,14 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
       return;
     }
     const { id, request } = stream;
-    if (!this.#isIn(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id))) return;
+    if (!this.#isIn(id, StreamState.Asking) && request.timer.covers(this.core.pollTimeout(id)))
+      return;
     request.context.run(() => ignoringTrap(() => this.#updateInContext(stream, request)));
   }
 
   #updateInContext(stream: FanoutStream, { timer }: OwnRequest): void {
     if (!this.#has(stream)) return;
-    timer.arm(this.core.deadline(stream.id));
+    timer.arm(this.core.pollTimeout(stream.id));
     this.#reauthorize(stream);
   }
 
@@ -386,13 +387,13 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   }
 
   #tick(): void {
-    for (const id of this.core.timeout(undefined, performance.now()))
+    for (const id of this.core.handleTimeout(undefined, performance.now()))
       this.catchUp(this.#streams[id]);
     this.#arm();
   }
 
   /** Arms the timer. Without streams there is no deadline, and there may be no core. */
   #arm(): void {
-    if (this.#size > 0) this.#timer.arm(this.core.deadline());
+    if (this.#size > 0) this.#timer.arm(this.core.pollTimeout());
   }
 }

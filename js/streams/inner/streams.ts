@@ -69,9 +69,9 @@ export class InnerStreams {
     const lines = host === null ? FIELDS : [`host: ${host}`, ...FIELDS];
     const core = this.#service.value.exchange('POST', request.url, lines.join('\n'), true);
     for (;;) {
-      const step = core.step();
-      if (step.kind === 'caller') core.named(principal);
-      else if (step.kind === 'body') core.read(new TextEncoder().encode(bodyFor(uri)));
+      const step = core.poll();
+      if (step.kind === 'caller') core.handleCaller(principal);
+      else if (step.kind === 'body') core.handleBody(new TextEncoder().encode(bodyFor(uri)));
       else if (step.kind === 'listen') return core;
       else throw new ListenError('not-supported', 'an inner stream is refused');
     }

@@ -2,17 +2,17 @@ import * as core from '../../../pkg/client/mcp_listen_client.js';
 import { clientGuard } from './guard.js';
 
 export {
-  ClientApproach,
+  type ClientAction,
   type ClientOutput,
-  type ClientTransfer,
   ClientWatch,
+  ServerHint,
 } from '../../../pkg/client/mcp_listen_client.js';
 
 export const normalizeFilter = repeated(core.normalizeFilter);
 export const eventsOfFilter = repeated(core.eventsOfFilter);
 
 /** Repeats a call that keeps no state in the core if the core traps. */
-function repeated<Answer>(call: (text: string) => Answer): (text: string) => Answer {
+function repeated<Result>(call: (text: string) => Result): (text: string) => Result {
   return (text) => {
     try {
       return call(text);

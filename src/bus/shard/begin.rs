@@ -16,7 +16,7 @@ impl Shard {
     /// Handles a fresh follow of an edge, and replies once the root follows its topics.
     pub(super) fn begin_edge(&mut self, edge: EdgeId, follow: Follow, now: Millis) {
         if self.is_retired {
-            return self.close(edge, EdgeCloseReason::Moved);
+            return self.close(edge, EdgeCloseReason::Redirected);
         }
         let since = follow.received();
         let Follow {

@@ -291,7 +291,7 @@ impl Shard {
     }
 
     fn retire(&mut self) {
-        self.close_all(EdgeCloseReason::Moved);
+        self.close_all(EdgeCloseReason::Redirected);
         self.is_retired = true;
         self.flight = None;
         self.finish_interest_changes();

@@ -46,7 +46,7 @@ pub enum EdgeCloseReason {
     /// The edge may have missed events and has to reconnect with its cursor.
     Lost,
     /// This shard is closed: the edge has to ask the root for another one.
-    Moved,
+    Redirected,
     /// There is no room for the edge's topics.
     Full,
     /// The stream has ended: its session has ended or has another stream.

@@ -5,7 +5,7 @@ use crate::{
     sse::{Bounds, Decoder, Item},
 };
 
-use crate::client::http::answer::{Media, media_of};
+use crate::client::http::response::{Media, media_of};
 
 /// Reads the raw JSON-RPC messages of one response, for logging.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! One HTTP request of a client, and its response.
 
-pub(crate) mod answer;
+pub(crate) mod buffered_response;
 pub(crate) mod message_tap;
-pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod request_queue;
+pub(crate) mod response;

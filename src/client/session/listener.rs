@@ -4,9 +4,9 @@ use crate::{
     client::{
         end::{CloseReason, Loss},
         http::{
-            answer::{Media, bounded, is_success, media_of, retry_after},
             request::HttpRequest,
             request_queue::{RequestHandle, RequestQueue},
+            response::{Media, bounded, is_success, media_of, retry_after},
         },
         options::Options,
         pending_output::Output,
@@ -46,8 +46,8 @@ pub(crate) struct SessionListener {
     received_at: Millis,
     /// Whether the server sends keep-alives. Only then is silence a sign of a broken stream.
     has_pulse: bool,
-    /// Whether this listener answers the server's requests: false if another component does.
-    answers: bool,
+    /// Whether this listener replies to the server's requests: false if another component does.
+    replies: bool,
 }
 
 impl SessionListener {
@@ -73,7 +73,7 @@ impl SessionListener {
             begun_at: now,
             received_at: now,
             has_pulse: false,
-            answers: true,
+            replies: true,
             end_request: session.end(),
             session,
             options,
@@ -95,7 +95,7 @@ impl SessionListener {
     /// As [`SessionListener::started`], on a channel. If another component has begun the session,
     /// that one sends the notification and answers the server's requests.
     pub(crate) fn started_on_channel(mut self, has_begun: bool, queue: &mut RequestQueue) -> Self {
-        self.answers = has_begun;
+        self.replies = has_begun;
         self.stream = Stream::Channel;
         self.subscribes.lift_limit();
         if has_begun {
@@ -154,7 +154,7 @@ impl SessionListener {
             Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
                 self.break_off(now);
             }
-            _ => self.handle_answer(call, queue),
+            _ => self.handle_response(call, queue),
         }
     }
 
@@ -162,7 +162,7 @@ impl SessionListener {
     /// concern every listener, answers only one.
     pub(crate) fn handle_line(&mut self, message: &[u8], queue: &mut RequestQueue) -> bool {
         let message = session::read_message(message, &self.options.limits);
-        if let SessionMessage::Answer { id, is_result } = &message
+        if let SessionMessage::Response { id, is_result } = &message
             && let Some(uri) = self.subscribes.handle_line(id)
         {
             self.handle_subscribed(&uri, *is_result, queue);
@@ -345,24 +345,24 @@ impl SessionListener {
             SessionMessage::Changed(change) if concerns(&self.honored, &change) => {
                 self.pending.push(&change);
             }
-            SessionMessage::Question(answer) if self.answers => {
-                queue.send(self.session.post(answer));
+            SessionMessage::Question(reply) if self.replies => {
+                queue.send(self.session.post(reply));
             }
             SessionMessage::Malformed => self.pending.push_all(),
             SessionMessage::Question(_)
             | SessionMessage::Changed(_)
-            | SessionMessage::Answer { .. }
+            | SessionMessage::Response { .. }
             | SessionMessage::Nothing => {}
         }
     }
 
-    fn handle_answer(&mut self, call: RequestHandle, queue: &mut RequestQueue) {
+    fn handle_response(&mut self, call: RequestHandle, queue: &mut RequestQueue) {
         if let Some((uri, is_accepted)) = self.subscribes.handle_end(call) {
             self.handle_subscribed(&uri, is_accepted, queue);
         }
     }
 
-    /// Handles the complete answer to a `resources/subscribe`; a refused resource is not honored.
+    /// Handles the complete response to a `resources/subscribe`; a refused resource is not honored.
     fn handle_subscribed(&mut self, uri: &Uri, is_accepted: bool, queue: &mut RequestQueue) {
         if !is_accepted {
             let honored = &mut self.honored.resource_subscriptions;

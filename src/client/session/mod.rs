@@ -1,4 +1,4 @@
-//! The client side of 2025-11-25 and earlier: requests to a server, and how to read its answers.
+//! The client side of 2025-11-25 and earlier: requests to a server, and how to read its responses.
 
 pub(crate) mod listener;
 mod reopening;
@@ -20,8 +20,8 @@ use crate::{
 use crate::client::{
     end::Refusal,
     http::{
-        answer::{RpcError, is_success, messages},
         request::{HttpRequest, VERSION},
+        response::{RpcError, is_success, messages},
     },
 };
 
@@ -42,7 +42,7 @@ pub struct Session {
 pub enum SessionError {
     /// The server refused the request.
     Refused(Refusal),
-    /// The answer is not a result of `initialize`.
+    /// The response is not a result of `initialize`.
     InvalidResponse,
     /// The server chose a revision that this client does not speak.
     UnsupportedVersion,
@@ -72,7 +72,7 @@ pub(crate) enum SessionMessage {
     /// A request from the server, with the response to send.
     Question(String),
     /// The response to a request of the client.
-    Answer {
+    Response {
         id: RequestId,
         is_result: bool,
     },
@@ -96,7 +96,7 @@ pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
         return SessionMessage::Nothing;
     };
     match root.get("method").map(Node::as_str) {
-        None => SessionMessage::Answer {
+        None => SessionMessage::Response {
             id,
             is_result: root.get("result").is_some(),
         },
@@ -119,16 +119,16 @@ impl Session {
     ///
     /// # Errors
     /// A [`SessionError`] that says why there is no session.
-    pub fn from_answer(
+    pub fn from_response(
         status: u16,
         headers: &Headers<'_>,
         body: &[u8],
     ) -> Result<Self, SessionError> {
-        match messages(body).find_map(|message| Answer::read(&message)) {
-            Some(Answer::Result(version, capabilities)) if is_success(status) => {
+        match messages(body).find_map(|message| Response::read(&message)) {
+            Some(Response::Result(version, capabilities)) if is_success(status) => {
                 Self::new(headers, &version, capabilities)
             }
-            Some(Answer::Error(code, text)) => Err(refused(status, Some(code), text)),
+            Some(Response::Error(code, text)) => Err(refused(status, Some(code), text)),
             _ if is_success(status) => Err(SessionError::InvalidResponse),
             _ => Err(refused(status, None, String::new())),
         }
@@ -216,12 +216,12 @@ impl Session {
     }
 }
 
-enum Answer {
+enum Response {
     Result(String, Capabilities),
     Error(i32, String),
 }
 
-impl Answer {
+impl Response {
     fn read(message: &[u8]) -> Option<Self> {
         if let Some(RpcError { code, text, .. }) = RpcError::read(message) {
             return Some(Self::Error(code, text));

@@ -8,9 +8,9 @@ use crate::{
 
 use crate::client::{
     http::{
-        answer::is_success,
-        reply::Reply,
+        buffered_response::BufferedResponse,
         request_queue::{RequestHandle, RequestQueue},
+        response::is_success,
     },
     session::{self, Session},
 };
@@ -28,7 +28,7 @@ struct Asked {
     call: RequestHandle,
     id: RequestId,
     uri: Uri,
-    reply: Reply,
+    reply: BufferedResponse,
 }
 
 impl ResourceSubscriptions {
@@ -52,7 +52,7 @@ impl ResourceSubscriptions {
         {
             let id = queue.ids.mint();
             let call = queue.send(session.subscribe(&id, &uri));
-            let reply = Reply::default();
+            let reply = BufferedResponse::default();
             self.asked.push(Asked {
                 call,
                 id,
@@ -74,8 +74,8 @@ impl ResourceSubscriptions {
         }
     }
 
-    /// Handles the complete answer to `call`. Returns its resource, and whether the server accepted
-    /// the subscription.
+    /// Handles the complete response to `call`. Returns its resource, and whether the server
+    /// accepted the subscription.
     pub(crate) fn handle_end(&mut self, call: RequestHandle) -> Option<(Uri, bool)> {
         let place = self.asked.iter().position(|asked| asked.call == call)?;
         let Asked { uri, reply, .. } = self.asked.swap_remove(place);

@@ -22,7 +22,7 @@ use crate::client::{
     watch::reconnect_policy::ReconnectPolicy,
 };
 
-/// A subscription that is reopened whenever it ends, until the server's answer rules that out.
+/// A subscription that is reopened whenever it ends, until the server's response rules that out.
 ///
 /// It is driven like a [`Listener`]: after each `handle_*` call and each output, poll
 /// [`Watch::poll_action`] until it returns `None`. Whenever [`Watch::is_ended`], close every

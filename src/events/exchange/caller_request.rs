@@ -11,15 +11,17 @@ use crate::{
         page::Page,
         streams::Opening,
     },
+    http::Response,
     json,
     vocabulary::id::RequestId,
 };
 
 use super::{
-    Caller, EventService, Response, Step, Subject, Subscribe,
+    Caller, EventService, Step, Subject, Subscribe,
     parsed_request::ParsedRequest,
     poll,
     request::{Call, invalid},
+    step::Problem,
 };
 
 /// A well-formed request of a named caller.
@@ -57,16 +59,12 @@ impl CallerRequest {
         let (id, call) = match (parsed.id, parsed.call) {
             (Some(id), Ok(call)) => (id, *call),
             (id, Err(problem)) => {
-                return Err(Response::refused(problem, id, (service.settings(), codes)));
+                return Err(problem.response(id, (service.settings(), codes)));
             }
             // A request without an id has been refused.
             (None, Ok(_)) => {
-                let problem = EventError::Internal("request".into()).into();
-                return Err(Response::refused(
-                    problem,
-                    None,
-                    (service.settings(), codes),
-                ));
+                let problem = Problem::from(EventError::Internal("request".into()));
+                return Err(problem.response(None, (service.settings(), codes)));
             }
         };
         let mut request = Self {
@@ -105,7 +103,7 @@ impl CallerRequest {
                 let is_shown = self
                     .definition()
                     .is_some_and(|(name, _)| shown.contains(name));
-                self.rejected(if is_shown {
+                self.refused(if is_shown {
                     EventError::Forbidden {
                         reason: reason.clone(),
                     }
@@ -134,7 +132,7 @@ impl CallerRequest {
             self.stage = if is_valid {
                 self.ready()
             } else {
-                self.rejected(invalid("params.arguments do not match the inputSchema"))
+                self.refused(invalid("params.arguments do not match the inputSchema"))
             };
         }
     }
@@ -166,7 +164,7 @@ impl CallerRequest {
         self.stage = match read_response(response) {
             Ok(result) if !is_end => self.succeeded(&result),
             Err(error) if !is_end || error != missing || self.reports_missing() => {
-                self.rejected(error)
+                self.refused(error)
             }
             _ => self.succeeded(EMPTY),
         };
@@ -188,9 +186,9 @@ impl CallerRequest {
         })
     }
 
-    pub(super) fn refused(&self, error: EventError) -> Response {
+    pub(super) fn refuse(&self, error: EventError) -> Response {
         let target = (self.service.settings(), self.codes);
-        Response::refused(error.into(), Some(self.id.clone()), target)
+        Problem::from(error).response(Some(self.id.clone()), target)
     }
 
     fn first(&self) -> Stage {
@@ -206,12 +204,12 @@ impl CallerRequest {
                     subject: subject.clone(),
                     url: url.clone(),
                 }),
-                None => self.rejected(EventError::Forbidden { reason: None }),
+                None => self.refused(EventError::Forbidden { reason: None }),
             },
             Call::Poll { subject, .. } => self.find(Mode::Poll, subject),
             Call::Stream { subject, .. } => self.find(Mode::Push, subject),
             Call::Subscribe { .. } if self.caller.principal.is_none() => {
-                self.rejected(EventError::Forbidden { reason: None })
+                self.refused(EventError::Forbidden { reason: None })
             }
             Call::Subscribe { subject, .. } => self.find(Mode::Webhook, subject),
         }
@@ -224,7 +222,7 @@ impl CallerRequest {
         };
         match cursor.map(EventName::new).transpose() {
             Ok(after) => self.succeeded(&self.service.catalogue().list(is_shown, after.as_ref())),
-            Err(_) => self.rejected(invalid("params.cursor is not a cursor of this list")),
+            Err(_) => self.refused(invalid("params.cursor is not a cursor of this list")),
         }
     }
 
@@ -232,7 +230,7 @@ impl CallerRequest {
     /// modes and schema come after the authorization.
     fn find(&self, mode: Mode, subject: &Subject) -> Stage {
         if self.definition().is_none() {
-            return self.rejected(EventError::NotFound(Missing::Event));
+            return self.refused(EventError::NotFound(Missing::Event));
         }
         if !self.service.settings().authorizes {
             return self.admitted(mode);
@@ -246,7 +244,7 @@ impl CallerRequest {
             .definition()
             .is_some_and(|(_, known)| known.modes.has(mode))
         {
-            return self.rejected(EventError::no_such_mode(Some(mode.name())));
+            return self.refused(EventError::no_such_mode(Some(mode.name())));
         }
         match self.subject() {
             Some(subject) if self.service.settings().validates => Stage::Step(Step::Validate {
@@ -259,7 +257,7 @@ impl CallerRequest {
     fn ready(&self) -> Stage {
         match self.final_step() {
             Some(step) => Stage::Step(step),
-            None => self.rejected(EventError::NotFound(Missing::Event)),
+            None => self.refused(EventError::NotFound(Missing::Event)),
         }
     }
 
@@ -293,7 +291,7 @@ impl CallerRequest {
 
     fn polled(&self, page: &Page, results: &[MatchResult], now: Millis) -> Stage {
         let (Some((name, _)), Some(expected)) = (self.definition(), self.expected()) else {
-            return self.rejected(EventError::NotFound(Missing::Event));
+            return self.refused(EventError::NotFound(Missing::Event));
         };
         let payloads = Payloads::new(page, core::iter::once(&expected));
         let reader = (&expected, &self.caller.groups[..]);
@@ -311,8 +309,8 @@ impl CallerRequest {
         Stage::Step(Step::Respond(Response::result(&self.id, result)))
     }
 
-    fn rejected(&self, error: EventError) -> Stage {
-        Stage::Step(Step::Respond(self.refused(error)))
+    fn refused(&self, error: EventError) -> Stage {
+        Stage::Step(Step::Respond(self.refuse(error)))
     }
 
     fn subject(&self) -> Option<&Subject> {

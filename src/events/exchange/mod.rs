@@ -9,11 +9,14 @@ mod step;
 
 pub use request::{Call, Delivery, Method, Start, Subject};
 pub use service::{ErrorStatus, EventService, ServiceError, Settings};
-pub use step::{Caller, Response, Step, Subscribe};
+pub use step::{Caller, Step, Subscribe};
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
-use crate::{clock::Millis, http::Headers};
+use crate::{
+    clock::Millis,
+    http::{Headers, Response},
+};
 
 use super::{
     error::EventError, matching::MatchResult, name::EventName, page::Page, streams::Opening,
@@ -118,7 +121,7 @@ impl EventExchange {
     /// Returns a refusal of this request, whatever its step.
     pub fn refuse(&self, error: EventError) -> Response {
         match &self.stage {
-            Stage::Request(request) => request.refused(error),
+            Stage::Request(request) => request.refuse(error),
             _ => self.refused(error.into()),
         }
     }
@@ -142,13 +145,13 @@ impl EventExchange {
 
     /// Advances by one stage, or returns the step that this needs.
     fn advance(&mut self) -> Option<Step> {
-        let most = self.service.settings().limits.body_bytes;
+        let max_bytes = self.service.settings().limits.body_bytes;
         self.stage = match &self.stage {
             Stage::ByHeader | Stage::Parsed(_) if self.caller.is_none() => {
                 return Some(Step::Caller);
             }
             Stage::ByHeader | Stage::ByBody if self.body.is_none() => {
-                return Some(Step::Body { most });
+                return Some(Step::Body { max_bytes });
             }
             Stage::Request(request) => return Some(request.poll()),
             Stage::Responded(response) => return Some(Step::Respond(response.clone())),
@@ -192,7 +195,7 @@ impl EventExchange {
     /// Refuses a request of which nothing is known yet.
     fn refused(&self, problem: Problem) -> Response {
         let settings = self.service.settings();
-        Response::refused(problem, None, (settings, settings.codes.for_client(false)))
+        problem.response(None, (settings, settings.codes.for_client(false)))
     }
 
     fn with_request(&mut self, handle: impl FnOnce(&mut CallerRequest)) {

@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use crate::{
     http::Headers,
     json::{self, Document, Node, Object},
-    listen::{check_headers, check_meta, check_shape, id_of, version_of},
     message::PROTOCOL_VERSION,
+    request::{check_headers, check_meta, check_shape, id_of, version_of},
     vocabulary::{error::Reason, id::RequestId, limits::Limits},
 };
 

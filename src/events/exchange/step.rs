@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 
 use serde::Deserialize;
 
@@ -11,7 +11,8 @@ use crate::{
         page::LogQuery,
         streams::error_response,
     },
-    json, message,
+    http::Response,
+    json,
     vocabulary::{
         error::{Reason, Rejection},
         id::RequestId,
@@ -36,7 +37,7 @@ pub enum Step {
     /// [`EventExchange::handle_body`](super::EventExchange::handle_body).
     Body {
         /// The maximum size of a body that is parsed.
-        most: usize,
+        max_bytes: usize,
     },
     /// Name the caller, then call
     /// [`EventExchange::handle_caller`](super::EventExchange::handle_caller), or respond with a
@@ -131,21 +132,6 @@ impl Caller {
     }
 }
 
-/// A response to a request about events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Response {
-    /// The HTTP status.
-    pub status: u16,
-    /// The JSON-RPC message.
-    pub body: String,
-    /// The class of the refusal, for metrics; `None` if it is none.
-    pub refusal: Option<&'static str>,
-    /// The seconds for `Retry-After`, if a later attempt makes sense.
-    pub retry_after: Option<u32>,
-    /// Whether the body of the request is left unread.
-    pub is_unread: bool,
-}
-
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
@@ -155,50 +141,26 @@ pub(super) enum Problem {
     Events(EventError),
 }
 
-impl Response {
-    pub(super) fn result(id: &RequestId, result: &str) -> Self {
-        Self {
-            status: 200,
-            body: message::result(id, result),
-            refusal: None,
-            retry_after: None,
-            is_unread: false,
-        }
-    }
-
-    pub(super) fn refused(
-        problem: Problem,
+impl Problem {
+    /// Returns the refusal of the request with this id.
+    pub(super) fn response(
+        self,
         id: Option<RequestId>,
         (settings, codes): (&Settings, CodeSet),
-    ) -> Self {
-        match problem {
-            Problem::Request(reason) => Self {
-                status: settings.status(reason.status()),
-                refusal: Some(reason.kind()),
-                retry_after: reason.retry_after(),
-                body: message::error(&Rejection::new(reason, id)),
-                is_unread: false,
-            },
-            Problem::Events(error) => {
-                let is_passing = matches!(error, EventError::Internal(_));
-                Self {
-                    status: settings.status(error.status()),
-                    refusal: Some(error.kind()),
-                    retry_after: is_passing.then_some(RETRY_AFTER_SECONDS),
-                    body: error_response(id.as_ref(), &error.to_object(codes)),
-                    is_unread: false,
-                }
+    ) -> Response {
+        let mut response = match self {
+            Self::Request(reason) => Response::refused(&Rejection::new(reason, id)),
+            Self::Events(error) => {
+                let mut response = Response::empty(error.status());
+                let is_transient = matches!(error, EventError::Internal(_));
+                response.refusal = Some(error.kind());
+                response.retry_after = is_transient.then_some(RETRY_AFTER_SECONDS);
+                response.body = Some(error_response(id.as_ref(), &error.to_object(codes)));
+                response
             }
-        }
-    }
-
-    /// Leaves the body of the request unread.
-    #[must_use]
-    pub(super) fn unread(self) -> Self {
-        Self {
-            is_unread: true,
-            ..self
-        }
+        };
+        response.status = settings.status(response.status);
+        response
     }
 }
 

@@ -49,9 +49,9 @@ impl Names {
         self.bytes
     }
 
-    /// Whether a name has a place among `most` names, or another one can be forgotten for it.
-    pub(super) fn has_room(&self, name: &str, most: usize) -> bool {
-        self.knows(name) || self.len() < most || self.rows.values().any(|row| row.count == 0)
+    /// Whether a name has a place among `max` names, or another one can be forgotten for it.
+    pub(super) fn has_room(&self, name: &str, max: usize) -> bool {
+        self.knows(name) || self.len() < max || self.rows.values().any(|row| row.count == 0)
     }
 
     pub(super) fn knows(&self, name: &str) -> bool {

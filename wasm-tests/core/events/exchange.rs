@@ -2,8 +2,9 @@
 
 use mcp_listen::events::{
     error::EventError,
-    exchange::{Caller, EventExchange, EventService, Response, ServiceError, Step},
+    exchange::{Caller, EventExchange, EventService, ServiceError, Step},
 };
+use mcp_listen::http::Response;
 use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -26,7 +27,7 @@ fn a_request_by_its_header_fields_names_its_caller_before_its_body_is_read() {
     let mut exchange = EventExchange::new(service(&json!({})), &headers("events/list"));
     assert_eq!(exchange.poll(), Step::Caller);
     exchange.handle_caller(Caller::default());
-    assert_eq!(exchange.poll(), Step::Body { most: 65_536 });
+    assert_eq!(exchange.poll(), Step::Body { max_bytes: 65_536 });
     exchange.handle_body(body("1", "events/list", &json!({}), &json!({})));
     assert_eq!(response(&mut exchange).status, 200);
 }
@@ -35,12 +36,12 @@ fn a_request_by_its_header_fields_names_its_caller_before_its_body_is_read() {
 fn a_request_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
     let plain = headers("events/list").replace("\nmcp-method: events/list", "");
     let mut exchange = EventExchange::new(service(&json!({})), &plain);
-    assert_eq!(exchange.poll(), Step::Body { most: 65_536 });
+    assert_eq!(exchange.poll(), Step::Body { max_bytes: 65_536 });
     exchange.handle_body(body("1", "events/nothing", &json!({}), &json!({})));
     assert_eq!(exchange.poll(), Step::Caller);
     let unnamed = exchange.refuse(EventError::Forbidden { reason: None });
     assert!(
-        !unnamed.body.contains("\"id\""),
+        !unnamed.body.unwrap().contains("\"id\""),
         "a denied caller learns nothing"
     );
     exchange.handle_caller(Caller::default());

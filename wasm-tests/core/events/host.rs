@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mcp_listen::events::{
     EventName,
-    exchange::{Caller, EventExchange, EventService, Response, Step},
+    exchange::{Caller, EventExchange, EventService, Step},
     page::{Page, PageEvent},
 };
-use mcp_listen::{clock::Millis, position::Position};
+use mcp_listen::{clock::Millis, http::Response, position::Position};
 use serde_json::{Value, json};
 
 pub(crate) const NOW: Millis = Millis(1_764_057_600_000);
@@ -84,7 +84,7 @@ pub(crate) fn response(exchange: &mut EventExchange) -> Response {
 /// The result of a request.
 pub(crate) fn result(exchange: &mut EventExchange) -> Value {
     let response = response(exchange);
-    let message: Value = serde_json::from_str(&response.body).unwrap();
+    let message: Value = serde_json::from_str(response.body.as_deref().unwrap()).unwrap();
     assert_eq!(response.status, 200, "{message}");
     assert_eq!(message["id"], 7);
     assert_eq!(message["result"]["resultType"], "complete");
@@ -97,7 +97,7 @@ pub(crate) fn refusal(exchange: &mut EventExchange) -> (u16, i64, Value) {
 }
 
 pub(crate) fn refusal_in(response: &Response) -> (u16, i64, Value) {
-    let message: Value = serde_json::from_str(&response.body).unwrap();
+    let message: Value = serde_json::from_str(response.body.as_deref().unwrap()).unwrap();
     let error = &message["error"];
     assert!(error["message"].is_string(), "{message}");
     (

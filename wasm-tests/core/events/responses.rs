@@ -22,7 +22,7 @@ fn a_host_may_refuse_at_any_step() {
         refusal_in(&refused),
         (400, -32_025, json!({ "limit": "streams", "max": 16 }))
     );
-    assert!(refused.body.contains("\"id\":7") && refused.retry_after.is_none());
+    assert!(refused.retry_after.is_none() && refused.body.unwrap().contains("\"id\":7"));
     let away = exchange.refuse(EventError::Internal("bus".into()));
     assert_eq!(
         refusal_in(&away),

@@ -115,8 +115,12 @@ fn subscriptions_are_bounded() {
     let all = world.watch("t", &"e".repeat(108));
     assert_eq!(all, Reply::Full(Excess::Bytes(400)));
     assert_eq!(world.watch("t", &"e".repeat(107)), Reply::Done);
-    assert_eq!(world.ask("s", Ask::Unwatch(uri("c"))), Reply::Done);
-    assert_eq!(world.ask("s", Ask::Unwatch(uri("c"))), Reply::Done, "never");
+    assert_eq!(world.ask("s", Ask::Unsubscribe(uri("c"))), Reply::Done);
+    assert_eq!(
+        world.ask("s", Ask::Unsubscribe(uri("c"))),
+        Reply::Done,
+        "never"
+    );
     assert_eq!(world.watch("t", "f"), Reply::Done, "there is room again");
     assert_eq!(
         world.ask(
@@ -129,7 +133,7 @@ fn subscriptions_are_bounded() {
     );
     assert!(world.begin("u", of(Some("ann"))));
     let name = uri(&"g".repeat(236));
-    let watch = Ask::Watch {
+    let watch = Ask::Subscribe {
         uri: name,
         limits: LIMITS,
     };
@@ -158,14 +162,14 @@ fn the_counts_match_the_store() {
                     world.ask_as(
                         principal,
                         id,
-                        Ask::Watch {
+                        Ask::Subscribe {
                             uri: name,
                             limits: LIMITS,
                         },
                     );
                 }
                 4 => {
-                    world.ask_as(principal, id, Ask::Unwatch(name));
+                    world.ask_as(principal, id, Ask::Unsubscribe(name));
                 }
                 5 => {
                     world.joined(&session, number);

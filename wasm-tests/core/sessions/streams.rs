@@ -19,17 +19,17 @@ fn a_client_that_was_not_offered_subscriptions_may_not_subscribe() {
     };
     let mut world = World::with("s", new);
     for ask in [
-        Ask::MayWatch,
-        Ask::Watch {
+        Ask::MaySubscribe,
+        Ask::Subscribe {
             uri: uri("a"),
             limits: LIMITS,
         },
-        Ask::Unwatch(uri("a")),
+        Ask::Unsubscribe(uri("a")),
     ] {
         assert_eq!(world.ask("s", ask), Reply::NotOffered);
     }
     let mut world = World::with("s", of(None));
-    assert_eq!(world.ask("s", Ask::MayWatch), Reply::Done);
+    assert_eq!(world.ask("s", Ask::MaySubscribe), Reply::Done);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
     let as_ann = |world: &mut World, ask| world.ask_as(Some("ann"), "s", ask);
     as_ann(
         &mut world,
-        Ask::Watch {
+        Ask::Subscribe {
             uri: uri("b"),
             limits: LIMITS,
         },
@@ -50,7 +50,7 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
     );
     as_ann(
         &mut world,
-        Ask::Watch {
+        Ask::Subscribe {
             uri: uri("a"),
             limits: LIMITS,
         },
@@ -64,7 +64,7 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
         "another one is elsewhere"
     );
     world.left(1);
-    as_ann(&mut world, Ask::Unwatch(uri("b")));
+    as_ann(&mut world, Ask::Unsubscribe(uri("b")));
     let changed = |stream| SessionCall::Changed(claim(&format!("s {stream} ann")));
     assert_eq!(world.outputs(), [call(7, changed(2), true)]);
     assert!(world.joined_shard("s ann", 8).is_some());
@@ -73,7 +73,7 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
     world.left_shard("s 2 ann", 7);
     as_ann(
         &mut world,
-        Ask::Watch {
+        Ask::Subscribe {
             uri: uri("c"),
             limits: LIMITS,
         },
@@ -128,7 +128,7 @@ fn a_repeated_request_waits_for_the_shard_too() {
         assert_eq!(world.outputs(), [changed()]);
     }
     for _ in 0..2 {
-        assert_eq!(world.ask("s", Ask::Unwatch(uri("a"))), Reply::Done);
+        assert_eq!(world.ask("s", Ask::Unsubscribe(uri("a"))), Reply::Done);
         assert_eq!(world.outputs(), [changed()]);
     }
     world.joined("s", 1);

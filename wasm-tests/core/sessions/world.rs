@@ -110,7 +110,7 @@ impl World {
     pub(super) fn watch(&mut self, id: &str, name: &str) -> Reply {
         self.ask(
             id,
-            Ask::Watch {
+            Ask::Subscribe {
                 uri: uri(name),
                 limits: LIMITS,
             },

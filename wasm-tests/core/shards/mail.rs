@@ -125,7 +125,7 @@ impl World {
                 ShardOutput::Close(edge, reason) => {
                     let listener = object.sockets.remove(&edge).unwrap();
                     self.listeners[listener].lose(reason == EdgeCloseReason::Over);
-                    if reason == EdgeCloseReason::Moved {
+                    if reason == EdgeCloseReason::Redirected {
                         self.listeners[listener].home = None;
                     }
                 }

@@ -240,7 +240,7 @@ fn an_unknown_shard_closes_all_edges_and_accepts_none() {
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
     shard.handle_answer(call.seq, r#"{"v":1,"type":"unknown"}"#, NOW, 0.5);
-    let moved = |edge: u32| (edge, "Moved".to_owned());
+    let moved = |edge: u32| (edge, "Redirected".to_owned());
     assert_eq!(sent(&mut shard), [moved(0), moved(1)]);
     assert!(shard.is_retired());
     attach(&mut shard, TOOLS, None);
@@ -255,7 +255,7 @@ fn the_last_batch_closes_all_edges() {
     assert_eq!(answer, r#"{"v":1,"type":"taken","edges":0,"retired":true}"#);
     assert_eq!(
         sent(&mut shard),
-        [(0, format!("{:?}", EdgeCloseReason::Moved))]
+        [(0, format!("{:?}", EdgeCloseReason::Redirected))]
     );
 }
 

@@ -50,12 +50,12 @@ fn ask(ask: &Ask) -> Value {
     match ask {
         Ask::Use => json!("use"),
         Ask::UpstreamId => json!("upstreamId"),
-        Ask::MayWatch => json!("mayWatch"),
+        Ask::MaySubscribe => json!("mayWatch"),
         Ask::Initialized { is_forwarded } => json!({"initialized": is_forwarded}),
-        Ask::Watch { uri, limits } => {
+        Ask::Subscribe { uri, limits } => {
             json!({"watch": **uri, "limits": describe::limits(limits)})
         }
-        Ask::Unwatch(uri) => json!({"unwatch": **uri}),
+        Ask::Unsubscribe(uri) => json!({"unwatch": **uri}),
         Ask::Open { resumes } => json!({"open": resumes}),
         Ask::End { is_forwarded } => json!({"end": is_forwarded}),
     }

@@ -1,4 +1,4 @@
-"""Plays requests on the component, with wasmtime: a line of JSON in for each, one out for its answer (host.ts)."""
+"""Plays requests on the component, with wasmtime: a line of JSON in for each, one out for its response (host.ts)."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ core = Core(str(ROOT / ".build" / "component" / "mcp-listen.wasm"))
 
 def played(play):
     options = record(
-        origins=play["origins"], hosts=play["hosts"], limits=play["limits"], holds_streams=True, earlier=play["earlier"]
+        origins=play["origins"], hosts=play["hosts"], limits=play["limits"], holds_streams=True, legacy=play["legacy"]
     )
     service = core.call("exchange", "[static]service.create", options)
     headers = [tuple(field) for field in play["headers"]]
@@ -24,18 +24,18 @@ def played(play):
     def call(name, *arguments):
         return core.call("exchange", f"[method]exchange.{name}", exchange, *arguments)
 
-    answer = steps(play, call)
+    response = steps(play, call)
     core.drop(exchange, service)
-    return answer
+    return response
 
 
 def steps(play, call):
     while True:
         step = call("poll")
         if isinstance(step, Record):
-            return answered(call("fields"), step)
+            return responded(call("fields"), step)
         if step is None and isinstance(play["caller"], dict):
-            return answered(call("fields"), call("refuse", play["caller"]["refused"]))
+            return responded(call("fields"), call("refuse", play["caller"]["refused"]))
         if step is None:
             call("handle-caller", play["caller"])
         elif isinstance(step, bool):
@@ -46,9 +46,9 @@ def steps(play, call):
             return {"status": 200, "headers": call("fields"), "text": opened(play, call)}
 
 
-def answered(fields, answer):
-    kind = [] if answer.body is None else [("content-type", "application/json")]
-    return {"status": answer.status, "headers": fields + kind, "text": answer.body or ""}
+def responded(fields, response):
+    kind = [] if response.body is None else [("content-type", "application/json")]
+    return {"status": response.status, "headers": fields + kind, "text": response.body or ""}
 
 
 def opened(play, call):

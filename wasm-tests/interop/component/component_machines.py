@@ -127,7 +127,7 @@ def accepted():
     """The stream of a request that `client` has made."""
     watch = opened()
     request = watch.call("poll-action")
-    options = record(origins=[], hosts=None, limits=None, holds_streams=True, earlier="forwarded")
+    options = record(origins=[], hosts=None, limits=None, holds_streams=True, legacy="stateless")
     service = make("exchange", "service", options, static="[static]{}.create")
     begin = service.call("begin", request.method, "http://localhost/mcp", request.headers, True)
     exchange = Handle("exchange", "exchange", begin)

@@ -12,7 +12,7 @@ export interface Play {
   hosts: string[] | null;
   /** JSON text for `service-options`. */
   limits: string | null;
-  earlier: 'forwarded' | 'refused';
+  legacy: 'reject' | 'stateless';
   /** MCP's `ServerCapabilities` as JSON text. */
   capabilities: string;
   /** The name of the caller, or how it is refused. */
@@ -45,7 +45,7 @@ export function playOf({ body, headers, method, options, url }: Case): Play {
     origins: [...(written.allowedOrigins ?? [])],
     hosts: written.allowedHosts === undefined ? null : [...written.allowedHosts],
     limits: written.limits === undefined ? null : JSON.stringify({ ...bounds, bodyBytes }),
-    earlier: written.legacy === 'reject' ? 'refused' : 'forwarded',
+    legacy: written.legacy === 'reject' ? 'reject' : 'stateless',
     capabilities: JSON.stringify(server?.capabilities ?? EVERYTHING),
     caller: callerOf(written.principal),
   };

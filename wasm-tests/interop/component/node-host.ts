@@ -27,17 +27,17 @@ interface Exchange {
   poll(): Step;
   handleBody(body: Uint8Array): void;
   handleCaller(principal: string | undefined): void;
-  refuse(why: string): Answer;
+  refuse(why: string): CoreResponse;
   open(discovered: object, options: object, now: bigint): object;
 }
 
-interface Answer {
+interface CoreResponse {
   status: number;
   body: string | undefined;
 }
 
 type Step =
-  | { tag: 'answer'; val: Answer }
+  | { tag: 'respond'; val: CoreResponse }
   | { tag: 'body'; val: number }
   | { tag: 'caller' }
   | { tag: 'listen'; val: string }
@@ -55,18 +55,18 @@ function played(core: Core, play: Play): Played {
     hosts: play.hosts ?? undefined,
     limits: play.limits ?? undefined,
     holdsStreams: true,
-    earlier: play.earlier,
+    legacy: play.legacy,
   });
   const exchange = service.begin(play.method, play.url, play.headers, true);
   for (;;) {
     const step = exchange.poll();
-    if (step.tag === 'answer') return answered(exchange, step.val);
+    if (step.tag === 'respond') return responded(exchange, step.val);
     if (step.tag === 'pass') return { status: null, headers: exchange.fields(), text: '' };
     if (step.tag === 'listen') return opened(core, exchange, play.capabilities);
     if (step.tag === 'body')
       exchange.handleBody(Buffer.from(play.body, 'base64').subarray(0, step.val + 1));
     else if (isRefusal(play.caller))
-      return answered(exchange, exchange.refuse(play.caller.refused));
+      return responded(exchange, exchange.refuse(play.caller.refused));
     else exchange.handleCaller(play.caller ?? undefined);
   }
 }
@@ -77,7 +77,7 @@ function isRefusal(caller: Caller): caller is Extract<Caller, object> {
   return typeof caller === 'object' && caller !== null;
 }
 
-function answered(exchange: Exchange, { body, status }: Answer): Played {
+function responded(exchange: Exchange, { body, status }: CoreResponse): Played {
   const type: Field[] = body === undefined ? [] : [['content-type', 'application/json']];
   return { status, headers: [...exchange.fields(), ...type], text: body ?? '' };
 }

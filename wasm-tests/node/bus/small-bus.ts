@@ -46,8 +46,8 @@ export class SmallBus {
   get connector(): BusConnector {
     const open = async () => ({ socket: this.#enter() as unknown as WebSocket, shard: undefined });
     const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
-    const answers = (): boolean => false;
-    return { open, forget: () => {}, waitUntil, answers } as unknown as BusConnector;
+    const respondsTo = (): boolean => false;
+    return { open, forget: () => {}, waitUntil, respondsTo } as unknown as BusConnector;
   }
 
   /** Mutes the open sockets. */

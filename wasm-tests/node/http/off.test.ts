@@ -144,10 +144,12 @@ test('a refusal calls neither the bus nor the callbacks, and only the check of t
   const asked = vi.fn();
   const server = serving({ ...OFF, bus: bus as ListenBus, principal: asked, authorize: asked });
   touched.length = 0;
-  const read = vi.spyOn(Exchange.prototype, 'read');
+  const read = vi.spyOn(Exchange.prototype, 'handleBody');
   const others = [
-    ...(['named', 'known', 'open'] as const).map((name) => vi.spyOn(Exchange.prototype, name)),
-    vi.spyOn(Discovered, 'fromAnswer'),
+    ...(['handleCaller', 'handleSession', 'open'] as const).map((name) =>
+      vi.spyOn(Exchange.prototype, name),
+    ),
+    vi.spyOn(Discovered, 'fromResponse'),
     vi.spyOn(Fanout.prototype, 'open'),
     vi.spyOn(Fanout.prototype, 'publish'),
   ];

@@ -319,7 +319,7 @@ async function connected(count: number, { attachMs = 5_000, isEarly = false } = 
     onError: (error) => refused.push(error.message),
     onLog: (record) => records.push(record),
     onRefused: (error) => refused.push(error.message),
-    onParted: () => expect.unreachable('no stream has to leave'),
+    onMoved: () => expect.unreachable('no stream has to leave'),
     onEmpty: () => {},
   });
   const inner = new InMemoryBus();

@@ -5,7 +5,7 @@ import {
   type ServerEvent,
 } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { answersQuestion, StreamMetrics } from '../../../dist/wasm/server/bindings.js';
+import { isDiscoverResponse, StreamMetrics } from '../../../dist/wasm/server/bindings.js';
 import { generation } from '../../../dist/wasm/server/guard.js';
 import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
 import { poison } from '../../host/poison.ts';
@@ -260,7 +260,7 @@ test('the arguments of a call that trapped are not freed in the new core', () =>
   const before = generation();
   // The first text lies in the core's memory, where a new one has none yet, when the second asks
   // for room there.
-  const call = () => answersQuestion('x'.repeat(32 << 20), poisonous as unknown as Uint8Array);
+  const call = () => isDiscoverResponse('x'.repeat(32 << 20), poisonous as unknown as Uint8Array);
   expect(call).toThrow(expect.objectContaining({ code: 'core-trapped' }));
   expect(generation()).toBe(before + 1);
 });

@@ -44,9 +44,9 @@ impl Discovered {
 
     /// Reads the body of a response to `ProbeQuestion.Discover`, requested at `now`; undefined if
     /// it names no capabilities.
-    #[wasm_bindgen(js_name = fromAnswer)]
-    pub fn from_answer(body: &[u8], now: f64) -> Option<Self> {
-        Inner::from_answer(body, millis(now)).map(Self)
+    #[wasm_bindgen(js_name = fromResponse)]
+    pub fn from_response(body: &[u8], now: f64) -> Option<Self> {
+        Inner::from_response(body, millis(now)).map(Self)
     }
 
     /// Whether it may still be reused; `isOther` says that it is for another caller than the one
@@ -58,18 +58,17 @@ impl Discovered {
 }
 
 /// Returns the body of a response to `server/discover` or `initialize` as one message that
-/// advertises change notifications for everything it offers, or for nothing if no streams are held;
-/// undefined if it contains no capabilities.
-#[wasm_bindgen(js_name = offeredAnswer)]
-pub fn offered_answer(
-    body: &[u8],
-    #[wasm_bindgen(js_name = holdsStreams)] holds_streams: bool,
-) -> Option<String> {
-    if holds_streams {
-        offer::advertise_changes(body)
-    } else {
-        offer::withhold_changes(body)
-    }
+/// advertises change notifications for everything it offers; undefined if it contains no
+/// capabilities.
+#[wasm_bindgen(js_name = advertiseChanges)]
+pub fn advertise_changes(body: &[u8]) -> Option<String> {
+    offer::advertise_changes(body)
+}
+
+/// As `advertiseChanges`, for a server that holds no streams: advertises no change notifications.
+#[wasm_bindgen(js_name = withholdChanges)]
+pub fn withhold_changes(body: &[u8]) -> Option<String> {
+    offer::withhold_changes(body)
 }
 
 fn compact(text: &str) -> Result<String, JsValue> {

@@ -11,50 +11,54 @@ use crate::{
         options::filter_of,
         streams::{reauthorization::scope_of, stream::Stream, stream_metrics::StreamMetrics},
     },
-    error::coded,
+    error::{malformed, out_of_place},
     number::millis,
     object::{object, optional},
+    response::HttpResponse,
 };
 
-use super::{answer::Answer, discovered::Discovered, refusal::Refusal};
+use super::{discovered::Discovered, refusal::Refusal};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /** The next step for a request. */
 export type Step =
-  | { kind: 'answer'; answer: Answer }
-  /** Read its body, up to this many bytes and a little more, then call `read`. */
-  | { kind: 'body'; max: number }
-  /** Authenticate its caller, then call `named`, or refuse it. */
+  | { kind: 'respond'; response: HttpResponse }
+  /** Read its body, up to this many bytes and a little more, then call `handleBody`. */
+  | { kind: 'body'; maxBytes: number }
+  /** Authenticate its caller, then call `handleCaller`, or refuse it. */
   | { kind: 'caller' }
-  /** Find out whether a session may have the id that it names, then call `known`, or refuse it. */
+  /**
+   * Find out whether a session may have the id that it names, then call `handleSession`, or refuse
+   * it.
+   */
   | { kind: 'session' }
   /**
    * Find out which part of `requested` (a filter as JSON text) its caller may receive, and `open` a
    * stream for it.
    */
   | { kind: 'listen'; requested: string }
-  /** Pass it to the MCP server, and begin a session from the answer: `initialized`. */
+  /** Pass it to the MCP server, and begin a session from its response: `initialized`. */
   | { kind: 'initialize' }
-  /** Pass this question to its session, then call `answered`, or refuse it. */
+  /** Pass this question to its session, then call `handleReply`, or refuse it. */
   | { kind: 'ask'; question: string }
   /**
    * Find out which part of `requested` (a filter as JSON text) its caller may receive, then call
-   * `answered`, or refuse it.
+   * `handlePermit`, or refuse it.
    */
   | { kind: 'authorize'; requested: string }
   /**
    * Pass it to the MCP server, in the session with this id there; undefined if it keeps none. Then
-   * call `sent`.
+   * call `handleStatus`.
    */
   | { kind: 'send'; upstreamId: string | undefined }
-  /** Respond with the answer of the MCP server. */
+  /** Respond with the response of the MCP server. */
   | { kind: 'forward' }
   /** Open the stream of its session with `openSession`, or refuse it. */
   | { kind: 'openSession' }
   /**
    * Pass it to the MCP server. If it `withholds`, remove the capabilities that are not served from
-   * the answer.
+   * the response.
    */
   | { kind: 'pass'; withholds: boolean };
 
@@ -63,7 +67,7 @@ export type Step =
  * texts.
  */
 export interface LegacyInitialized {
-  answer: string;
+  response: string;
   capabilities: string;
 }
 ";
@@ -73,8 +77,6 @@ export interface LegacyInitialized {
 pub struct Exchange {
     core: exchange::Exchange,
     accepted: Option<Accepted>,
-    /// Whether the pending step is a question to a session, rather than an authorization.
-    is_asking: bool,
 }
 
 #[derive(Serialize)]
@@ -84,8 +86,8 @@ pub struct Exchange {
     rename_all_fields = "camelCase"
 )]
 enum Step {
-    Answer { answer: Answer },
-    Body { max: usize },
+    Respond { response: HttpResponse },
+    Body { max_bytes: usize },
     Caller,
     Session,
     Listen { requested: String },
@@ -100,7 +102,7 @@ enum Step {
 
 #[derive(Serialize)]
 struct Initialized {
-    answer: String,
+    response: String,
     capabilities: String,
 }
 
@@ -114,14 +116,12 @@ impl Exchange {
 
     /// Returns the next step: the same one until it is done.
     #[wasm_bindgen(unchecked_return_type = "Step")]
-    pub fn step(&mut self) -> JsValue {
-        let step = self.core.poll();
-        self.is_asking = matches!(step, exchange::Step::Ask(_));
-        let step = match step {
-            exchange::Step::Answer(answer) => Step::Answer {
-                answer: answer.into(),
+    pub fn poll(&mut self) -> JsValue {
+        let step = match self.core.poll() {
+            exchange::Step::Respond(response) => Step::Respond {
+                response: response.into(),
             },
-            exchange::Step::Body { max_bytes } => Step::Body { max: max_bytes },
+            exchange::Step::Body { max_bytes } => Step::Body { max_bytes },
             exchange::Step::Caller => Step::Caller,
             exchange::Step::Session => Step::Session,
             exchange::Step::Listen(accepted) => {
@@ -147,43 +147,50 @@ impl Exchange {
         object(&step)
     }
 
-    /// Passes the body; one over the limit may be truncated anywhere beyond it.
-    pub fn read(&mut self, body: Vec<u8>) {
+    /// Handles the body; one over the limit may be truncated anywhere beyond it.
+    #[wasm_bindgen(js_name = handleBody)]
+    pub fn handle_body(&mut self, body: Vec<u8>) {
         self.core.handle_body(body);
     }
 
-    /// Passes the caller's name; undefined if it has none, or needs none.
-    pub fn named(&mut self, principal: Option<String>) {
+    /// Handles the caller's name; undefined if it has none, or needs none.
+    #[wasm_bindgen(js_name = handleCaller)]
+    pub fn handle_caller(&mut self, principal: Option<String>) {
         self.core.handle_caller(principal.as_deref());
     }
 
-    /// Confirms that a session may have the id that the request names.
-    pub fn known(&mut self) {
+    /// Records that a session may have the id that the request names.
+    #[wasm_bindgen(js_name = handleSession)]
+    pub fn handle_session(&mut self) {
         self.core.handle_session();
     }
 
-    /// Passes the answer to the pending step, as JSON text. For `ask`: the reply of the session.
-    /// For `authorize`: the part of the requested filter that is granted, where undefined grants
-    /// all of it. Throws if it is not valid.
-    pub fn answered(&mut self, answer: Option<String>) -> Result<(), JsValue> {
-        if self.is_asking {
-            let reply = answer.as_deref().and_then(Reply::from_json);
-            let malformed = || coded("malformed-session", "invalid session reply");
-            self.core.handle_reply(reply.ok_or_else(malformed)?);
-        } else {
-            let permit = answer.as_deref().map(filter_of).transpose()?;
-            self.core.handle_permit(permit);
-        }
+    /// Handles the reply of the session, JSON text. Throws if it is not valid.
+    #[wasm_bindgen(js_name = handleReply)]
+    pub fn handle_reply(&mut self, reply: &str) -> Result<(), JsValue> {
+        let reply = Reply::from_json(reply);
+        self.core
+            .handle_reply(reply.ok_or_else(|| malformed("the reply of a session"))?);
         Ok(())
     }
 
-    /// Passes the HTTP status of the MCP server's response.
-    pub fn sent(&mut self, status: u16) {
+    /// Handles the part of the requested filter that is granted, JSON text; undefined grants all of
+    /// it. Throws if it is not valid.
+    #[wasm_bindgen(js_name = handlePermit)]
+    pub fn handle_permit(&mut self, permit: Option<String>) -> Result<(), JsValue> {
+        self.core
+            .handle_permit(permit.as_deref().map(filter_of).transpose()?);
+        Ok(())
+    }
+
+    /// Handles the HTTP status of the MCP server's response.
+    #[wasm_bindgen(js_name = handleStatus)]
+    pub fn handle_status(&mut self, status: u16) {
         self.core.handle_status(status);
     }
 
     /// Returns the refusal of this request.
-    #[wasm_bindgen(unchecked_return_type = "Answer")]
+    #[wasm_bindgen(unchecked_return_type = "HttpResponse")]
     pub fn refuse(&self, refusal: Refusal) -> JsValue {
         self.refused(refusal.reason())
     }
@@ -201,7 +208,7 @@ impl Exchange {
         filter.topics().iter().map(Topic::name_bytes).sum()
     }
 
-    /// Creates the stream that answers a listen. It honors what the server advertises and
+    /// Creates the stream of a listen. It honors what the server advertises and
     /// `authorized` (JSON text of a filter; undefined: everything) names too. `scope` is JSON text
     /// with the groups of the caller in `groups`, and its name in `principals`; throws if one
     /// of them is not valid. `keepAliveMs` is the interval of keep-alives; 0 disables them. Events
@@ -215,7 +222,7 @@ impl Exchange {
         now: f64,
         metrics: &StreamMetrics,
     ) -> Result<Stream, JsValue> {
-        let accepted = self.accepted.as_ref().ok_or_else(out_of_place)?;
+        let accepted = self.accepted.as_ref().ok_or_else(not_a_stream)?;
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         let (keep_alive, now) = (millis(keep_alive_ms), millis(now));
         let mut stream = accepted.open(&discovered.0, authorized.as_ref(), keep_alive, now);
@@ -232,7 +239,7 @@ impl Exchange {
         let known = known.as_deref().map(Capabilities::from_json);
         let initialized = self.core.initialized(body, known);
         optional(initialized.map(|initialized| Initialized {
-            answer: initialized.answer,
+            response: initialized.response,
             capabilities: initialized.capabilities.to_json(),
         }))
     }
@@ -247,7 +254,7 @@ impl Exchange {
         metrics: &StreamMetrics,
     ) -> Result<Stream, JsValue> {
         let opened = self.core.open_session(millis(keep_alive_ms), millis(now));
-        let (mut stream, start) = opened.ok_or_else(out_of_place)?;
+        let (mut stream, start) = opened.ok_or_else(not_a_stream)?;
         stream.scope_to(scope_of(scope)?);
         stream.count_in(metrics.0.clone());
         Ok(Stream::resuming(stream, start))
@@ -256,7 +263,7 @@ impl Exchange {
 
 impl Exchange {
     fn refused(&self, reason: Reason) -> JsValue {
-        object(&Answer::from(self.core.refuse(reason)))
+        object(&HttpResponse::from(self.core.refuse(reason)))
     }
 }
 
@@ -265,11 +272,10 @@ impl From<exchange::Exchange> for Exchange {
         Self {
             core,
             accepted: None,
-            is_asking: false,
         }
     }
 }
 
-fn out_of_place() -> JsValue {
-    coded("out-of-place", "the request is not a listen")
+fn not_a_stream() -> JsValue {
+    out_of_place("the request opens no stream")
 }

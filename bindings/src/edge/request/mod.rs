@@ -1,6 +1,5 @@
-//! Requests: their checks, answers and refusals.
+//! Requests: their checks, responses and refusals.
 
-mod answer;
 pub(crate) mod discovered;
 mod exchange;
 mod probe;

@@ -15,7 +15,7 @@ export interface QuestionRequest {
   body: string;
 }
 
-/** The content of an answer. */
+/** The content of a response. */
 export interface Probed {
   /** The filter that it acknowledges, as JSON text; undefined if there is none. */
   acknowledged: string | undefined;
@@ -72,7 +72,7 @@ pub fn question_of(question: ProbeQuestion, detail: Option<String>) -> Result<Js
     Ok(object(&QuestionRequest { headers, body }))
 }
 
-/// Reads the body of an answer.
+/// Reads the body of a response.
 #[wasm_bindgen(unchecked_return_type = "Probed")]
 pub fn probed(body: &[u8]) -> JsValue {
     object(&Probed {

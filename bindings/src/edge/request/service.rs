@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    exchange::{self, Earlier, SessionRules},
+    exchange::{self, LegacyMode, SessionRules},
     http::{self, Headers, Policy},
     json, session,
 };
 
-use crate::{edge::options::limits_of, error::coded, object::object};
+use crate::{edge::options::limits_of, error::coded, object::object, response::HttpResponse};
 
-use super::{answer::Answer, exchange::Exchange, refusal::Refusal};
+use super::{exchange::Exchange, refusal::Refusal};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -47,17 +47,17 @@ export interface ServiceOptions {
   /** If false, every request that needs a stream is refused. */
   holdsStreams: boolean;
   /**
-   * How to handle requests of revisions before 2026-07-28: the MCP server answers them, they are
-   * refused, or their sessions are kept here. `authorizes`: whether `authorize` narrows what each
+   * How requests of revisions before 2026-07-28 are handled: the MCP server handles them, they are
+   * rejected, or their sessions are kept here. `authorizes`: whether `authorize` narrows what each
    * caller may receive.
    */
-  earlier: 'forwarded' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
+  legacy: 'stateless' | 'reject' | { sessions: { limits: SessionLimits; authorizes: boolean } };
 }
 
 /** The result of screening the head of a request. */
 export interface Screening {
   /** The response; undefined if the request may proceed. */
-  answer: Answer | undefined;
+  response: HttpResponse | undefined;
   /** Names and values of header fields to add to the response, including one of the MCP server. */
   fields: [string, string][];
 }
@@ -74,7 +74,7 @@ struct Options {
     hosts: Option<String>,
     limits: Option<String>,
     holds_streams: bool,
-    earlier: EarlierOption,
+    legacy: LegacyOption,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -85,15 +85,15 @@ struct Rules {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum EarlierOption {
-    Forwarded,
+enum LegacyOption {
+    Stateless,
     Sessions(Rules),
-    Refused,
+    Reject,
 }
 
 #[derive(Serialize)]
 struct Screening<'s> {
-    answer: Option<Answer>,
+    response: Option<HttpResponse>,
     fields: &'s [http::Field],
 }
 
@@ -108,7 +108,7 @@ impl Service {
         let policy = Policy::new(&options.origins, options.hosts.as_deref())
             .map_err(|error| coded("invalid-options", &error.to_string()))?;
         let limits = limits_of(options.limits)?;
-        let mut service = exchange::Service::new(policy, limits, options.earlier.into());
+        let mut service = exchange::Service::new(policy, limits, options.legacy.into());
         if !options.holds_streams {
             service = service.without_streams();
         }
@@ -121,7 +121,7 @@ impl Service {
     pub fn screen(&self, method: &str, url: &str, headers: &str) -> JsValue {
         let screening = self.0.screen(method, url, &Headers::new(headers));
         object(&Screening {
-            answer: exchange::Answer::of(&screening).map(Answer::from),
+            response: screening.response().map(HttpResponse::from),
             fields: screening.fields(),
         })
     }
@@ -146,19 +146,21 @@ impl Service {
 }
 
 /// Returns the refusal of a request about which nothing is known.
-#[wasm_bindgen(js_name = refusalOf, unchecked_return_type = "Answer")]
+#[wasm_bindgen(js_name = refusalOf, unchecked_return_type = "HttpResponse")]
 pub fn refusal_of(refusal: Refusal) -> JsValue {
-    object(&Answer::from(exchange::Service::refuse(refusal.reason())))
+    object(&HttpResponse::from(exchange::Service::refuse(
+        refusal.reason(),
+    )))
 }
 
-impl From<EarlierOption> for Earlier {
-    fn from(option: EarlierOption) -> Self {
+impl From<LegacyOption> for LegacyMode {
+    fn from(option: LegacyOption) -> Self {
         match option {
-            EarlierOption::Forwarded => Self::Forwarded,
-            EarlierOption::Sessions(Rules { limits, authorizes }) => {
+            LegacyOption::Stateless => Self::Stateless,
+            LegacyOption::Sessions(Rules { limits, authorizes }) => {
                 Self::Sessions(SessionRules { limits, authorizes })
             }
-            EarlierOption::Refused => Self::Refused,
+            LegacyOption::Reject => Self::Reject,
         }
     }
 }

@@ -152,7 +152,7 @@ impl Fanout {
         let (published, now) = (millis(published), millis(now));
         let mut events: Vec<ServerEvent> =
             events.lines().map(event_of).collect::<Result<_, _>>()?;
-        let fan = match events.pop() {
+        let batch = match events.pop() {
             Some(event) if events.is_empty() => self.fanout_mut().publish(event, published, now),
             Some(last) => {
                 events.push(last);
@@ -160,7 +160,7 @@ impl Fanout {
             }
             None => return Ok(None),
         };
-        Ok((!fan.is_empty()).then(|| packed(&fan)))
+        Ok((!batch.is_empty()).then(|| packed(&batch)))
     }
 
     /// Returns the streams to poll after the last publish; undefined if there are none. `missed`
@@ -241,7 +241,8 @@ impl Fanout {
 
     /// Handles a possible loss of events: poll every stream. If the streams are about to close,
     /// those of named callers end at once.
-    pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
+    #[wasm_bindgen(js_name = handleGap)]
+    pub fn handle_gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         let fanout = self.fanout_mut();
         if is_closing {
             fanout.handle_loss_at_close();
@@ -268,9 +269,10 @@ impl Fanout {
         None
     }
 
-    /// When to call `timeout`, for all streams or for one with its own timer, on the clock of the
-    /// other calls; undefined if no deadline is set.
-    pub fn deadline(&self, stream: Option<u32>) -> Option<f64> {
+    /// When to call `handleTimeout`, for all streams or for one with its own timer, on the clock of
+    /// the other calls; undefined if no deadline is set.
+    #[wasm_bindgen(js_name = pollTimeout)]
+    pub fn poll_timeout(&self, stream: Option<u32>) -> Option<f64> {
         let deadline = match stream {
             Some(stream) => self.held(stream)?.poll_timeout(),
             None => self.fanout().poll_timeout(),
@@ -279,7 +281,8 @@ impl Fanout {
     }
 
     /// Handles the deadline. Returns the streams to poll.
-    pub fn timeout(&mut self, stream: Option<u32>, now: f64) -> Vec<u32> {
+    #[wasm_bindgen(js_name = handleTimeout)]
+    pub fn handle_timeout(&mut self, stream: Option<u32>, now: f64) -> Vec<u32> {
         let now = millis(now);
         if let Some(stream) = stream {
             self.with_stream(stream, |stream| stream.handle_timeout(now));

@@ -29,13 +29,13 @@ export type UpstreamCall = { kind: 'leave' } | { kind: 'attach' | 'send'; text: 
 
 /** The next step for streams. */
 export type StreamOutput =
-  /** Write this fan, packed as in the result of `publish`. */
-  | { kind: 'write'; fan: Uint8Array }
+  /** Write this batch, packed as in the result of `publish`. */
+  | { kind: 'write'; batch: Uint8Array }
   | { kind: 'poll'; streams: Uint32Array }
   /** The stream cannot be opened: the bus is not available, or has no room. */
   | { kind: 'refused' | 'full'; stream: number }
-  /** The stream is no longer held here: `parted` has to be passed to `adopt` elsewhere. */
-  | { kind: 'parted'; stream: number; parted: Stream };
+  /** The stream is no longer held here: `moved` has to be passed to `adopt` elsewhere. */
+  | { kind: 'moved'; stream: number; moved: Stream };
 ";
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ enum Call {
 enum StreamOutput {
     Write {
         #[serde(with = "serde_wasm_bindgen::preserve")]
-        fan: Uint8Array,
+        batch: Uint8Array,
     },
     Poll {
         #[serde(with = "serde_wasm_bindgen::preserve")]
@@ -63,36 +63,36 @@ enum StreamOutput {
     Full {
         stream: u32,
     },
-    Parted {
+    Moved {
         stream: u32,
         #[serde(with = "serde_wasm_bindgen::preserve")]
-        parted: JsValue,
+        moved: JsValue,
     },
 }
 
 /// Streams that share a connection to a bus. These calls have no effect on a fan-out without one.
 #[wasm_bindgen]
 impl Fanout {
-    /// Sets how long an attach may stay unanswered, and how often a silent bus is probed, both in
-    /// milliseconds; 0 disables the latter.
-    #[wasm_bindgen(js_name = setPatience)]
-    pub fn set_patience(
+    /// Sets how long the bus may take to confirm an attach, and how often a silent bus is probed,
+    /// both in milliseconds; 0 disables the latter.
+    #[wasm_bindgen(js_name = setTimeouts)]
+    pub fn set_timeouts(
         &mut self,
         #[wasm_bindgen(js_name = attachMs)] attach_ms: f64,
-        #[wasm_bindgen(js_name = probeMs)] probe_ms: f64,
+        #[wasm_bindgen(js_name = verifyMs)] verify_ms: f64,
     ) {
         if let Some(isolate) = self.isolate() {
             isolate.set_timeouts(Timeouts {
                 attach: millis(attach_ms),
-                verify: millis(probe_ms),
+                verify: millis(verify_ms),
             });
         }
     }
 
-    /// Adds a stream that was released elsewhere. It has this fan-out to itself; `random` is drawn
-    /// from [0, 1).
-    pub fn adopt(&mut self, parted: Stream, now: f64, random: f64) -> Option<u32> {
-        let Stream { inner, since, .. } = parted;
+    /// Adds a stream that was moved from elsewhere. It has this fan-out to itself; `random` is
+    /// drawn from [0, 1).
+    pub fn adopt(&mut self, moved: Stream, now: f64, random: f64) -> Option<u32> {
+        let Stream { inner, since, .. } = moved;
         let id = self.isolate()?.adopt(inner, since, millis(now), random);
         Some(id.slot())
     }
@@ -106,19 +106,22 @@ impl Fanout {
     }
 
     /// Handles a bus frame. Returns the error code if it was dropped.
-    pub fn receive(&mut self, message: &str, now: f64) -> Option<String> {
+    #[wasm_bindgen(js_name = handleMessage)]
+    pub fn handle_message(&mut self, message: &str, now: f64) -> Option<String> {
         let handled = self.isolate()?.handle_message(message, millis(now));
         handled.err().map(|error| error.code().to_owned())
     }
 
-    /// Returns whether what was received last answers streams that wait for the bus.
-    #[wasm_bindgen(js_name = hasAnswers)]
-    pub fn has_answers(&mut self) -> bool {
-        self.isolate().is_some_and(|isolate| isolate.has_answers())
+    /// Whether what was received last confirms or refuses streams that wait for the bus.
+    #[wasm_bindgen(js_name = hasConfirmations)]
+    pub fn has_confirmations(&mut self) -> bool {
+        self.isolate()
+            .is_some_and(|isolate| isolate.has_confirmations())
     }
 
     /// Handles the loss of the connection to the bus; `random` is drawn from [0, 1).
-    pub fn lose(&mut self, why: Loss, now: f64, random: f64) {
+    #[wasm_bindgen(js_name = handleLost)]
+    pub fn handle_lost(&mut self, why: Loss, now: f64, random: f64) {
         let Some(isolate) = self.isolate() else {
             return;
         };
@@ -130,14 +133,14 @@ impl Fanout {
                 isolate.handle_full();
                 isolate.handle_lost(now, random, true);
             }
-            Loss::SentOn => isolate.handle_redirected(now, random),
+            Loss::Redirected => isolate.handle_redirected(now, random),
         }
     }
 
     /// Returns the next step towards the bus; undefined if there is none now. Pass `random`, drawn
-    /// from [0, 1), if the deadline in `upstream` has come.
-    #[wasm_bindgen(unchecked_return_type = "UpstreamCall | undefined")]
-    pub fn call(&mut self, now: f64, random: Option<f64>) -> JsValue {
+    /// from [0, 1), if the deadline in `busState` has come.
+    #[wasm_bindgen(js_name = pollCall, unchecked_return_type = "UpstreamCall | undefined")]
+    pub fn poll_call(&mut self, now: f64, random: Option<f64>) -> JsValue {
         let now = millis(now);
         let call = self.isolate().and_then(|isolate| {
             if let Some(random) = random {
@@ -149,8 +152,8 @@ impl Fanout {
     }
 
     /// Returns the next step for streams; undefined if there is none now.
-    #[wasm_bindgen(unchecked_return_type = "StreamOutput | undefined")]
-    pub fn output(&mut self, now: f64) -> JsValue {
+    #[wasm_bindgen(js_name = pollOutput, unchecked_return_type = "StreamOutput | undefined")]
+    pub fn poll_output(&mut self, now: f64) -> JsValue {
         let isolate = self.isolate();
         let output = isolate.and_then(|isolate| isolate.poll_output(millis(now)));
         optional(output.map(StreamOutput::from))
@@ -168,7 +171,8 @@ impl Fanout {
     /// bus could not replay what was missed. Then 1 if the bus is away, and 1 if everything
     /// published before `settle` has been received. Then the deadline, on the clock of the other
     /// calls, if there is one.
-    pub fn upstream(&mut self) -> Vec<f64> {
+    #[wasm_bindgen(js_name = busState)]
+    pub fn bus_state(&mut self) -> Vec<f64> {
         let Some(isolate) = self.isolate() else {
             return Vec::new();
         };
@@ -199,7 +203,7 @@ pub enum Loss {
     /// The bus has no room for the connection.
     Full,
     /// The bus closed it, because a shard serves the streams from now on.
-    SentOn,
+    Redirected,
 }
 
 impl From<UpstreamCall> for Call {
@@ -215,17 +219,17 @@ impl From<UpstreamCall> for Call {
 impl From<IsolateOutput> for StreamOutput {
     fn from(output: IsolateOutput) -> Self {
         match output {
-            IsolateOutput::Write(fan) => Self::Write {
-                fan: packed(&fan).as_slice().into(),
+            IsolateOutput::Write(batch) => Self::Write {
+                batch: packed(&batch).as_slice().into(),
             },
             IsolateOutput::Poll(ids) => Self::Poll {
                 streams: slots_of(ids).as_slice().into(),
             },
             IsolateOutput::Refused { id, is_full: true } => Self::Full { stream: id.slot() },
             IsolateOutput::Refused { id, .. } => Self::Refused { stream: id.slot() },
-            IsolateOutput::Moved(parted) => Self::Parted {
-                stream: parted.id.slot(),
-                parted: Stream::from(*parted).into(),
+            IsolateOutput::Moved(moved) => Self::Moved {
+                stream: moved.id.slot(),
+                moved: Stream::from(*moved).into(),
             },
         }
     }

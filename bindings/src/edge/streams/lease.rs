@@ -19,9 +19,9 @@ use super::fanout::{Fanout, slots_of};
 const TYPES: &str = r"
 /** The next step for the socket that the streams share. */
 export type LeaseCall =
-  /** The request of the stream has to `take` the socket, or to close it and `watch`. */
+  /** The request of the stream has to `take` the socket, or to close it and `checkOwner`. */
   | { kind: 'appoint' | 'release'; stream: number }
-  /** The request that owns the socket has to `prove` that it runs. */
+  /** The request that owns the socket has to call `handleProof`, which proves that it runs. */
   | { kind: 'prove'; term: number }
   /** These streams have to end: all requests are spent. */
   | { kind: 'shed'; streams: Uint32Array };
@@ -56,7 +56,8 @@ impl Fanout {
     }
 
     /// Proves that the request that took the socket in this term is running.
-    pub fn prove(&mut self, term: u32) {
+    #[wasm_bindgen(js_name = handleProof)]
+    pub fn handle_proof(&mut self, term: u32) {
         if let Some(isolate) = self.isolate() {
             isolate.lease().handle_proof(Term(term));
         }
@@ -65,7 +66,8 @@ impl Fanout {
     /// Checks on behalf of the request of a stream whether the owner of the socket is running, if
     /// it is time to; `random` is drawn from [0, 1). Returns when to call this again, on the clock
     /// of the other calls; undefined if it owns the socket itself.
-    pub fn watch(&mut self, stream: u32, now: f64, random: f64) -> Option<f64> {
+    #[wasm_bindgen(js_name = checkOwner)]
+    pub fn check_owner(&mut self, stream: u32, now: f64, random: f64) -> Option<f64> {
         let (isolate, id) = self.member(stream)?;
         let lease = isolate.lease();
         lease.handle_timeout_of(id, millis(now), random);
@@ -73,9 +75,9 @@ impl Fanout {
     }
 
     /// Returns the next step for the socket; undefined if there is none now. Call it after
-    /// `output`, `watch` and `remove`; `random` is drawn from [0, 1).
-    #[wasm_bindgen(unchecked_return_type = "LeaseCall | undefined")]
-    pub fn lease(&mut self, now: f64, random: f64) -> JsValue {
+    /// `pollOutput`, `checkOwner` and `remove`; `random` is drawn from [0, 1).
+    #[wasm_bindgen(js_name = pollLease, unchecked_return_type = "LeaseCall | undefined")]
+    pub fn poll_lease(&mut self, now: f64, random: f64) -> JsValue {
         let isolate = self.isolate();
         let output = isolate.and_then(|isolate| isolate.poll_lease(millis(now), random));
         optional(output.map(Call::from))

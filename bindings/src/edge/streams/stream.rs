@@ -9,7 +9,7 @@ use mcp_listen::{
 
 use crate::edge::options::filter_of;
 
-/// A stream that is not held by a fan-out: it is new, or was released.
+/// A stream that is not held by a fan-out: it is new, or was moved out of one.
 #[wasm_bindgen]
 pub struct Stream {
     pub(crate) inner: ServerStream,

@@ -14,7 +14,7 @@ use mcp_listen::{
 };
 
 use crate::{
-    error::coded,
+    error::{coded, malformed},
     number::millis,
     object::{object, optional},
 };
@@ -97,7 +97,7 @@ impl EventDeliverer {
         let options = Options::from_json(options)
             .ok_or_else(|| coded("invalid-options", "the options cannot be read"))?;
         let catalogue = Catalogue::from_json(events, Mode::ALL.into_iter().collect());
-        let catalogue = catalogue.map_err(|error| coded(error.code(), &error.to_string()))?;
+        let catalogue = catalogue.map_err(|error| coded("invalid-options", &error.to_string()))?;
         let alarm = alarm.map(millis);
         Deliverer::new(rows, options, matches_of(&catalogue), alarm).map(Self)
     }
@@ -127,7 +127,8 @@ impl EventDeliverer {
     /// Makes or renews a subscription. `subscribe` is the JSON text of a `WebhookSubscribe`; a step
     /// `respond` with the number of the call follows, within 10 seconds.
     pub fn subscribe(&mut self, call: u32, subscribe: &str, now: f64) -> Result<(), JsValue> {
-        let subscribe = Subscribe::from_json(subscribe).ok_or_else(|| malformed("subscription"))?;
+        let subscribe =
+            Subscribe::from_json(subscribe).ok_or_else(|| malformed("the subscription"))?;
         self.0.handle_subscribe(call, subscribe, millis(now))
     }
 
@@ -159,13 +160,13 @@ impl EventDeliverer {
 
     /// Takes the outcome of a message, the JSON text of a `WebhookOutcome`.
     pub fn sent(&mut self, post: u32, outcome: &str, now: f64, random: f64) -> Result<(), JsValue> {
-        let outcome = Outcome::from_json(outcome).ok_or_else(|| malformed("outcome"))?;
+        let outcome = Outcome::from_json(outcome).ok_or_else(|| malformed("the outcome"))?;
         self.0.handle_sent(post, &outcome, millis(now), random)
     }
 
     /// Takes the page for the query of a `read`.
     pub fn page(&mut self, read: u32, page: &str, now: f64) -> Result<(), JsValue> {
-        let page = Page::from_json(page).ok_or_else(|| malformed("page"))?;
+        let page = Page::from_json(page).ok_or_else(|| malformed("the page"))?;
         self.0.handle_page(read, page, millis(now))
     }
 
@@ -177,7 +178,7 @@ impl EventDeliverer {
 
     /// Takes the match results of the occurrences of a page, as `EventExchange.matched` does.
     pub fn matched(&mut self, read: u32, results: &str, now: f64) -> Result<(), JsValue> {
-        let results = match_results(results).ok_or_else(|| malformed("match results"))?;
+        let results = match_results(results).ok_or_else(|| malformed("the match results"))?;
         self.0.handle_match_results(read, &results, millis(now))
     }
 
@@ -210,7 +211,7 @@ impl EventDeliverer {
 
     /// Ends the subscriptions to an event type, as an `EndedEvent` says.
     pub fn ended(&mut self, name: &str, error: &str, now: f64) -> Result<(), JsValue> {
-        let error = EventError::from_json(error).ok_or_else(|| malformed("error"))?;
+        let error = EventError::from_json(error).ok_or_else(|| malformed("the error"))?;
         self.0.handle_ended(&name_of(name)?, &error, millis(now))
     }
 }
@@ -224,8 +225,4 @@ fn matches_of(catalogue: &Catalogue) -> MatchRules {
 
 fn name_of(name: &str) -> Result<EventName, JsValue> {
     EventName::new(name).map_err(|error| coded("invalid-event-name", &error.to_string()))
-}
-
-fn malformed(what: &str) -> JsValue {
-    coded("malformed-webhook", &format!("invalid {what}"))
 }

@@ -77,7 +77,7 @@ pub fn check_callback(url: &str, rules: &str) -> Result<JsValue, JsValue> {
     let url: UrlParts = json::from_text(url).ok_or_else(malformed)?;
     let rules: UrlRules = json::from_text(rules).ok_or_else(malformed)?;
     let checked = rules.check(&url);
-    let callback = checked.map_err(|error| coded(error.code(), &error.to_string()))?;
+    let callback = checked.map_err(|error| coded("refused", &error.to_string()))?;
     Ok(object(&callback))
 }
 

@@ -6,7 +6,7 @@ import {
   NEVER_LISTENS_AGAIN,
   RETURNS,
 } from '../clients.js';
-import { answerOf, endOf, secondsOf } from '../describe.js';
+import { endOf, responseText, secondsOf } from '../describe.js';
 import type { Examination } from '../examination.js';
 import { keepAlive } from '../keep-alive.js';
 import type { MessageStream } from '../wire/message-stream.js';
@@ -57,7 +57,7 @@ async function unknownVersion({ options, report }: Examination, client: ModernCl
   const isNamed = Array.isArray((data as { supported?: unknown } | undefined)?.supported);
   if (code === UNSUPPORTED_VERSION && isNamed)
     return report.ok(MODERN, 'version', 'an unknown revision is refused, and the known ones named');
-  const got = answerOf(status, first?.message);
+  const got = responseText(status, first?.message);
   const wanted = `error ${UNSUPPORTED_VERSION} with data.supported`;
   report.fail(MODERN, 'version', `an unknown revision gets ${got}, not ${wanted}`, NEGOTIATES);
 }
@@ -66,7 +66,7 @@ async function malformedFilter({ options, report }: Examination, client: ModernC
   const { status, stream } = await client.listen('doctor:malformed', 'everything');
   const first = await stream.first(() => true, options.waitMs);
   stream.close();
-  const got = answerOf(status, first?.message);
+  const got = responseText(status, first?.message);
   if (first?.message.error?.code !== undefined && (status === 200 || status === 400))
     return report.ok(MODERN, 'refusal', `a malformed filter is refused with ${got}`);
   const text = `a malformed filter gets ${got}, not a JSON-RPC error with status 400`;
@@ -119,7 +119,7 @@ async function cancelAndReturn(
   stream.close();
   if (first?.message.method === ACKNOWLEDGED)
     return report.ok(MODERN, 'cancel', 'a client that closes its stream can listen again');
-  const got = answerOf(status, first?.message);
+  const got = responseText(status, first?.message);
   report.fail(MODERN, 'cancel', `a client that closes its stream and returns gets ${got}`, RETURNS);
 }
 

@@ -1,5 +1,5 @@
 import { CLIENT } from '../examination.js';
-import type { Answer, Endpoint, Opened } from '../wire/endpoint.js';
+import type { Endpoint, EndpointResponse, Opened } from '../wire/endpoint.js';
 
 /** The part of a filter that the examination requests. */
 export interface Filter {
@@ -26,7 +26,7 @@ export class ModernClient {
   }
 
   /** Sends a request that ends. */
-  ask(method: string, params: object = {}, name?: string): Promise<Answer> {
+  ask(method: string, params: object = {}, name?: string): Promise<EndpointResponse> {
     this.#next += 1;
     const message = requestOf(`doctor:${this.#next}`, method, params, MODERN);
     const named = name === undefined ? {} : { 'mcp-name': name };

@@ -8,7 +8,7 @@ import {
   WAITS_FOR_ACK,
   WAITS_LONG,
 } from '../clients.js';
-import { answerOf } from '../describe.js';
+import { responseText } from '../describe.js';
 import type { Examination } from '../examination.js';
 import type { Message, MessageStream, Received } from '../wire/message-stream.js';
 import { ACKNOWLEDGED, type Filter, MODERN, type ModernClient, SUBSCRIPTION_ID } from './client.js';
@@ -55,7 +55,7 @@ async function subscribe(
   const first = await stream.first(() => true, options.waitMs);
   const ack = await stream.first(({ method }) => method === ACKNOWLEDGED, options.waitMs);
   if (ack === undefined) {
-    const got = answerOf(status, first?.message);
+    const got = responseText(status, first?.message);
     report.fail(
       MODERN,
       'ack',
@@ -72,7 +72,7 @@ async function subscribe(
 function checkAcks({ report }: Examination, streams: Subscribed[]): void {
   const late = streams.find(({ stream }) => stream.messages[0]?.message.method !== ACKNOWLEDGED);
   if (late !== undefined) {
-    const first = answerOf(200, late.stream.messages[0]?.message);
+    const first = responseText(200, late.stream.messages[0]?.message);
     report.fail(MODERN, 'ack', `${first} comes before the acknowledgment`, READS_FIRST);
   } else timeAck(report);
   const unstamped = streams.find(({ id, stream }) => !stream.messages.some(isAckOf(id)));

@@ -7,7 +7,7 @@ import {
   STARTS_OVER,
   UNCHANGED,
 } from '../clients.js';
-import { answerOf } from '../describe.js';
+import { responseText } from '../describe.js';
 import type { Examination } from '../examination.js';
 import { keepAlive } from '../keep-alive.js';
 import type { Opened } from '../wire/endpoint.js';
@@ -23,7 +23,7 @@ export async function examineSessions(examination: Examination): Promise<boolean
   const client = new SessionClient(examination.endpoint);
   const { message, status } = await client.initialize();
   if (message?.result === undefined) {
-    const got = answerOf(status, message);
+    const got = responseText(status, message);
     report.warn(LEGACY, 'initialize', `initialize gets ${got}`, OF_2025);
     return false;
   }
@@ -72,11 +72,11 @@ async function streamOf(
 
 /** Several processes that do not share their sessions answer some requests with an error. */
 async function keepsSession({ report }: Examination, client: SessionClient): Promise<void> {
-  const answers = await Promise.all(Array.from({ length: PINGS }, () => client.ask('ping')));
-  const lost = answers.find(({ message }) => message?.result === undefined);
+  const responses = await Promise.all(Array.from({ length: PINGS }, () => client.ask('ping')));
+  const lost = responses.find(({ message }) => message?.result === undefined);
   if (lost === undefined)
     return report.ok(LEGACY, 'session', `${PINGS} requests at once find their session`);
-  const text = `a request in the session gets ${answerOf(lost.status, lost.message)}`;
+  const text = `a request in the session gets ${responseText(lost.status, lost.message)}`;
   report.fail(LEGACY, 'session', text, KEEPS_SESSION);
 }
 
@@ -86,7 +86,7 @@ async function subscribe({ options, report }: Examination, client: SessionClient
   const { message, status } = await client.ask('resources/subscribe', { uri });
   if (message?.result !== undefined)
     return report.ok(LEGACY, 'subscribe', 'resources/subscribe is accepted');
-  const text = `resources/subscribe gets ${answerOf(status, message)}`;
+  const text = `resources/subscribe gets ${responseText(status, message)}`;
   report.warn(LEGACY, 'subscribe', text, SUBSCRIBES_ANYWAY);
 }
 

@@ -1,5 +1,5 @@
 import { CLIENT } from '../examination.js';
-import type { Answer, Endpoint, Opened } from '../wire/endpoint.js';
+import type { Endpoint, EndpointResponse, Opened } from '../wire/endpoint.js';
 
 /** The latest revision with sessions. */
 export const LEGACY = '2025-11-25';
@@ -16,16 +16,16 @@ export class SessionClient {
   }
 
   /** Begins a session. */
-  async initialize(): Promise<Answer> {
+  async initialize(): Promise<EndpointResponse> {
     const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT };
-    const answer = await this.ask('initialize', params);
-    this.id = answer.headers.get('mcp-session-id') ?? undefined;
-    if (answer.message?.result !== undefined) await this.#initialized();
-    return answer;
+    const response = await this.ask('initialize', params);
+    this.id = response.headers.get('mcp-session-id') ?? undefined;
+    if (response.message?.result !== undefined) await this.#initialized();
+    return response;
   }
 
   /** Sends a request, in the session or in another one. */
-  ask(method: string, params: object = {}, session = this.id): Promise<Answer> {
+  ask(method: string, params: object = {}, session = this.id): Promise<EndpointResponse> {
     this.#next += 1;
     const message = { jsonrpc: '2.0', id: this.#next, method, params };
     return this.#endpoint.ask('POST', message, headersOf(session));

@@ -1,7 +1,7 @@
 import { type Message, MessageStream } from './message-stream.js';
 
 /** The response to a request that ends, with the message that it carried. */
-export interface Answer {
+export interface EndpointResponse {
   /** The HTTP status; 0 if there was no response in time. */
   status: number;
   headers: Headers;
@@ -30,7 +30,7 @@ export class Endpoint {
   }
 
   /**
-   * Sends a request with a message, or without one, and reads the answer to its end, or until the
+   * Sends a request with a message, or without one, and reads the response to its end, or until the
    * message with its id has arrived.
    *
    * @throws Error if the server cannot be reached.
@@ -39,7 +39,7 @@ export class Endpoint {
     method: 'POST' | 'DELETE',
     message: { id?: string | number } | undefined,
     headers: Record<string, string>,
-  ): Promise<Answer> {
+  ): Promise<EndpointResponse> {
     const { status, headers: fields, stream } = await this.open(method, message, headers);
     const answered = await stream.first(
       (one) => one.id !== undefined && one.id === message?.id,

@@ -17,15 +17,15 @@ export function upstreamAuthorize(
   return async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
-    const answer = await server.send(request, questionOf(ProbeQuestion.Listen, text));
-    if (isDenial(answer)) return answer;
+    const response = await server.send(request, questionOf(ProbeQuestion.Listen, text));
+    if (isDenial(response)) return response;
     const { bytes, found } = await bodyUntil(
-      answer,
+      response,
       server.limits,
       (bytes) => probed(bytes).acknowledged,
     );
-    if (answer.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
-    if (answer.ok && !probed(bytes).isUnknown)
+    if (response.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
+    if (response.ok && !probed(bytes).isUnknown)
       throw new ListenError(
         'discover-failed',
         'the upstream server did not acknowledge a subscription',

@@ -1,10 +1,15 @@
-import { isAnsweredHere } from '../../../auth/answered-here.js';
 import { callUserFunction, type Denial } from '../../../auth/authorize.js';
 import type { Principal } from '../../../auth/principal.js';
+import { isServedHere } from '../../../auth/served-here.js';
 import { withoutCredentials } from '../../../handler/server-request.js';
 import { wholeBody } from '../../../handler/upstream-response.js';
 import { ListenError } from '../../../model/error.js';
-import { offeredAnswer, ProbeQuestion, probed, questionOf } from '../../../wasm/server/bindings.js';
+import {
+  advertiseChanges,
+  ProbeQuestion,
+  probed,
+  questionOf,
+} from '../../../wasm/server/bindings.js';
 import { TtlCache } from '../ttl-cache.js';
 import { isDenial, type UpstreamServer } from './server.js';
 
@@ -34,7 +39,7 @@ export function upstreamPrincipal(server: UpstreamServer, admitsUnknownMethod: b
  */
 function isCheckedLater(request: Request): boolean {
   const { headers, method } = request;
-  if (method !== 'POST' || headers.has('mcp-session-id') || isAnsweredHere(request)) return false;
+  if (method !== 'POST' || headers.has('mcp-session-id') || isServedHere(request)) return false;
   return /^202[45](-\d\d-\d\d)?$/.test(headers.get('mcp-protocol-version') ?? '2025');
 }
 
@@ -108,10 +113,10 @@ class Admission {
 
   /** @throws ListenError `discover-failed` if the response is not a result. */
   async #initialized(request: Request, endpoint: string): Promise<Denial | undefined> {
-    const answer = await this.#server.send(request, questionOf(ProbeQuestion.Initialize));
-    if (isDenial(answer)) return answer;
-    const isServed = isResult(answer, await wholeBody(answer, this.#server.limits));
-    const session = answer.headers.get('mcp-session-id');
+    const response = await this.#server.send(request, questionOf(ProbeQuestion.Initialize));
+    if (isDenial(response)) return response;
+    const isServed = isResult(response, await wholeBody(response, this.#server.limits));
+    const session = response.headers.get('mcp-session-id');
     if (session !== null) this.#server.endSession(request, session);
     if (isServed) this.#initializing.set(endpoint, true);
     else this.#initializing.delete(endpoint);
@@ -125,7 +130,7 @@ class Admission {
 
 /** Whether a response is a result with capabilities; errors may also have status 200. */
 function isResult({ ok }: Response, body: Uint8Array): boolean {
-  return ok && offeredAnswer(body, true) !== undefined;
+  return ok && advertiseChanges(body) !== undefined;
 }
 
 /**

@@ -26,10 +26,10 @@ export class UpstreamServer {
    * @throws ListenError `discover-failed` for every other status.
    */
   async send(request: Request, probe: QuestionRequest): Promise<Response | Denial> {
-    const answer = await this.#handler(serverRequest(request, this.credentials, probe));
-    const { headers, ok, status } = answer;
-    if (ok || UNSUPPORTED.includes(status)) return answer;
-    await answer.body?.cancel();
+    const response = await this.#handler(serverRequest(request, this.credentials, probe));
+    const { headers, ok, status } = response;
+    if (ok || UNSUPPORTED.includes(status)) return response;
+    await response.body?.cancel();
     if (status === 401 || status === 403)
       return { denied: status, ...field('wwwAuthenticate', headers) };
     if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
@@ -52,8 +52,8 @@ export class UpstreamServer {
 }
 
 /** Whether the server denied the caller. */
-export function isDenial(answer: Response | Denial): answer is Denial {
-  return 'denied' in answer;
+export function isDenial(response: Response | Denial): response is Denial {
+  return 'denied' in response;
 }
 
 function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {

@@ -6,9 +6,9 @@ import type { BusStats } from '../../../model/stats/bus.js';
 import type { LoggedEvent, SnapshotOptions } from '../../../model/stats/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
-import { CODE_OF, FULL, MOVED, NORMAL, RELEASED } from '../../wire/close-codes.js';
+import { CODE_OF, FULL, NORMAL, REDIRECTED, RELEASED } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
-import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
+import type { ObjectReply, OperatorQuestion } from '../../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
 import type { BusNamespace } from '../../wire/stubs.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
@@ -169,7 +169,7 @@ export class RootBus implements WatchedBus {
   }
 
   /** Passes a question of an operator on to the shards. */
-  askShards(question: OperatorQuestion): Promise<ObjectAnswer[]> {
+  askShards(question: OperatorQuestion): Promise<ObjectReply[]> {
     return this.#shards?.ask(question) ?? Promise.resolve([]);
   }
 
@@ -186,9 +186,9 @@ export class RootBus implements WatchedBus {
 
   /** Handles a call of a shard that states what it follows. */
   follow(shard: number, call: string): string {
-    const answer = calling(() => this.#core.follow(shard, call, Date.now()));
+    const reply = calling(() => this.#core.follow(shard, call, Date.now()));
     this.#runOutputs();
-    return answer ?? '';
+    return reply ?? '';
   }
 
   /**
@@ -217,7 +217,7 @@ export class RootBus implements WatchedBus {
     const received = this.#core.receive(edge, frame, Date.now());
     switch (received.kind) {
       case 'followed':
-        this.#answer(socket, edge, received);
+        this.#reply(socket, edge, received);
         break;
       case 'full':
         this.#edges.close(socket, FULL);
@@ -302,7 +302,7 @@ export class RootBus implements WatchedBus {
    * missed.
    */
   #redirectAll(): void {
-    for (const socket of this.#ctx.getWebSockets()) this.#edges.close(socket, MOVED);
+    for (const socket of this.#ctx.getWebSockets()) this.#edges.close(socket, REDIRECTED);
   }
 
   /** Logs a publish unless it was made before. */
@@ -336,7 +336,7 @@ export class RootBus implements WatchedBus {
   }
 
   /** Stores what an edge now follows before it sends the reply. */
-  #answer(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
+  #reply(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
     this.#edges.store(socket, edge, kept);
     this.#runOutputs();
     for (const frame of frames) this.#edges.send(edge, frame);
@@ -383,5 +383,5 @@ export class RootBus implements WatchedBus {
 
 type Delivery = Publication['deliveries'][number];
 
-/** Maximum events in the first answer to an operator, and in later ones. */
+/** Maximum events in the first reply to an operator, and in later ones. */
 const [MAX_TAIL, MAX_NEW] = [100, 1_000];

@@ -3,7 +3,7 @@ import { report } from '../../../observe/on-error.js';
 import { DeadlineTimer } from '../../../timing/deadline-timer.js';
 import { withTimeout } from '../../../timing/with-timeout.js';
 import type { Bus, BusOutput } from '../../../wasm/server/bindings.js';
-import type { ObjectAnswer, OperatorQuestion } from '../../wire/operate.js';
+import type { ObjectReply, OperatorQuestion } from '../../wire/operate.js';
 import { isOverloaded } from '../../wire/retry.js';
 import { type BusNamespace, type ShardStub, shardStub } from '../../wire/stubs.js';
 import type { AlarmScheduler } from '../alarm.js';
@@ -48,18 +48,18 @@ export class RootShards {
   }
 
   /** Asks each shard a question of an operator. A shard that does not answer has no `attached`. */
-  ask(question: OperatorQuestion): Promise<ObjectAnswer[]> {
+  ask(question: OperatorQuestion): Promise<ObjectReply[]> {
     return Promise.all(this.#table.shards.map((shard) => this.#askShard(shard, question)));
   }
 
   async #askShard(
     { continent, shard }: Pick<ShardStats, 'continent' | 'shard'>,
     question: OperatorQuestion,
-  ): Promise<ObjectAnswer> {
+  ): Promise<ObjectReply> {
     const place = { shard, continent };
     try {
-      const answer = await withTimeout(SHARD_MS, this.#stub(shard).operate(question), late);
-      return { ...answer, objects: answer.objects.map((object) => ({ ...object, ...place })) };
+      const reply = await withTimeout(SHARD_MS, this.#stub(shard).operate(question), late);
+      return { ...reply, objects: reply.objects.map((object) => ({ ...object, ...place })) };
     } catch {
       return { objects: [{ ...place, attached: undefined, sockets: {} }], reports: [], log: [] };
     }
@@ -116,8 +116,8 @@ export class RootShards {
   /** Sends a batch to a shard. The core decides when to repeat a call that fails. */
   async #call({ call, shard, text }: Extract<BusOutput, { kind: 'batch' }>): Promise<void> {
     try {
-      const answer = await this.#stub(shard).deliver(text);
-      this.#host.core.answered(shard, call, answer, performance.now(), Math.random());
+      const reply = await this.#stub(shard).deliver(text);
+      this.#host.core.answered(shard, call, reply, performance.now(), Math.random());
     } catch (error) {
       this.#host.core.failed(shard, call, isOverloaded(error), performance.now(), Math.random());
     }

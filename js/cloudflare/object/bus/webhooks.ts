@@ -66,7 +66,7 @@ export class RootWebhooks {
     if (following.length > 0) this.#store(following);
   }
 
-  /** Calls the objects that have to learn something, once the publisher has its answer. */
+  /** Calls the objects that have to learn something, once the publisher has its reply. */
   wakeSoon(): void {
     if (this.#isWaking || ![...this.#objects.values()].some(hasPendingWake)) return;
     this.#isWaking = true;

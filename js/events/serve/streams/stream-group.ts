@@ -214,11 +214,11 @@ export class StreamGroup implements EventStreamGroup {
     // The core takes the page for that of the latest reading, which may bring more.
     if (this.#isFollowed(name, read)) this.#core.cued(name);
     else this.#reads.delete(name);
-    let fan = this.#core.page(name, page, results);
-    while (fan !== undefined) {
-      const missed = this.#write(fan);
+    let batch = this.#core.page(name, page, results);
+    while (batch !== undefined) {
+      const missed = this.#write(batch);
       if (missed.length > 0) this.#core.missed(Uint32Array.from(missed));
-      fan = this.#core.rest();
+      batch = this.#core.rest();
     }
     for (const id of this.#core.takeLeft()) this.#leaveBehind(this.#streams[id]);
     this.#read(name);
@@ -239,9 +239,9 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   /** Writes a batch. Returns the streams that had no room, or whose callers may not receive now. */
-  #write(fan: Uint8Array): number[] {
+  #write(batch: Uint8Array): number[] {
     const missed: number[] = [];
-    eachWrite(fan, (id, chunks, index) => {
+    eachWrite(batch, (id, chunks, index) => {
       const stream = this.#streams[id];
       if (stream?.hasRoom === true && stream.mayReceive) stream.write(chunks.at(index));
       else if (stream !== undefined) {

@@ -1,5 +1,5 @@
 //! Plays requests on the component, with wasmtime: a line of JSON in for each, one out for its
-//! answer (`host.ts`). The argument is the file of the component.
+//! response (`host.ts`). The argument is the file of the component.
 
 use std::io::{BufRead, Write};
 
@@ -11,7 +11,7 @@ use wasmtime::{
 };
 
 use exports::mcp_listen::core::{
-    exchange::{Answer, Earlier, Refusal, ServiceOptions, Step, StreamOptions},
+    exchange::{LegacyMode, Refusal, Response, ServiceOptions, Step, StreamOptions},
     fanout::HoldOptions,
 };
 
@@ -48,7 +48,7 @@ impl Host<'_> {
         let body = base64(text(&play["body"]));
         loop {
             match machine.call_poll(&mut *self.store, exchange)? {
-                Step::Answer(answer) => return self.answered(exchange, &answer),
+                Step::Respond(response) => return self.responded(exchange, &response),
                 Step::Pass(_) => return self.written(exchange, None, "", false),
                 Step::Body(most) => {
                     let read = body.get(..=most as usize).unwrap_or(&body);
@@ -56,8 +56,8 @@ impl Host<'_> {
                 }
                 Step::Caller => match refusal(&play["caller"]["refused"]) {
                     Some(why) => {
-                        let answer = machine.call_refuse(&mut *self.store, exchange, why)?;
-                        return self.answered(exchange, &answer);
+                        let response = machine.call_refuse(&mut *self.store, exchange, why)?;
+                        return self.responded(exchange, &response);
                     }
                     None => {
                         let caller = play["caller"].as_str();
@@ -79,9 +79,9 @@ impl Host<'_> {
             hosts: play["hosts"].is_array().then(|| texts(&play["hosts"])),
             limits: play["limits"].as_str().map(str::to_owned),
             holds_streams: true,
-            earlier: match play["earlier"].as_str() {
-                Some("refused") => Earlier::Refused,
-                _ => Earlier::Forwarded,
+            legacy: match play["legacy"].as_str() {
+                Some("reject") => LegacyMode::Reject,
+                _ => LegacyMode::Stateless,
             },
         };
         let made = service.call_create(&mut *self.store, &options)?;
@@ -91,11 +91,11 @@ impl Host<'_> {
         service.call_begin(&mut *self.store, made, method, url, &fields, true)
     }
 
-    fn answered(&mut self, exchange: ResourceAny, answer: &Answer) -> Result<Value> {
-        let body = answer.body.as_deref();
+    fn responded(&mut self, exchange: ResourceAny, response: &Response) -> Result<Value> {
+        let body = response.body.as_deref();
         self.written(
             exchange,
-            Some(answer.status),
+            Some(response.status),
             body.unwrap_or(""),
             body.is_some(),
         )

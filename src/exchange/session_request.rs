@@ -2,6 +2,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     clock::Millis,
+    http::Response,
     legacy::{Call, LegacyRequest, event_id},
     listen::{ServerStream, StreamKind},
     session::{Ask, Claim, Excess, Question, Reply},
@@ -14,11 +15,11 @@ use crate::{
     },
 };
 
-use super::{Answer, SessionRules, Step};
+use super::{SessionRules, Step};
 
 /// A request in a session that is kept here.
 #[derive(Clone, Debug)]
-pub(super) struct Visit {
+pub(super) struct SessionRequest {
     request: LegacyRequest,
     session: Box<str>,
     principal: Option<Box<str>>,
@@ -28,11 +29,11 @@ pub(super) struct Visit {
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// Waits for a reply of the session; `is_answered`: the upstream server has already responded
+    /// Waits for a reply of the session; `has_response`: the upstream server has already responded
     /// to the request.
     Ask {
         ask: Ask,
-        is_answered: bool,
+        has_response: bool,
     },
     /// Waits for the host to decide which part of the subscription, or of the opening stream, the
     /// caller may receive.
@@ -45,7 +46,7 @@ enum Stage {
     },
     Open(Opening),
     Forward,
-    Answered(Answer),
+    Responded(Response),
 }
 
 /// The stream of a session before it is open.
@@ -58,8 +59,8 @@ struct Opening {
     permit: Option<SubscriptionFilter>,
 }
 
-impl Visit {
-    /// Creates the visit of a request that names a session, by this caller.
+impl SessionRequest {
+    /// Begins a request of this caller that names a session.
     pub(super) fn new(
         request: LegacyRequest,
         session: Box<str>,
@@ -71,14 +72,14 @@ impl Visit {
             Call::Initialized => Ask::Initialized {
                 is_forwarded: false,
             },
-            Call::Subscribe(uri) if !rules.authorizes => Ask::Watch {
+            Call::Subscribe(uri) if !rules.authorizes => Ask::Subscribe {
                 uri: uri.clone(),
                 limits: rules.limits,
             },
             // A session that may not subscribe is refused before its parameters are checked and
             // before `authorize` is called.
-            Call::Subscribe(_) | Call::Invalid(_) => Ask::MayWatch,
-            Call::Unsubscribe(uri) => Ask::Unwatch(uri.clone()),
+            Call::Subscribe(_) | Call::Invalid(_) => Ask::MaySubscribe,
+            Call::Unsubscribe(uri) => Ask::Unsubscribe(uri.clone()),
             Call::Open { last_event_id } => Ask::Open {
                 resumes: last_event_id.is_some(),
             },
@@ -94,7 +95,7 @@ impl Visit {
             rules,
             stage: Stage::Ask {
                 ask,
-                is_answered: false,
+                has_response: false,
             },
         }
     }
@@ -114,16 +115,16 @@ impl Visit {
             },
             Stage::Open(_) => Step::OpenSession,
             Stage::Forward => Step::Forward,
-            Stage::Answered(answer) => Step::Answer(answer.clone()),
+            Stage::Responded(response) => Step::Respond(response.clone()),
         }
     }
 
     pub(super) fn handle_reply(&mut self, reply: Reply) {
-        let Stage::Ask { ask, is_answered } = &self.stage else {
+        let Stage::Ask { ask, has_response } = &self.stage else {
             return;
         };
         self.stage = match reply {
-            _ if *is_answered => Stage::Forward,
+            _ if *has_response => Stage::Forward,
             Reply::Unknown => self.refused(Reason::SessionNotFound),
             Reply::Taken => self.refused(Reason::StreamTaken),
             Reply::NotOffered => self.in_band(Reason::MethodNotFound),
@@ -169,12 +170,12 @@ impl Visit {
                     permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
                 // A denied resource is handled like one that does not exist and never changes.
                 Self::asking(if is_permitted {
-                    Ask::Watch {
+                    Ask::Subscribe {
                         uri: uri.clone(),
                         limits: self.rules.limits,
                     }
                 } else {
-                    Ask::Unwatch(uri.clone())
+                    Ask::Unsubscribe(uri.clone())
                 })
             }
             (None, _) => self.refused(Reason::Unavailable),
@@ -204,7 +205,7 @@ impl Visit {
             // For the client this status means that the session has ended, so it ends here too.
             Stage::Ask {
                 ask: Ask::End { is_forwarded: true },
-                is_answered: true,
+                has_response: true,
             }
         } else {
             Stage::Forward
@@ -274,39 +275,39 @@ impl Visit {
     }
 
     fn done(&self, ask: &Ask) -> Stage {
-        let answer = match &self.request.call {
-            Call::Subscribe(_) if *ask == Ask::MayWatch => return Stage::Authorize(None),
+        let response = match &self.request.call {
+            Call::Subscribe(_) if *ask == Ask::MaySubscribe => return Stage::Authorize(None),
             Call::Invalid(reason) => return self.in_band(reason.clone()),
             Call::Initialize => {
                 let why = "This session is initialized already";
                 return self.refused(Reason::InvalidRequest(why));
             }
-            Call::Initialized => Answer::empty(202),
-            Call::End => Answer::empty(200),
+            Call::Initialized => Response::empty(202),
+            Call::End => Response::empty(200),
             _ => self
                 .request
                 .id
-                .clone()
-                .map_or(Answer::empty(200), Answer::done),
+                .as_ref()
+                .map_or(Response::empty(200), |id| Response::result(id, "{}")),
         };
-        Stage::Answered(answer)
+        Stage::Responded(response)
     }
 
     fn asking(ask: Ask) -> Stage {
         Stage::Ask {
             ask,
-            is_answered: false,
+            has_response: false,
         }
     }
 
     fn refused(&self, reason: Reason) -> Stage {
         let rejection = Rejection::new(reason, self.request.id.clone());
-        Stage::Answered(Answer::refused(rejection))
+        Stage::Responded(Response::refused(&rejection))
     }
 
     fn in_band(&self, reason: Reason) -> Stage {
         let rejection = Rejection::new(reason, self.request.id.clone());
-        Stage::Answered(Answer::in_band(rejection))
+        Stage::Responded(Response::in_band(&rejection))
     }
 }
 

@@ -4,19 +4,19 @@ use crate::{clock::Millis, http::Headers};
 
 use crate::client::{
     end::{CloseReason, Loss},
-    http::answer::{Media, RpcError, media_of, retry_after},
+    http::response::{Media, RpcError, media_of, retry_after},
 };
 
 /// A buffered response: status, header fields and a bounded body.
 #[derive(Debug, Default)]
-pub(crate) struct Reply {
+pub(crate) struct BufferedResponse {
     status: Option<u16>,
     fields: String,
     body: Vec<u8>,
     is_too_large: bool,
 }
 
-impl Reply {
+impl BufferedResponse {
     pub(crate) fn begin(&mut self, status: u16, headers: &Headers<'_>) {
         self.status = Some(status);
         headers.lines().clone_into(&mut self.fields);

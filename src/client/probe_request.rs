@@ -4,7 +4,7 @@ use crate::{clock::Millis, http::Headers, message::PROTOCOL_VERSION, vocabulary:
 
 use super::{
     end::{CloseReason, Loss},
-    http::{reply::Reply, request::HttpRequest},
+    http::{buffered_response::BufferedResponse, request::HttpRequest},
     revision::{self, Revision, RevisionOutcome, Versions},
     session::{self, Session, SessionError},
 };
@@ -22,16 +22,16 @@ pub(super) enum ProbeRequest {
     Initialize,
 }
 
-/// The answer to a question.
+/// The response to a question.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Answer<'a> {
+pub(super) enum ProbeResponse<'a> {
     /// Over HTTP; possibly without a response.
-    Reply(&'a Reply),
+    Http(&'a BufferedResponse),
     /// A message on a channel; `None` if none came in time.
     Message(Option<&'a [u8]>),
 }
 
-/// What follows from an answer.
+/// What follows from a response.
 #[derive(Debug)]
 pub(super) enum Next {
     Ask(ProbeRequest),
@@ -60,19 +60,19 @@ impl ProbeRequest {
         }
     }
 
-    pub(super) fn next(self, answer: Answer<'_>) -> Next {
+    pub(super) fn next(self, response: ProbeResponse<'_>) -> Next {
         match self {
-            Self::Discover { is_page, tried } => choose(answer, is_page, tried),
-            Self::Initialize => enter(answer),
+            Self::Discover { is_page, tried } => choose(response, is_page, tried),
+            Self::Initialize => enter(response),
         }
     }
 }
 
-fn choose(answer: Answer<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> Next {
+fn choose(response: ProbeResponse<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> Next {
     let versions: Vec<&str> = tried.iter().map(|version| &**version).collect();
-    let verdict = match answer {
-        Answer::Message(message) => revision::of_line(message, &versions, Versions::OURS),
-        Answer::Reply(reply) => reply.status().map_or_else(
+    let verdict = match response {
+        ProbeResponse::Message(message) => revision::of_line(message, &versions, Versions::OURS),
+        ProbeResponse::Http(reply) => reply.status().map_or_else(
             || revision::of_no_response(is_page),
             |status| {
                 let head = (status, reply.media());
@@ -87,34 +87,34 @@ fn choose(answer: Answer<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> Next {
             tried.push(version);
             Next::Ask(ProbeRequest::Discover { is_page, tried })
         }
-        RevisionOutcome::NoCommonVersion(_) => answer.no_common_version(),
-        RevisionOutcome::Unknown => answer.unknown(),
+        RevisionOutcome::NoCommonVersion(_) => response.no_common_version(),
+        RevisionOutcome::Unknown => response.unknown(),
     }
 }
 
-fn enter(answer: Answer<'_>) -> Next {
-    let read = match answer {
-        Answer::Message(message) => {
+fn enter(response: ProbeResponse<'_>) -> Next {
+    let read = match response {
+        ProbeResponse::Message(message) => {
             let message = message.unwrap_or_default();
-            Session::from_answer(SUCCESS, &Headers::new(""), message)
+            Session::from_response(SUCCESS, &Headers::new(""), message)
         }
-        Answer::Reply(reply) => match reply.status() {
-            Some(status) => Session::from_answer(status, &reply.headers(), reply.body()),
-            None => return answer.unknown(),
+        ProbeResponse::Http(reply) => match reply.status() {
+            Some(status) => Session::from_response(status, &reply.headers(), reply.body()),
+            None => return response.unknown(),
         },
     };
     match read {
         Ok(session) => Next::Enter(session),
         Err(SessionError::Refused(refusal)) => {
-            let end = CloseReason::refused(answer.status(), refusal.code, refusal.text);
-            Next::End(end, answer.retry_after())
+            let end = CloseReason::refused(response.status(), refusal.code, refusal.text);
+            Next::End(end, response.retry_after())
         }
-        Err(SessionError::UnsupportedVersion) => answer.no_common_version(),
+        Err(SessionError::UnsupportedVersion) => response.no_common_version(),
         Err(_) => Next::End(CloseReason::Lost(Loss::InvalidResponse), None),
     }
 }
 
-impl Answer<'_> {
+impl ProbeResponse<'_> {
     /// Ends without a time to retry: a later attempt would find no version in common either.
     fn no_common_version(self) -> Next {
         let text = "no version in common".to_owned();
@@ -126,7 +126,7 @@ impl Answer<'_> {
 
     fn unknown(self) -> Next {
         match self {
-            Self::Reply(reply) => Next::End(reply.end(), self.retry_after()),
+            Self::Http(reply) => Next::End(reply.end(), self.retry_after()),
             Self::Message(_) => Next::End(CloseReason::Lost(Loss::InvalidResponse), None),
         }
     }
@@ -134,14 +134,14 @@ impl Answer<'_> {
     /// Zero if no response came, and on a channel.
     fn status(self) -> u16 {
         match self {
-            Self::Reply(reply) => reply.status().unwrap_or_default(),
+            Self::Http(reply) => reply.status().unwrap_or_default(),
             Self::Message(_) => 0,
         }
     }
 
     fn retry_after(self) -> Option<Millis> {
         match self {
-            Self::Reply(reply) => reply.retry_after(),
+            Self::Http(reply) => reply.retry_after(),
             Self::Message(_) => None,
         }
     }

@@ -27,7 +27,7 @@ impl DiscoverRequest {
 
     /// Whether a line from the MCP server is the response, successful or not: then do not forward
     /// it to the client.
-    pub fn is_answered_by(&self, line: &[u8]) -> bool {
+    pub fn is_response(&self, line: &[u8]) -> bool {
         let Ok(document) = json::read(line, json::MAX_PEER_DEPTH) else {
             return false;
         };

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use mcp_listen::{
     clock::Millis,
-    error::Reason,
-    exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
+    error::{Reason, Rejection},
+    exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
     filter::SubscriptionFilter,
-    http::Policy,
-    limits,
+    http::{Policy, Response},
+    limits, message,
     position::Cursor,
     session::{Ask, Excess, Limits, Question, Reply},
     upstream::ResumePoint,
 };
+use serde_json::Value;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -39,7 +40,7 @@ fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchang
     let service = Service::new(
         Policy::default(),
         limits::Limits::default(),
-        Earlier::Sessions(rules),
+        LegacyMode::Sessions(rules),
     );
     let url = "https://mcp.example/mcp";
     let mut exchange = Exchange::new(Arc::new(service), method, url, headers, true);
@@ -74,24 +75,34 @@ fn asked(exchange: &mut Exchange) -> Ask {
     ask
 }
 
-fn answer(exchange: &mut Exchange) -> Answer {
+fn response(exchange: &mut Exchange) -> Response {
     let step = exchange.poll();
-    let Step::Answer(answer) = step else {
+    let Step::Respond(response) = step else {
         panic!("{step:?}");
     };
-    answer
+    response
 }
 
-fn reported(answer: &Answer) -> (u16, Option<Reason>) {
-    let rejection = answer.rejection.as_ref();
-    (
-        answer.status,
-        rejection.map(|rejection| rejection.reason.clone()),
-    )
+/// Returns the status of a response and its JSON-RPC error.
+fn reported(response: &Response) -> (u16, Option<Value>) {
+    let body = response.body.as_deref();
+    let error = body.and_then(|body| error_in(body).filter(|error| !error.is_null()));
+    assert_eq!(response.refusal.is_some(), error.is_some());
+    (response.status, error)
+}
+
+/// Returns the JSON-RPC error of a refusal.
+fn error(reason: Reason) -> Option<Value> {
+    error_in(&message::error(&Rejection::new(reason, None)))
+}
+
+fn error_in(message: &str) -> Option<Value> {
+    let message: Value = serde_json::from_str(message).unwrap();
+    message.get("error").cloned()
 }
 
 fn watch() -> Ask {
-    Ask::Watch {
+    Ask::Subscribe {
         uri: uri("note://a"),
         limits: LIMITS,
     }
@@ -109,10 +120,10 @@ fn a_ping_counts_as_use_of_the_session() {
     let mut exchange = post("ping", "{}", true);
     assert_eq!(asked(&mut exchange), Ask::Use);
     exchange.handle_reply(Reply::Done);
-    let answer = answer(&mut exchange);
-    assert_eq!(reported(&answer), (200, None));
+    let response = response(&mut exchange);
+    assert_eq!(reported(&response), (200, None));
     let result = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
-    assert_eq!(answer.body().as_deref(), Some(result));
+    assert_eq!(response.body.as_deref(), Some(result));
 }
 
 #[test]
@@ -129,27 +140,30 @@ fn a_refusal_of_the_session_is_returned() {
         let mut exchange = subscribe(false);
         assert_eq!(asked(&mut exchange), watch());
         exchange.handle_reply(reply);
-        let answer = answer(&mut exchange);
-        assert_eq!(reported(&answer), (status, Some(reason)));
-        assert!(answer.body().unwrap().contains("\"id\":7"));
+        let response = response(&mut exchange);
+        assert_eq!(reported(&response), (status, error(reason)));
+        assert!(response.body.unwrap().contains("\"id\":7"));
     }
     let mut exchange = post("initialize", "{}", false);
     exchange.handle_reply(Reply::Done);
-    assert_eq!(answer(&mut exchange).status, 400, "a second time");
+    assert_eq!(response(&mut exchange).status, 400, "a second time");
 }
 
 #[test]
 fn a_session_without_subscriptions_is_refused_before_its_parameters_are_checked() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         let mut exchange = post(method, "{}", false);
-        assert_eq!(asked(&mut exchange), Ask::MayWatch);
+        assert_eq!(asked(&mut exchange), Ask::MaySubscribe);
         exchange.handle_reply(Reply::NotOffered);
-        let not_found = (200, Some(Reason::MethodNotFound));
-        assert_eq!(reported(&answer(&mut exchange)), not_found);
+        let not_found = (200, error(Reason::MethodNotFound));
+        assert_eq!(reported(&response(&mut exchange)), not_found);
         let mut exchange = post(method, "{}", false);
         exchange.handle_reply(Reply::Done);
-        let (status, reason) = reported(&answer(&mut exchange));
-        assert_eq!((status, reason.unwrap().json_rpc_code()), (200, -32_602));
+        let (status, error) = reported(&response(&mut exchange));
+        assert_eq!(
+            (status, error.unwrap()["code"].as_i64()),
+            (200, Some(-32_602))
+        );
     }
 }
 
@@ -158,20 +172,20 @@ fn a_subscribe_is_authorized_before_it_takes_effect() {
     for (permit, asks) in [
         (None, watch()),
         (Some(only("note://a")), watch()),
-        (Some(only("note://b")), Ask::Unwatch(uri("note://a"))),
+        (Some(only("note://b")), Ask::Unsubscribe(uri("note://a"))),
     ] {
         let mut exchange = subscribe(true);
-        assert_eq!(asked(&mut exchange), Ask::MayWatch);
+        assert_eq!(asked(&mut exchange), Ask::MaySubscribe);
         exchange.handle_reply(Reply::Done);
         let requested = only("note://a");
         assert_eq!(exchange.poll(), Step::Authorize { requested });
         exchange.handle_permit(permit);
         assert_eq!(asked(&mut exchange), asks);
         exchange.handle_reply(Reply::Done);
-        assert_eq!(reported(&answer(&mut exchange)), (200, None));
+        assert_eq!(reported(&response(&mut exchange)), (200, None));
     }
     let mut exchange = post("resources/unsubscribe", r#"{"uri":"note://a"}"#, true);
-    assert_eq!(asked(&mut exchange), Ask::Unwatch(uri("note://a")));
+    assert_eq!(asked(&mut exchange), Ask::Unsubscribe(uri("note://a")));
 }
 
 /// Answers of the upstream server to `DELETE` and `notifications/initialized`.
@@ -197,7 +211,7 @@ fn the_server_is_updated_before_the_session() {
         }
         assert_eq!(asked(&mut exchange), Ask::End { is_forwarded: true });
         exchange.handle_reply(Reply::Done);
-        assert_eq!(reported(&answer(&mut exchange)), (200, None));
+        assert_eq!(reported(&response(&mut exchange)), (200, None));
     }
     for (status, then) in [
         (202, Some(Ask::Initialized { is_forwarded: true })),
@@ -224,7 +238,7 @@ fn the_server_is_updated_before_the_session() {
         if status == 404 {
             assert_eq!(exchange.poll(), Step::Forward);
         } else {
-            assert_eq!(reported(&answer(&mut exchange)), (202, None));
+            assert_eq!(reported(&response(&mut exchange)), (202, None));
         }
     }
 }
@@ -235,8 +249,8 @@ fn the_server_is_updated_once() {
     exchange.handle_reply(Reply::ForwardFirst("b".into()));
     exchange.handle_status(200);
     exchange.handle_reply(Reply::ForwardFirst("b".into()));
-    let unavailable = (503, Some(Reason::Unavailable));
-    assert_eq!(reported(&answer(&mut exchange)), unavailable);
+    let unavailable = (503, error(Reason::Unavailable));
+    assert_eq!(reported(&response(&mut exchange)), unavailable);
 }
 
 #[test]
@@ -296,8 +310,8 @@ fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
     }
     let mut exchange = request("GET", HEADERS, "", false);
     exchange.handle_reply(Reply::Taken);
-    let expected = (409, Some(Reason::StreamTaken));
-    assert_eq!(reported(&answer(&mut exchange)), expected);
+    let expected = (409, error(Reason::StreamTaken));
+    assert_eq!(reported(&response(&mut exchange)), expected);
 }
 
 #[test]
@@ -311,5 +325,5 @@ fn without_a_session_only_initialize_is_served() {
     assert!(exchange.initialized(result, None).is_some());
     assert!(exchange.initialized(b"{}", None).is_none());
     let mut exchange = request("POST", bare, &body("resources/subscribe"), true);
-    assert_eq!(answer(&mut exchange).status, 400);
+    assert_eq!(response(&mut exchange).status, 400);
 }
