@@ -105,7 +105,7 @@ pub(crate) const BUGS: [(Planted, &str); 86] = [
     ),
     (
         Planted::Core(Bug::SkipsReplay),
-        "an answer says that nothing was missed before its replay",
+        "a reply says that nothing was missed before its replay",
     ),
     (
         Planted::Core(Bug::EndsAtNewEpoch),
