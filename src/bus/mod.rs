@@ -2,12 +2,12 @@
 //! follow their topics.
 
 mod dispatcher;
+mod flight;
 mod follow_reply;
 mod following;
 mod follows;
 mod journal;
 mod latest_by_topic;
-mod low_watermark;
 mod outbox;
 mod placement;
 mod registry;
