@@ -226,11 +226,6 @@ impl Bus {
         self.shards.all()
     }
 
-    /// Returns the shards that follow the topics of `event`.
-    pub fn interested(&self, event: &ServerEvent) -> Vec<ShardId> {
-        self.shards.follows().matching(event)
-    }
-
     /// Whether the filter of any stream names this topic, at an edge or at a shard.
     pub fn wants(&self, topic: &Topic) -> bool {
         self.edges.contains(topic) || self.shards.follows().contains(topic)
