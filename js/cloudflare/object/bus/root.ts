@@ -188,7 +188,7 @@ export class RootBus implements WatchedBus {
   follow(shard: number, call: string): string {
     const reply = calling(() => this.#core.follow(shard, call, Date.now()));
     this.#runOutputs();
-    return reply ?? '';
+    return reply;
   }
 
   /**
