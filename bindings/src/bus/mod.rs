@@ -5,7 +5,6 @@ mod listener;
 mod log;
 mod output;
 mod publish;
-mod root;
 mod rows;
 mod sessions;
 mod shards;

@@ -86,10 +86,10 @@ impl Shard {
         session: Option<&Claim>,
         since: Option<&Cursor>,
     ) -> Option<u64> {
-        let flight = self.flight.as_ref()?;
+        let call = self.flight.call()?;
         let is_added = |topic| self.interest.is_followed(topic) || self.interest.is_asked(topic);
         let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
-        is_served.then_some(flight.seq)
+        is_served.then_some(call.number)
     }
 
     pub(super) fn answer_waiting(

@@ -1,7 +1,6 @@
 use alloc::vec::Vec;
 
 use crate::{
-    backoff,
     bus::registry::EdgeId,
     clock::Millis,
     vocabulary::{
@@ -11,12 +10,12 @@ use crate::{
     wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
 };
 
-use super::{Asked, EdgeCloseReason, Flight, FollowCall, Shard};
+use super::{Asked, EdgeCloseReason, FollowCall, Sent, Shard};
 
 impl Shard {
     /// Returns the next call if one is due; store its number before you make it.
     pub fn poll_call(&mut self, now: Millis) -> Option<FollowCall> {
-        if self.flight.is_some() || !self.is_call_due() || now < self.not_before {
+        if !self.is_call_due() || !self.flight.is_free(now) {
             return None;
         }
         self.seq = self.seq.saturating_add(1);
@@ -37,20 +36,19 @@ impl Shard {
             joined,
             left: left.clone(),
         };
-        self.flight = Some(Flight {
-            seq,
+        let sent = Sent {
             left,
             is_low: follow.is_low,
             is_passed: false,
-            deadline: now + CALL_TIMEOUT,
-        });
+        };
+        self.flight.begin(seq, sent, now + CALL_TIMEOUT);
         let text = follow.to_json();
         Some(FollowCall { seq, text })
     }
 
     /// Handles the reply of the root to a call.
     pub fn handle_answer(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
-        if self.flight.as_ref().is_none_or(|flight| flight.seq != seq) {
+        if !self.flight.has(seq) {
             return;
         }
         match FollowAnswer::from_json(text) {
@@ -70,10 +68,9 @@ impl Shard {
 
     /// Handles the failure of a call, which will be repeated.
     pub fn handle_failure(&mut self, seq: u64, is_overloaded: bool, now: Millis, random: f64) {
-        if self.flight.as_ref().is_some_and(|flight| flight.seq == seq) {
+        if self.flight.has(seq) {
             self.undo();
-            self.failures = self.failures.saturating_add(1);
-            self.not_before = now + backoff::after_failures(self.failures, is_overloaded, random);
+            self.flight.handle_failure(is_overloaded, now, random);
         }
     }
 
@@ -118,21 +115,21 @@ impl Shard {
     }
 
     pub(super) fn undo(&mut self) {
-        if let Some(flight) = self.flight.take() {
+        if let Some(call) = self.flight.take() {
             self.interest.undo(|topic| self.edges.is_wanted(topic));
-            self.ask_again(flight.left);
+            self.ask_again(call.sent.left);
         }
     }
 
     /// Handles a refusal: the root has no room for what the call adds, and has ignored the rest of
     /// it.
     fn refuse(&mut self) {
-        let Some(flight) = self.flight.take() else {
+        let Some(call) = self.flight.take() else {
             return;
         };
-        self.refuse_waiting(flight.seq);
+        self.refuse_waiting(call.number);
         self.interest.refuse(|topic| self.edges.is_wanted(topic));
-        self.ask_again(flight.left);
+        self.ask_again(call.sent.left);
     }
 
     fn ask_again(&mut self, left: Vec<Claim>) {
@@ -150,12 +147,12 @@ impl Shard {
     }
 
     pub(super) fn handle_followed(&mut self, followed: Followed, now: Millis) {
-        let Some(flight) = self.flight.take() else {
+        let Some(call) = self.flight.take() else {
             return;
         };
-        self.failures = 0;
+        self.flight.handle_success();
         let is_first = core::mem::replace(&mut self.is_fresh, false);
-        if flight.is_low {
+        if call.sent.is_low {
             self.low.handle_reported(self.edges.attached());
         }
         let has_added = self.interest.finish(|topic| self.edges.is_wanted(topic));
@@ -180,10 +177,10 @@ impl Shard {
         } else {
             self.catch_up(&cursor, is_settled, missed.as_ref());
         }
-        self.is_behind = flight.is_passed;
+        self.is_behind = call.sent.is_passed;
         self.count_from(&cursor, has_added);
-        self.answer_waiting(flight.seq, &cursor, missed.as_ref(), &interests);
-        self.answer_interest_changes(flight.seq, &interests);
+        self.answer_waiting(call.number, &cursor, missed.as_ref(), &interests);
+        self.answer_interest_changes(call.number, &interests);
         self.low.handle_count(self.edges.attached(), now);
     }
 

@@ -3,6 +3,7 @@ mod begin;
 mod call;
 mod change;
 mod held_sessions;
+mod low_watermark;
 mod output;
 mod restore;
 mod session;
@@ -23,12 +24,13 @@ use crate::{
 };
 
 use super::{
+    flight::Flight,
     follow_reply::Persist,
-    low_watermark::LowWatermark,
     registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
 use held_sessions::HeldSessions;
+use low_watermark::LowWatermark;
 pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
@@ -52,14 +54,12 @@ pub struct Shard {
     sessions: HeldSessions,
     left: Vec<Claim>,
     interest_changes: Vec<InterestChange>,
-    flight: Option<Flight>,
+    flight: Flight<Sent>,
     /// Events that arrived while a call is in flight: the latest of each topic.
     arrived: Map<Subject, (Position, ServerEvent)>,
     /// Events after the cursor are missing.
     is_behind: bool,
     low: LowWatermark,
-    failures: u32,
-    not_before: Millis,
     is_retired: bool,
     outputs: VecDeque<ShardOutput>,
 }
@@ -94,14 +94,13 @@ struct InterestChange {
     call: Option<u64>,
 }
 
+/// A call in flight.
 #[derive(Debug)]
-struct Flight {
-    seq: u64,
+struct Sent {
     left: Vec<Claim>,
     is_low: bool,
     /// A batch was rejected meanwhile, which may reach further than the reply.
     is_passed: bool,
-    deadline: Millis,
 }
 
 impl Shard {
@@ -118,12 +117,10 @@ impl Shard {
             sessions: HeldSessions::default(),
             left: Vec::new(),
             interest_changes: Vec::new(),
-            flight: None,
+            flight: Flight::default(),
             arrived: Map::new(),
             is_behind: false,
             low: LowWatermark::default(),
-            failures: 0,
-            not_before: Millis::default(),
             is_retired: false,
             outputs: VecDeque::new(),
         }
@@ -222,18 +219,14 @@ impl Shard {
 
     /// Returns when to call [`Shard::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let call = match &self.flight {
-            Some(flight) => Some(flight.deadline),
-            None => self.is_call_due().then_some(self.not_before),
-        };
+        let call = self.flight.poll_timeout(self.is_call_due());
         [call, self.low.poll_timeout()].into_iter().flatten().min()
     }
 
     /// Handles the timeouts that are due.
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.low.handle_timeout(now);
-        let late = self.flight.as_ref().filter(|flight| flight.deadline <= now);
-        if let Some(seq) = late.map(|flight| flight.seq) {
+        if let Some(seq) = self.flight.overdue(now) {
             self.handle_failure(seq, false, now, random);
         }
     }
@@ -256,7 +249,7 @@ impl Shard {
 
     /// Whether nothing is pending, so that the object may hibernate.
     pub fn is_settled(&self) -> bool {
-        self.flight.is_none() && !self.is_call_due()
+        self.flight.is_empty() && !self.is_call_due()
     }
 
     /// Releases topics that no edge wants any more.
@@ -293,7 +286,7 @@ impl Shard {
     fn retire(&mut self) {
         self.close_all(EdgeCloseReason::Moved);
         self.is_retired = true;
-        self.flight = None;
+        self.flight.take();
         self.finish_interest_changes();
     }
 
@@ -304,7 +297,7 @@ impl Shard {
         self.cursor = None;
         self.is_fresh = true;
         self.is_behind = false;
-        self.flight = None;
+        self.flight.take();
         self.arrived.clear();
         self.finish_interest_changes();
     }

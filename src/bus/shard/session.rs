@@ -45,7 +45,8 @@ impl Shard {
 
     /// Tells the root that the stream of a session is not here, unless that call is pending.
     pub(super) fn leave_out(&mut self, session: Claim) {
-        let pending = self.flight.iter().flat_map(|flight| &flight.left);
+        let pending = self.flight.call().into_iter();
+        let pending = pending.flat_map(|call| &call.sent.left);
         if !self.left.iter().chain(pending).any(|left| *left == session) {
             self.left.push(session);
         }

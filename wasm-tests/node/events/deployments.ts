@@ -1,6 +1,6 @@
 import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/events';
 import type { Revocation } from '../../../dist/bus/events.js';
-import type { DeliverMaker } from '../../../dist/bus/memory/memory-webhooks.js';
+import type { DeliverMaker } from '../../../dist/bus/memory/webhooks.js';
 import type { Endpoint } from '../../host/endpoint.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 
