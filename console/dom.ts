@@ -20,6 +20,12 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   );
 }
 
+/** Returns a control with its title above it. A wide one takes the width that others leave. */
+export function labelled(title: string, control: HTMLElement, isWide = false): HTMLLabelElement {
+  const classes = isWide ? 'field grows' : 'field';
+  return element('label', { class: classes }, element('span', {}, title), control);
+}
+
 /**
  * Returns the element of the page with this id.
  *

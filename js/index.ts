@@ -24,7 +24,7 @@ export {
   type ProcessBusStats,
 } from './bus/broker-bus.js';
 export type { ListenBus, ServerEventBus } from './bus/bus.js';
-export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/memory-bus.js';
+export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { Opening } from './bus/opening.js';
 export type { RetentionOptions } from './bus/retention.js';
@@ -42,19 +42,24 @@ export type { McpFetch, McpHandler } from './handler/handler.js';
 export { createProxy, type ProxyOptions } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
 export { createListenHandler } from './listen-handler.js';
-export type { BusStats, ShardStats } from './model/bus-stats.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
 export type { ChangeEvent, DisconnectEvent, GroupEvent, ServerEvent } from './model/event.js';
 export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
+export type { BusStats, ShardStats } from './model/stats/bus.js';
+export type {
+  ListenStats,
+  RefusalKind,
+  StreamEnding,
+  WriteDelayCount,
+} from './model/stats/listen.js';
 export type {
   IsolateSnapshot,
   LoggedEvent,
   ObjectSnapshot,
   Snapshot,
   TopicListeners,
-} from './model/snapshot.js';
-export type { ListenStats, RefusalKind, StreamEnding, WriteDelayCount } from './model/stats.js';
+} from './model/stats/snapshot.js';
 export type { TaskOutcome, TaskProgress, TaskState } from './model/task.js';
 export type { ListenTimeouts } from './model/timeouts.js';
 export {

@@ -16,7 +16,7 @@ import {
 } from './auth/principal.js';
 import type { AttachableBus } from './bus/attachable-bus.js';
 import { toAttachableBus } from './bus/event-bus-adapter.js';
-import { InMemoryBus } from './bus/memory/memory-bus.js';
+import { InMemoryBus } from './bus/memory/bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { OperatedStreams } from './bus/operator/operator.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
@@ -28,12 +28,12 @@ import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.j
 import type { ResponseLimits } from './handler/upstream-response.js';
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
 import { type InboundExchange, pass, refuse } from './http/inbound.js';
-import { cancelBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
+import { cancelBody, serviceOf, withCors } from './http/origin-guard.js';
 import { expectAmounts } from './model/amount.js';
 import { ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
 import { coreLimits, type ListenLimits, limitsOf } from './model/limits.js';
-import type { ListenStats } from './model/stats.js';
+import type { ListenStats } from './model/stats/listen.js';
 import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
@@ -47,8 +47,8 @@ import {
   type ListenHandlerOptions,
   legacyOf,
 } from './options.js';
-import { SessionHandler } from './sessions/session-handler.js';
-import { idleOf, sessionLimits } from './sessions/session-limits.js';
+import { SessionHandler } from './sessions/handler.js';
+import { idleOf, sessionLimits } from './sessions/limits.js';
 import { InnerStreams, StreamManager } from './streams/index.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {
@@ -61,6 +61,7 @@ import {
 import { serverGuard } from './wasm/server/guard.js';
 import { expectLoaded } from './wasm/server/load.js';
 import { Credentials } from './web/credentials.js';
+import { headerLines } from './web/header-lines.js';
 import { isBodyTimeout, readStart } from './web/request-body.js';
 
 /**
@@ -189,9 +190,10 @@ class RequestHandler {
     let core: Exchange | undefined;
     this.#pendingRequests += 1;
     try {
-      core = this.#service.value.exchange(method, url, linesOf(headers), !bodyUsed);
+      const lines = headerLines(headers);
+      core = this.#service.value.exchange(method, url, lines, !bodyUsed);
       const { fields } = core;
-      return withCors(await this.#answer({ request, core, rest }), fields);
+      return withCors(await this.#answer({ request, core, headerLines: lines, rest }), fields);
     } catch (error) {
       return this.#afterFailure(error);
     } finally {

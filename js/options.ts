@@ -8,7 +8,7 @@ import type { DeclaredServer } from './handler/discovery.js';
 import type { FrontOptions } from './http/origin-guard.js';
 import { ListenError } from './model/error.js';
 import type { ListenLimits } from './model/limits.js';
-import type { ListenStats } from './model/stats.js';
+import type { ListenStats } from './model/stats/listen.js';
 import type { ListenTimeouts } from './model/timeouts.js';
 import type { StreamLogger } from './observe/log.js';
 import type { SpanTracer } from './observe/tracing.js';

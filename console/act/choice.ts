@@ -1,4 +1,4 @@
-import { element } from '../dom.js';
+import { element, labelled } from '../dom.js';
 import type { Item } from '../server/catalogue.js';
 
 /** A select element with the entries of a list of the server. */
@@ -12,7 +12,7 @@ export class Choice {
   /** @param onChange - called when another entry is selected, or when there is none. */
   constructor(title: string, onChange: (item: Item | undefined) => void) {
     this.#onChange = onChange;
-    this.field = element('label', { class: 'field' }, element('span', {}, title), this.#select);
+    this.field = labelled(title, this.#select);
     this.#select.addEventListener('change', () => this.#changed());
   }
 

@@ -1,12 +1,13 @@
 import type { ChangeEvent } from 'mcp-listen';
-import { byId, element } from '../dom.js';
+import { byId, element, labelled } from '../dom.js';
 import { count } from '../format.js';
+import { CHANGES } from '../mcp/topic.js';
 import { Outcome } from './outcome.js';
 import type { Pace, Publisher } from './publisher.js';
 
 /** A form that publishes to the bus, for a user who has the publish secret. */
 export class PublishForm {
-  readonly #kind = select(KINDS);
+  readonly #kind = select(CHANGES);
   readonly #uri = element('input', {
     type: 'text',
     value: 'note://todo',
@@ -32,15 +33,20 @@ export class PublishForm {
 
   constructor(publisher: Publisher) {
     this.#publisher = publisher;
-    const uri = field('URI', this.#uri);
-    const secret = field('Publish secret', this.#token);
+    const uri = labelled('URI', this.#uri);
+    const secret = labelled('Publish secret', this.#token);
     secret.classList.add('grows');
     const form = element(
       'form',
       { class: 'stack' },
-      field('Event', this.#kind),
+      labelled('Event', this.#kind),
       uri,
-      element('div', { class: 'pair' }, field('Count', this.#times), field('Rate', this.#pace)),
+      element(
+        'div',
+        { class: 'pair' },
+        labelled('Count', this.#times),
+        labelled('Rate', this.#pace),
+      ),
       element('div', { class: 'row' }, secret, this.#button),
       this.#outcome.output,
     );
@@ -89,10 +95,6 @@ export class PublishForm {
   }
 }
 
-function field(title: string, control: HTMLElement): HTMLLabelElement {
-  return element('label', { class: 'field' }, element('span', {}, title), control);
-}
-
 function select(options: readonly (readonly [value: string, label: string])[]): HTMLSelectElement {
   return element(
     'select',
@@ -100,13 +102,6 @@ function select(options: readonly (readonly [value: string, label: string])[]): 
     ...options.map(([value, label]) => element('option', { value }, label)),
   );
 }
-
-const KINDS = [
-  ['resource_updated', 'a resource changed'],
-  ['tools_list_changed', 'the list of tools changed'],
-  ['prompts_list_changed', 'the list of prompts changed'],
-  ['resources_list_changed', 'the list of resources changed'],
-] as const;
 
 const PACES = [
   ['each-after-the-last', 'one after the other'],

@@ -1,5 +1,5 @@
 import { now } from '../clock.js';
-import { byId, element } from '../dom.js';
+import { byId, element, labelled } from '../dom.js';
 import { shortTime } from '../format.js';
 import type { Endpoint } from '../mcp/endpoint.js';
 import { record, recordIn, text } from '../mcp/json.js';
@@ -26,9 +26,9 @@ export class RequestForm {
     const form = element(
       'form',
       { class: 'stack' },
-      field('Method', this.#method),
+      labelled('Method', this.#method),
       element('datalist', { id: 'methods' }, ...methods),
-      field('Params as JSON', this.#params),
+      labelled('Params as JSON', this.#params),
       element('p', { class: 'note' }, NOTE),
       element('div', { class: 'row' }, this.#button, this.#cancel),
       this.#outcome.output,
@@ -87,10 +87,6 @@ export class RequestForm {
     this.#button.disabled = this.#endpoint === undefined || this.#abort !== undefined;
     this.#cancel.hidden = this.#abort === undefined;
   }
-}
-
-function field(title: string, control: HTMLElement): HTMLLabelElement {
-  return element('label', { class: 'field' }, element('span', {}, title), control);
 }
 
 const NOTE = 'The page adds the id and, for servers of 2026-07-28, the metadata of the protocol.';

@@ -3,6 +3,14 @@ import type { ChangeEvent } from 'mcp-listen';
 /** The topic of a cue: `tools`, `prompts`, `resources`, `events`, a URI, or `task <id>`. */
 export type Topic = string;
 
+/** The changes that a form can publish, with their labels. */
+export const CHANGES = [
+  ['resource_updated', 'a resource changed'],
+  ['tools_list_changed', 'the list of tools changed'],
+  ['prompts_list_changed', 'the list of prompts changed'],
+  ['resources_list_changed', 'the list of resources changed'],
+] as const;
+
 /** Returns the topic of an event. */
 export function topicOfEvent(event: ChangeEvent): Topic {
   switch (event.kind) {

@@ -1,8 +1,9 @@
 import type { ChangeEvent, Order, PublishedEvent } from 'mcp-listen';
-import { element } from '../dom.js';
+import { element, labelled } from '../dom.js';
 import { count } from '../format.js';
 import { bearer } from '../mcp/access/access.js';
 import { recordIn } from '../mcp/json.js';
+import { CHANGES } from '../mcp/topic.js';
 import { Confirm } from './confirm.js';
 import type { IsolateActions } from './topology.js';
 
@@ -37,16 +38,20 @@ export class Actions implements IsolateActions {
       this.#form(
         'Publish',
         [
-          field('Event', this.#kind),
-          field('URI, task or name', this.#name),
-          field('Only for the group', this.#group),
-          field('Data as JSON', this.#data),
+          labelled('Event', this.#kind, true),
+          labelled('URI, task or name', this.#name, true),
+          labelled('Only for the group', this.#group, true),
+          labelled('Data as JSON', this.#data, true),
         ],
         () => this.#publish(),
       ),
-      this.#form('Disconnect', [field('Principal', this.#principal)], () => this.#disconnect()),
-      this.#form('End the oldest streams', [field('Streams of each isolate', this.#count)], () =>
-        this.#endOldest(),
+      this.#form('Disconnect', [labelled('Principal', this.#principal, true)], () =>
+        this.#disconnect(),
+      ),
+      this.#form(
+        'End the oldest streams',
+        [labelled('Streams of each isolate', this.#count, true)],
+        () => this.#endOldest(),
       ),
       this.#form('Drain all', [], () => this.#drainAll()),
       this.#outcome,
@@ -174,15 +179,8 @@ function taskOf(taskId: string): Extract<ChangeEvent, { kind: 'task_status' }>['
   return { taskId, status: 'working', createdAt: now, lastUpdatedAt: now, ttlMs: null };
 }
 
-function field(title: string, control: HTMLElement): HTMLLabelElement {
-  return element('label', { class: 'field grows' }, element('span', {}, title), control);
-}
-
 const KINDS = [
-  ['resource_updated', 'a resource changed'],
-  ['tools_list_changed', 'the list of tools changed'],
-  ['prompts_list_changed', 'the list of prompts changed'],
-  ['resources_list_changed', 'the list of resources changed'],
+  ...CHANGES,
   ['task_status', 'a task is working'],
   ['event', 'an occurrence of MCP Events'],
 ] as const;

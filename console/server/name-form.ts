@@ -1,4 +1,4 @@
-import { element } from '../dom.js';
+import { element, labelled } from '../dom.js';
 
 /** The texts of a form. */
 export interface NameFormTexts {
@@ -18,7 +18,7 @@ export function nameForm(
     spellcheck: 'false',
     required: true,
   });
-  const field = element('label', { class: 'field grows' }, element('span', {}, label), input);
+  const field = labelled(label, input, true);
   const form = element(
     'form',
     { class: 'row' },

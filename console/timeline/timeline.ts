@@ -4,9 +4,9 @@ import type { Message } from '../mcp/message.js';
 import { repaint } from '../repaint.js';
 import { save } from './export.js';
 import { History } from './history.js';
-import { MessageDialog, type OnEdit } from './message-dialog.js';
-import { MessageFilter } from './message-filter.js';
-import { MessageList } from './message-list.js';
+import { MessageDialog, type OnEdit } from './message/dialog.js';
+import { MessageFilter } from './message/filter.js';
+import { MessageList } from './message/list.js';
 
 /**
  * The timeline: shows the messages that match the filter, until it is paused; each message can be

@@ -19,7 +19,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { ListenStats } from '../model/stats.js';
+import type { ListenStats } from '../model/stats/listen.js';
 import { type BusNumbers, type MetricFamily, metricFamilies } from '../observe/metric-families.js';
 import { report } from '../observe/on-error.js';
 

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { ServerEventBus } from '../bus/bus.js';
 import { toAttachableBus } from '../bus/event-bus-adapter.js';
-import { InMemoryBus } from '../bus/memory/memory-bus.js';
+import { InMemoryBus } from '../bus/memory/bus.js';
 import { createListenHandler } from '../listen-handler.js';
 import { report } from '../observe/on-error.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';

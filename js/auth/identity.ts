@@ -1,4 +1,6 @@
 import { ListenError } from '../model/error.js';
+import { isListOfStrings, isText } from '../model/json.js';
+import { sha256 } from '../web/digest.js';
 import { hex } from '../web/hex.js';
 
 /** A caller with credentials that expire, or with groups. */
@@ -69,9 +71,9 @@ async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
   if (FIELDS.some((field) => field in answer)) {
     throw invalidResult(`an AuthInfo with a field of an Identity: ${FIELDS.join(', ')}`);
   }
-  if (!isName(token)) throw invalidResult('an AuthInfo whose token is not a non-empty string');
+  if (!isText(token)) throw invalidResult('an AuthInfo whose token is not a non-empty string');
   const expiresAtMs = expiresAt === undefined ? undefined : numberOf(expiresAt) * 1_000;
-  const name = [extra?.['sub'], extra?.['userId']].find(isName) ?? (await digestOf(token));
+  const name = [extra?.['sub'], extra?.['userId']].find(isText) ?? hex(await sha256(token));
   return verified(name, expiresAtMs, undefined, answer);
 }
 
@@ -105,20 +107,6 @@ function expiryOf(expiresAt: unknown): number | undefined {
 function numberOf(expiresAt: unknown): number {
   if (typeof expiresAt === 'number' && !Number.isNaN(expiresAt)) return expiresAt;
   throw invalidResult('an expiresAt that is not a time');
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function isListOfStrings(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
-}
-
-/** Returns a SHA-256 as hexadecimal digits. */
-async function digestOf(token: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token));
-  return hex(new Uint8Array(digest));
 }
 
 function invalidResult(what: string): ListenError {

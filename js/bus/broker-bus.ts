@@ -23,7 +23,7 @@ import {
   type EventSource,
   isOccurrence,
 } from './events.js';
-import { InMemoryBus, type InMemoryBusOptions } from './memory/memory-bus.js';
+import { InMemoryBus, type InMemoryBusOptions } from './memory/bus.js';
 import { BrokerEvents } from './occurrences/broker-events.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';

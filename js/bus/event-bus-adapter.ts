@@ -7,7 +7,7 @@ import type {
 } from './attachable-bus.js';
 import type { ListenBus, ServerEventBus } from './bus.js';
 import { eventText } from './event-text.js';
-import { InMemoryBus } from './memory/memory-bus.js';
+import { InMemoryBus } from './memory/bus.js';
 import type { SessionStore } from './session-store.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { Reauthorizer } from '../auth/reauthorize.js';
-import type { StreamEnding } from '../model/stats.js';
+import type { StreamEnding } from '../model/stats/listen.js';
 import type { Stream } from '../wasm/server/bindings.js';
 import type { ServerStream } from './server-stream.js';
 

@@ -7,7 +7,7 @@
  */
 import '#runtime';
 
-export type { BusStats, ShardStats } from '../model/bus-stats.js';
+export type { BusStats, ShardStats } from '../model/stats/bus.js';
 export { type DurableObjectBusOptions, durableObjectBus } from './edge/durable-object-bus.js';
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.js';
 export type { BusWatcher, WatchedBus, WatcherMaker } from './object/bus/watcher.js';

@@ -5,6 +5,6 @@
  * @packageDocumentation
  */
 import '#runtime';
-import '../wasm/modules/client-workerd.js';
+import '../wasm/modules/client/workerd.js';
 
-export { type Upstream, watchUpstream } from './gateway/upstream-watch.js';
+export { type Upstream, watchUpstream } from './gateway/upstream/watch.js';

@@ -1,6 +1,7 @@
 import { ListenError, type ListenErrorCode } from '../model/error.js';
 import { deferred } from '../timing/deferred.js';
 import { Refusal, refusalOf } from '../wasm/server/bindings.js';
+import { joined } from '../web/joined.js';
 import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 
@@ -120,13 +121,6 @@ function untilTimeout(
 /** Cancels the rest of a body, and ignores errors. */
 function cancelRest(reader: Reader | undefined): void {
   reader?.cancel().catch(() => {});
-}
-
-function joined(bytes: Uint8Array, more: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(bytes.byteLength + more.byteLength);
-  both.set(bytes);
-  both.set(more, bytes.byteLength);
-  return both;
 }
 
 function tooLarge(): ListenError {

@@ -1,4 +1,4 @@
-import type { RefusalKind } from '../model/stats.js';
+import type { RefusalKind } from '../model/stats/listen.js';
 import type { Answer } from '../wasm/server/bindings.js';
 import { jsonResponse } from '../web/json-response.js';
 

@@ -14,6 +14,8 @@ export interface Inbound {
 /** A request that the core checks. */
 export interface InboundExchange extends Inbound {
   core: Exchange;
+  /** Its header fields, lines `name: value`. Each core that reads them gets this text. */
+  headerLines: string;
 }
 
 /** Passes a request to the handler unchanged. */

@@ -2,6 +2,7 @@ import { calling, ListenError } from '../model/error.js';
 import { PerInstance } from '../wasm/per-instance.js';
 import { Service, type ServiceOptions } from '../wasm/server/bindings.js';
 import { expectLoaded } from '../wasm/server/load.js';
+import { headerLines } from '../web/header-lines.js';
 import { ErrorResponses } from './error-response.js';
 
 /** Which hosts and origins are served in addition to the defaults. */
@@ -58,17 +59,12 @@ export function screen(options: FrontOptions = {}): Screen {
     const { answer, fields } = service.value.screen(
       method,
       request.url,
-      linesOf(screenedHeaders(request)),
+      headerLines(screenedHeaders(request)),
     );
     if (answer === undefined) return withCors(await inner(), fields);
     await cancelBody(request);
     return withCors(refusals.answer(answer), fields);
   };
-}
-
-/** Returns header fields for the core: lines `name: value`. */
-export function linesOf(headers: Headers): string {
-  return [...headers].map((field) => field.join(': ')).join('\n');
 }
 
 /** Removes `sec-fetch-site`, which describes the page with the link, from a page visit. */

@@ -15,3 +15,6 @@ export function expectAmounts(path: string, amounts: object, names = Object.keys
     throw new ListenError('invalid-options', `${at} must be a number of at least 0`);
   }
 }
+
+/** The largest count that the core accepts. */
+export const MAX_COUNT = 2 ** 32 - 1;

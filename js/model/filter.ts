@@ -17,10 +17,21 @@ export interface SubscriptionFilter {
   taskIds?: string[];
 }
 
+/**
+ * The lists of a server: the member of a filter that requests the changes of a list, and the kind
+ * of the events that report them.
+ */
+export const LISTS = [
+  { member: 'toolsListChanged', kind: 'tools_list_changed' },
+  { member: 'promptsListChanged', kind: 'prompts_list_changed' },
+  { member: 'resourcesListChanged', kind: 'resources_list_changed' },
+  { member: 'eventsListChanged', kind: 'events_list_changed' },
+] as const;
+
 /** Returns the union of two filters, in an order that does not depend on theirs. */
 export function union(left: SubscriptionFilter, right: SubscriptionFilter): SubscriptionFilter {
   const both: SubscriptionFilter = {};
-  for (const list of LISTS) if (left[list] || right[list]) both[list] = true;
+  for (const { member } of LISTS) if (left[member] || right[member]) both[member] = true;
   for (const names of ['resourceSubscriptions', 'taskIds'] as const) {
     const all = new Set([...(left[names] ?? []), ...(right[names] ?? [])]);
     if (all.size > 0) both[names] = [...all].sort();
@@ -32,10 +43,3 @@ export function union(left: SubscriptionFilter, right: SubscriptionFilter): Subs
 export function covers(whole: SubscriptionFilter, part: SubscriptionFilter): boolean {
   return JSON.stringify(union(whole, part)) === JSON.stringify(union(whole, {}));
 }
-
-const LISTS = [
-  'toolsListChanged',
-  'promptsListChanged',
-  'resourcesListChanged',
-  'eventsListChanged',
-] as const;

@@ -71,4 +71,5 @@ export function errorOf(end: CoreEnd, cause?: unknown): ListenError | undefined 
     : new SubscriptionRefused(message, refusal);
 }
 
-const METHOD_NOT_FOUND = -32_601;
+/** The JSON-RPC code of a server that does not know the method. */
+export const METHOD_NOT_FOUND = -32_601;

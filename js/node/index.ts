@@ -6,13 +6,14 @@
  */
 import '#runtime';
 
-export type { NodeRequest } from './http/incoming-body.js';
 export {
   type NodeHandler,
   type NodeHandlerOptions,
   toNodeHandler,
   type WebHandler,
-} from './http/node-handler.js';
+} from './http/handler.js';
+export type { NodeRequest } from './http/incoming-body.js';
+export { serveListenStdio } from './stdio/handler.js';
 export type {
   StdioAuthorizeContext,
   StdioListenLimits,
@@ -21,4 +22,3 @@ export type {
   StdioListenTimeouts,
   StdioServer,
 } from './stdio/options.js';
-export { serveListenStdio } from './stdio/stdio-handler.js';

@@ -1,4 +1,4 @@
-import type { RefusalKind, StreamEnding } from '../model/stats.js';
+import type { RefusalKind, StreamEnding } from '../model/stats/listen.js';
 
 /** The kind of a stream: of a listen request, or of a session of an earlier revision. */
 export type LoggedStream = 'listen' | 'session';

@@ -1,4 +1,4 @@
-import type { ListenStats, WriteDelayCount } from '../model/stats.js';
+import type { ListenStats, WriteDelayCount } from '../model/stats/listen.js';
 
 /** The numbers of a bus that are exported; the `BusStats` of a bus object have them. */
 export interface BusNumbers {

@@ -1,5 +1,5 @@
 import { ListenError } from '../model/error.js';
-import type { ListenStats } from '../model/stats.js';
+import type { ListenStats } from '../model/stats/listen.js';
 import { hasBearerToken } from '../web/bearer.js';
 import { type BusNumbers, type MetricFamily, metricFamilies } from './metric-families.js';
 import { report } from './on-error.js';

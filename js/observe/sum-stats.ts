@@ -1,4 +1,4 @@
-import type { ListenStats, WriteDelayCount } from '../model/stats.js';
+import type { ListenStats, WriteDelayCount } from '../model/stats/listen.js';
 
 /** Returns the counters of several servers on one bus, whose connections they share, as one. */
 export function sumStats([first, ...others]: [ListenStats, ...ListenStats[]]): ListenStats {

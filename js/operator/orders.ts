@@ -1,6 +1,7 @@
 import { expectAmounts } from '../model/amount.js';
 import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
+import { isObject, parsedJson } from '../model/json.js';
 
 /**
  * What `POST /operate` takes. `drain` ends all streams without a result and refuses new ones; with
@@ -24,7 +25,7 @@ export type PublishedEvent =
  * @throws ListenError `invalid-order`, or `invalid-options` for an amount.
  */
 export function orderOf(text: string): Order {
-  const order = parsed(text);
+  const order = draftOf(text);
   const { count, isolate, windowMs } = order;
   expectAmounts('', { count, windowMs });
   const isPlace = isolate === undefined || typeof isolate === 'string';
@@ -49,13 +50,9 @@ function isList(events: unknown): events is PublishedEvent[] {
   );
 }
 
-function parsed(text: string): Draft {
-  try {
-    const order = JSON.parse(text) as unknown;
-    if (typeof order === 'object' && order !== null) return order;
-  } catch {
-    // Refused below.
-  }
+function draftOf(text: string): Draft {
+  const order = parsedJson(text);
+  if (isObject(order)) return order;
   throw invalid();
 }
 

@@ -2,7 +2,7 @@ import type { AttachableBus } from '../bus/attachable-bus.js';
 import { MAX_TOPICS, sumListeners } from '../bus/operator/listeners.js';
 import type { BusOperator, OperatedStreams } from '../bus/operator/operator.js';
 import type { ServerEvent } from '../model/event.js';
-import type { DrainOrder, Snapshot, SnapshotOptions } from '../model/snapshot.js';
+import type { DrainOrder, Snapshot, SnapshotOptions } from '../model/stats/snapshot.js';
 import { isolateId } from '../observe/isolate-id.js';
 import { report } from '../observe/on-error.js';
 

@@ -1,5 +1,5 @@
 import type { BusOperator } from '../bus/operator/operator.js';
-import type { Snapshot } from '../model/snapshot.js';
+import type { Snapshot } from '../model/stats/snapshot.js';
 
 /**
  * Statistics for everyone, without topics, callers and the log. All who ask within a second get

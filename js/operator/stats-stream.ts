@@ -1,4 +1,4 @@
-import type { Snapshot } from '../model/snapshot.js';
+import type { Snapshot } from '../model/stats/snapshot.js';
 
 /**
  * Returns a response with one server-sent event a second, as long as the client reads. Each carries

@@ -9,6 +9,6 @@ export {
   OwnConnections,
 } from './connection/own-connections.js';
 export { SharedConnection } from './connection/shared-connection.js';
-export type { FanoutStream } from './fanout-stream.js';
-export { type InnerStreamOptions, InnerStreams } from './inner/inner-streams.js';
+export type { FanoutStream } from './fanout/stream.js';
+export { type InnerStreamOptions, InnerStreams } from './inner/streams.js';
 export { StreamManager } from './manager.js';

@@ -8,7 +8,7 @@ import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
-import type { ListenStats, StreamEnding } from '../model/stats.js';
+import type { ListenStats, StreamEnding } from '../model/stats/listen.js';
 import { finiteTimeout, jittered, SETTLE_MS } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
@@ -22,8 +22,8 @@ import {
   type StreamMetrics,
 } from '../wasm/server/bindings.js';
 import { OwnConnections } from './connection/own-connections.js';
-import { FanoutDriver } from './fanout-driver.js';
-import type { InnerStream } from './inner/inner-stream.js';
+import { FanoutDriver } from './fanout/driver.js';
+import type { InnerStream } from './inner/stream.js';
 import { continentOf, exceed, scopeOf } from './opening/caller.js';
 import { Granting } from './opening/granting.js';
 import { Openings, type OpeningsOptions } from './opening/openings.js';

@@ -1,7 +1,7 @@
 import type { ListenBus } from '../bus/bus.js';
 import { createListenHandler } from '../listen-handler.js';
 import type { ServerEvent } from '../model/event.js';
-import type { ListenStats } from '../model/stats.js';
+import type { ListenStats } from '../model/stats/listen.js';
 
 /** A process or an isolate that holds streams and publishes events. */
 export interface BusPlace {

@@ -1,3 +1,5 @@
+import { sha256 } from './digest.js';
+
 /**
  * Returns whether a request has `Authorization: Bearer <secret>`. All bytes of digests are
  * compared, so the duration does not reveal how much of a guess is right.
@@ -9,7 +11,7 @@ export async function hasBearerToken(request: Request, secret: string): Promise<
 
 /** Returns whether two texts are equal. Compares their digests in constant time. */
 export async function isSameSecret(given: string, wanted: string): Promise<boolean> {
-  const [one, other] = await Promise.all([digest(given), digest(wanted)]);
+  const [one, other] = await Promise.all([sha256(given), sha256(wanted)]);
   return isSameBytes(one, other);
 }
 
@@ -18,8 +20,4 @@ export function isSameBytes(given: Uint8Array, wanted: Uint8Array): boolean {
   return (
     given.reduce((difference, byte, index) => difference | (byte ^ (wanted[index] ?? 0)), 0) === 0
   );
-}
-
-async function digest(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 }

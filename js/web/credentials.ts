@@ -1,4 +1,5 @@
 import { ListenError } from '../model/error.js';
+import { sha256 } from './digest.js';
 
 /** The header fields that identify the caller of a request. */
 export class Credentials {
@@ -74,8 +75,7 @@ function withPlainScheme(authorization: string): string {
 
 /** Returns a SHA-256 as base64url; the prefix separates it from other digests. */
 async function digestOf(text: string): Promise<string> {
-  const bytes = new TextEncoder().encode(`mcp-listen ${text}`);
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  const digest = await sha256(`mcp-listen ${text}`);
   return btoa(String.fromCharCode(...digest))
     .replaceAll('+', '-')
     .replaceAll('/', '_')

@@ -1,10 +1,6 @@
 import { type EventError, eventErrorOf } from '../model/events/event-error.js';
-import {
-  type EventOccurrence,
-  isCursor,
-  isObject,
-  occurrenceOf,
-} from '../model/events/occurrence.js';
+import { type EventOccurrence, isCursor, occurrenceOf } from '../model/events/occurrence.js';
+import { isObject, parsedJson } from '../model/json.js';
 
 /** A message of a server to the endpoint of a subscription. */
 export type WebhookMessage =
@@ -15,7 +11,7 @@ export type WebhookMessage =
 
 /** Reads a body; returns undefined if it is malformed, or a message of an unknown type. */
 export function messageOf(body: Uint8Array): WebhookMessage | undefined {
-  const value = parsed(body);
+  const value = jsonOf(body);
   if (!isObject(value)) return undefined;
   const { challenge, cursor = null, type } = value;
   if (type === undefined) return eventOf(value);
@@ -34,9 +30,9 @@ function terminationOf(value: unknown): WebhookMessage | undefined {
   return error && { type: 'terminated', error };
 }
 
-function parsed(body: Uint8Array): unknown {
+function jsonOf(body: Uint8Array): unknown {
   try {
-    return JSON.parse(decoder.decode(body));
+    return parsedJson(decoder.decode(body));
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { isSameBytes } from '../web/bearer.js';
+import { hmacSha256 } from '../web/digest.js';
 import { bytesOfBase64, bytesOfSecret } from './secret.js';
 
 /** The parts of a message that its signature covers (Standard Webhooks). */
@@ -49,8 +50,7 @@ export async function signer(
 async function digestOf(secret: string, content: ArrayBuffer): Promise<Uint8Array> {
   const bytes = bytesOfSecret(secret);
   if (bytes === undefined) throw new TypeError('a webhook secret is malformed');
-  const key = await crypto.subtle.importKey('raw', bytes, HMAC, false, ['sign']);
-  return new Uint8Array(await crypto.subtle.sign('HMAC', key, content));
+  return hmacSha256(bytes, content);
 }
 
 function contentOf({ body, id, timestamp }: SignedParts): Promise<ArrayBuffer> {
@@ -65,5 +65,4 @@ function digestIn(signature: string): Uint8Array | undefined {
 }
 
 const VERSION = 'v1,';
-const HMAC = { name: 'HMAC', hash: 'SHA-256' };
 const DIGEST_BYTES = 32;

@@ -5,6 +5,7 @@ import { root } from '../process/project.mjs';
 import { tap } from '../process/tap.mjs';
 import { circles, rustCircles } from './circles.mjs';
 import { unverified } from './lock.mjs';
+import { prefixes, sharedTypes } from './names.mjs';
 import { proseChecks } from './prose.mjs';
 import { pastIndex, roomChecks } from './rooms.mjs';
 import { sourceFiles } from './source-file.mjs';
@@ -76,6 +77,14 @@ export const checks = [
     (files) => crowded(12, matching(files, /^(js|src|console|scripts)\/.*\.(ts|mjs|css|rs)$/)),
   ],
   [
+    'no three source files of a folder begin with the same word',
+    (files) => prefixes(matching(files, /^(js|src|console|scripts|bench)\/.*\.(ts|mjs|css|rs)$/)),
+  ],
+  [
+    'no two files of js/ export a type of the same name',
+    (files) => sharedTypes(matching(files, /^js\/.*\.ts$/)),
+  ],
+  [
     'no file of js/wasm/modules has more than 15 lines',
     (files) => longerThan(15, matching(files, /^js\/wasm\/modules\//)),
   ],
@@ -95,7 +104,7 @@ export const checks = [
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
-const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/(events\/|client-)?node\.ts$)/;
+const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/((client|events)\/)?node\.ts$)/;
 const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
 
 /** @param {string} scheme of a module's name */

@@ -8,32 +8,35 @@ import { setUp } from '../setup/setup.mjs';
 import { checkCore } from './core.mjs';
 import { mutants, rules, survivors } from './mutants.mjs';
 import { firstOf, pageOf } from './page.mjs';
+import { record, records } from './records.mjs';
 import { isCargo, MutantTree } from './tree.mjs';
 
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
-/** @typedef {{ mutant: Mutant, isOk: boolean, tests: string[], note: string }} Result */
+/** @typedef {{ isOk: boolean, tests: string[], note: string }} Result */
 
-/** The page that a full run of the patches writes. */
+/** The page that a run of patches writes. */
 const page = join(root, 'docs', 'mutants.md');
 
 /**
  * Applies each mutation of wasm-tests/mutants to a copy of the committed tree, and expects its test
  * to fail; then runs cargo-mutants over the core. One TAP line each. `--patches` and `--core` run
- * one half; `--list` runs nothing.
+ * one half; `--rest` continues a run that was interrupted: it skips the patches that have a result
+ * of this commit. `--list` runs nothing.
  */
 async function checkMutants() {
   const options = wanted();
-  const all = (await mutants()).filter(
-    ({ name }) => options.only === undefined || name === options.only,
-  );
-  if (all.length === 0 && options.only !== undefined)
-    throw new Error(`unknown mutation ${options.only}`);
-  if (options.list) return list(all);
+  const all = await mutants();
+  const chosen = await chosenOf(all, options);
+  if (options.list) return list(chosen);
   await setUp();
   const tree = await MutantTree.prepare();
   const tap = new Tap();
-  if (!options.core) await checkPatches(tree, all, tap, options.only === undefined);
-  if (!options.patches && options.only === undefined) await checkCore(options, tap);
+  if (!options.core) {
+    await checkPatches(tree, chosen, tap);
+    await checkSurvivors(all, tap);
+    await writePage(all);
+  }
+  if (!options.patches && options.only.length === 0) await checkCore(options, tap);
   process.stdout.write(`1..${tap.count}\n`);
   process.exitCode = tap.failed > 0 ? 1 : 0;
 }
@@ -42,7 +45,8 @@ function wanted() {
   const { values } = parseArgs({
     options: {
       list: { type: 'boolean', default: false },
-      only: { type: 'string' },
+      only: { type: 'string', multiple: true, default: [] },
+      rest: { type: 'boolean', default: false },
       patches: { type: 'boolean', default: false },
       core: { type: 'boolean', default: false },
       file: { type: 'string', multiple: true, default: [] },
@@ -50,6 +54,20 @@ function wanted() {
     },
   });
   return values;
+}
+
+/**
+ * Returns the mutants to run.
+ * @param {Mutant[]} all
+ * @param {{ only: string[], rest: boolean }} options
+ */
+async function chosenOf(all, { only, rest }) {
+  const unknown = only.filter((wanted) => !all.some(({ name }) => name === wanted));
+  if (unknown.length > 0) throw new Error(`unknown mutations: ${unknown.join(', ')}`);
+  if (only.length > 0) return all.filter(({ name }) => only.includes(name));
+  if (!rest) return all;
+  const [ran, commit] = [await records(), await commitOf()];
+  return all.filter(({ name }) => ran[name]?.commit !== commit);
 }
 
 /** @param {Mutant[]} all */
@@ -78,28 +96,32 @@ class Tap {
 }
 
 /**
+ * Runs patches, and records each result at once.
  * @param {MutantTree} tree
  * @param {Mutant[]} all
  * @param {Tap} tap
- * @param {boolean} isWhole whether the page may be written
  */
-async function checkPatches(tree, all, tap, isWhole) {
+async function checkPatches(tree, all, tap) {
   const { patches: reasons } = await survivors();
   const red = await commandsNotGreen(tree, all, tap);
-  const results = [];
+  const run = { commit: await commitOf(), day: new Date().toISOString().slice(0, 10) };
   for (const mutant of all) {
     const result = red.has(mutant.red)
-      ? { mutant, isOk: false, tests: [], note: 'its command fails without it' }
+      ? { isOk: false, tests: [], note: 'its command fails without it' }
       : await tried(tree, mutant, reasons[mutant.name]);
     tap.line(result.isOk, `${mutant.name}: ${mutant.breaks}`, [result.note]);
-    results.push(result);
+    await record(mutant.name, result.isOk ? { ...run, tests: result.tests } : undefined);
   }
-  for (const name of Object.keys(reasons).filter(
-    (name) => isWhole && !all.some((mutant) => mutant.name === name),
-  )) {
-    tap.line(false, `survivors.json lists ${name}, which is not a mutation`);
-  }
-  if (isWhole && results.every(({ isOk }) => isOk)) await writePage(results, reasons);
+}
+
+/**
+ * @param {Mutant[]} all
+ * @param {Tap} tap
+ */
+async function checkSurvivors(all, tap) {
+  for (const listed of Object.keys((await survivors()).patches))
+    if (!all.some(({ name }) => name === listed))
+      tap.line(false, `survivors.json lists ${listed}, which is not a mutation`);
 }
 
 /**
@@ -137,22 +159,19 @@ async function tried(tree, mutant, reason) {
       tests,
       reason: why,
     } = await tree.patched(mutant.file, () => outcome(tree, mutant));
-    if (verdict === 'broken')
-      return { mutant, isOk: false, tests, note: `cannot be judged: ${why}` };
+    if (verdict === 'broken') return { isOk: false, tests, note: `cannot be judged: ${why}` };
     if (verdict === 'failed' && reason === undefined) {
-      return { mutant, isOk: true, tests, note: `killed by ${firstOf(tests, mutant)}` };
+      return { isOk: true, tests, note: `killed by ${firstOf(tests, mutant)}` };
     }
     if (verdict === 'failed')
-      return { mutant, isOk: false, tests, note: 'killed now: remove it from survivors.json' };
+      return { isOk: false, tests, note: 'killed now: remove it from survivors.json' };
     return {
-      mutant,
       isOk: reason !== undefined,
       tests,
       note: `survives: ${reason ?? 'no reason is listed'}`,
     };
   } catch (error) {
     return {
-      mutant,
       isOk: false,
       tests: [],
       note: `cannot be judged: ${error instanceof Error ? error.message : error}`,
@@ -172,16 +191,17 @@ async function outcome(tree, { name, red }) {
 }
 
 /**
- * @param {Result[]} results
- * @param {Record<string, string>} reasons
+ * Writes the page from the records.
+ * @param {Mutant[]} all
  */
-async function writePage(results, reasons) {
-  const commit = (await run('git', ['rev-parse', '--short', 'HEAD'])).trim();
-  const before = await readFile(page, 'utf8');
-  await writeFile(
-    page,
-    pageOf(before, { results, reasons, rules: await rules(), commit, at: new Date() }),
-  );
+async function writePage(all) {
+  const { patches: reasons } = await survivors();
+  const content = { all, records: await records(), reasons, rules: await rules() };
+  await writeFile(page, pageOf(await readFile(page, 'utf8'), content));
+}
+
+async function commitOf() {
+  return (await run('git', ['rev-parse', '--short', 'HEAD'])).trim();
 }
 
 await main(import.meta.url, checkMutants);

@@ -1,37 +1,51 @@
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
 /** @typedef {import('./mutants.mjs').Rule} Rule */
+/** @typedef {import('./records.mjs').Records} Records */
 
 /**
- * Returns a page whose marked part holds the results of a run of all patches.
+ * Returns a page whose marked part holds the last result of each patch.
  * @param {string} page
- * @param {object} run
- * @param {{ mutant: Mutant, tests: string[] }[]} run.results
- * @param {Record<string, string>} run.reasons
- * @param {Rule[]} run.rules
- * @param {string} run.commit
- * @param {Date} run.at
+ * @param {object} content
+ * @param {Mutant[]} content.all
+ * @param {Records} content.records
+ * @param {Record<string, string>} content.reasons
+ * @param {Rule[]} content.rules
  */
-export function pageOf(page, { results, reasons, rules, commit, at }) {
-  const killed = results.filter(({ mutant }) => reasons[mutant.name] === undefined).length;
-  const day = at.toISOString().slice(0, 10);
-  const head = `\`npm run check:mutants -- --patches\` on ${day}, at ${commit}: ${killed} of ${results.length} mutants killed.`;
-  const found = results.map(({ mutant, tests }) =>
-    mutantRow(mutant, reasons[mutant.name] ?? firstOf(tests.map(code), mutant)),
-  );
-  const shown = rules.map((rule) => ruleRow(rule, results));
+export function pageOf(page, { all, records, reasons, rules }) {
+  const rows = all.map((mutant) => mutantRow(mutant, records[mutant.name], reasons[mutant.name]));
   const tables = [
-    table(['mutant', 'what it breaks', 'rules', 'the test that fails'], found),
-    table(['rule', 'what it says', 'mutants'], shown),
+    table(['mutant', 'what it breaks', 'rules', 'the test that fails', 'run'], rows),
+    table(
+      ['rule', 'what it says', 'mutants'],
+      rules.map((rule) => ruleRow(rule, all)),
+    ),
   ];
-  return page.replace(marked, () => [BEGIN, head, ...tables, END].join('\n\n'));
+  return page.replace(marked, () => [BEGIN, summary(all, records), ...tables, END].join('\n\n'));
+}
+
+/**
+ * @param {Mutant[]} all
+ * @param {Records} records
+ */
+function summary(all, records) {
+  const run = all.flatMap(({ name }) => records[name] ?? []);
+  const killed = run.filter(({ tests }) => tests.length > 0).length;
+  const commits = [...new Set(run.map(({ commit }) => commit))];
+  const where = commits.length === 1 ? `all at ${commits[0]}` : 'each at the commit in its row';
+  const left = all.length - run.length;
+  return `${killed} of ${all.length} mutants were killed, ${where}; ${left} have no record.`;
 }
 
 /**
  * @param {Mutant} mutant
- * @param {string} test
+ * @param {import('./records.mjs').PatchRecord | undefined} record
+ * @param {string | undefined} reason
  */
-function mutantRow({ name, breaks, shows }, test) {
-  return [`\`${name}\``, breaks, shows.join(', '), test];
+function mutantRow(mutant, record, reason) {
+  const { name, breaks, shows } = mutant;
+  const test = record && (reason ?? firstOf(record.tests.map(code), mutant));
+  const run = record === undefined ? 'no record' : `${record.day}, ${record.commit}`;
+  return [code(name), breaks, shows.join(', '), test ?? '', run];
 }
 
 /**
@@ -46,12 +60,10 @@ export function firstOf(tests, { red }) {
 
 /**
  * @param {Rule} rule
- * @param {{ mutant: Mutant }[]} results
+ * @param {Mutant[]} all
  */
-function ruleRow({ rule, text, notYet = '' }, results) {
-  const names = results
-    .filter(({ mutant }) => mutant.shows.includes(rule))
-    .map(({ mutant }) => `\`${mutant.name}\``);
+function ruleRow({ rule, text, notYet = '' }, all) {
+  const names = all.filter(({ shows }) => shows.includes(rule)).map(({ name }) => code(name));
   return [rule, text, names.length > 0 ? names.join(', ') : `none yet: ${notYet}`];
 }
 

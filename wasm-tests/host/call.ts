@@ -55,7 +55,8 @@ function headersOf(method: string, { name, uri }: Params): Record<string, string
 
 type Params = Record<string, unknown>;
 
-const META = {
+/** The `_meta` of a request without capabilities. */
+export const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
 };

@@ -94,6 +94,19 @@ export async function listen(
   return new WireStream(response, abort);
 }
 
+/** The remaining messages of a stream, once it has ended. */
+export async function restOf(stream: WireStream): Promise<string[]> {
+  const messages: string[] = [];
+  for (
+    let message = await stream.message();
+    message !== undefined;
+    message = await stream.message()
+  ) {
+    messages.push(message);
+  }
+  return messages;
+}
+
 /** Reads a stream until it has sent this many different messages, in any order. */
 export async function distinctMessages(
   stream: WireStream,
@@ -122,6 +135,13 @@ export function updated(id: string, uri: string): string {
   return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${stamp(id)},"uri":${JSON.stringify(uri)}}}`;
 }
 
+/** A filter of all lists and of one resource. */
+export const EVERYTHING = {
+  toolsListChanged: true,
+  promptsListChanged: true,
+  resourcesListChanged: true,
+  resourceSubscriptions: ['note://todo'],
+};
 /** The capabilities of a client or server with the Tasks extension. */
 export const WITH_TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 

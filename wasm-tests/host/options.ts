@@ -24,3 +24,10 @@ function answered(principal: NonNullable<WrittenOptions['principal']>): Principa
 export function declaring(capabilities: ListenCapabilities): DeclaredServer {
   return { info: { name: 'tests', version: '1.0.0' }, capabilities };
 }
+
+/** Everything that a server can announce notifications for, except tasks and events. */
+export const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+};

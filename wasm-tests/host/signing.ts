@@ -3,6 +3,9 @@ import { SECRET } from './secret.ts';
 
 export { SECRET };
 
+/** The header fields of a publish in JSON with the secret as its bearer token. */
+export const BEARER = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };
+
 /** The input of a signature. */
 export interface Signing {
   body: string;

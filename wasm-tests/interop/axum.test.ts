@@ -6,18 +6,11 @@ import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { environment, run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { EVERYTHING, LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 // A change that never comes must not hold the lane for a minute; compiling may take some.
 vi.setConfig({ testTimeout: 15_000, hookTimeout: 600_000 });
-
-const EVERYTHING = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
-  resourceSubscriptions: ['note://todo'],
-};
 
 let server: ChildProcess;
 let url: string;

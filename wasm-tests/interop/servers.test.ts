@@ -1,6 +1,7 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { listen, type Subscription } from 'mcp-listen/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { firstKind } from '../host/first-kind.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { sdkServer } from '../node/sessions/serving.ts';
 import { typescriptClient } from './clients/typescript.ts';
@@ -10,11 +11,6 @@ vi.setConfig({ testTimeout: 30_000 });
 
 const TOOLS = { toolsListChanged: true };
 const BOTH = { ...TOOLS, resourceSubscriptions: ['note://a'] };
-
-async function first(subscription: Subscription): Promise<string | undefined> {
-  for await (const event of subscription) return event.kind;
-  return undefined;
-}
 
 /** The first two events, sorted. */
 async function firstTwo(subscription: Subscription): Promise<string[]> {
@@ -64,7 +60,7 @@ describe('our client and a server of the TypeScript SDK', () => {
     const subscription = await listen(`${node.origin}/mcp`, TOOLS);
     expect(subscription.revision).toBe('2026-07-28');
     handler.notify.toolsChanged();
-    expect(await first(subscription)).toBe('tools_list_changed');
+    expect(await firstKind(subscription)).toBe('tools_list_changed');
     await node.stop();
   });
 });

@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { EVERYTHING } from '../host/listen.ts';
 import { LOSING_SERVER, STDIO_SERVER } from '../host/stdio.ts';
 import { PythonClient } from './clients/python.ts';
 import { SessionClient } from './clients/session.ts';
@@ -8,13 +9,6 @@ import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 // A change that never comes must not hold the lane for a minute.
 vi.setConfig({ testTimeout: 15_000 });
-
-const EVERYTHING = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
-  resourceSubscriptions: ['note://todo'],
-};
 
 describe('the TypeScript client on stdio', () => {
   let client: Client;

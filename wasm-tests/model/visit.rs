@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// One request on its way through a server, as in `js/listen-handler.ts` and
-/// `js/sessions/session-handler.ts`.
+/// `js/sessions/handler.ts`.
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) at: usize,

@@ -4,18 +4,11 @@ import {
   type ListenHandler,
   type ListenHandlerOptions,
 } from 'mcp-listen';
-import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
-import { declaring } from '../host/options.ts';
+import { LISTEN_HEADERS, listenBody, restOf, WireStream } from '../host/listen.ts';
+import { CAPABILITIES, declaring } from '../host/options.ts';
 
 /** The URL of the handlers under test. */
 export const URL = 'http://localhost/mcp';
-
-/** All four capabilities. */
-export const CAPABILITIES = {
-  tools: { listChanged: true },
-  prompts: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-};
 
 /** A server whose handler answers every request with 418. */
 export function serving(options: ListenHandlerOptions = {}): ListenHandler {
@@ -62,17 +55,11 @@ export async function open(
   return new WireStream(response, abort);
 }
 
-/** The remaining messages of a stream, once it has ended. */
-export async function restOf(stream: WireStream): Promise<string[]> {
-  const messages: string[] = [];
-  for (
-    let message = await stream.message();
-    message !== undefined;
-    message = await stream.message()
-  ) {
-    messages.push(message);
-  }
-  return messages;
+/** The stream of a response, which has to be one. */
+export async function streamOf(response: Response): Promise<WireStream> {
+  if (response.status !== 200)
+    throw new Error(`no stream: ${response.status} ${await response.text()}`);
+  return new WireStream(response, new AbortController());
 }
 
 /** All messages of a body that has not been read yet, once it has ended. */

@@ -92,9 +92,10 @@ const CLIENT = new RegExp(
     'entry/client',
     'client',
     'wasm/client',
-    'wasm/modules/client-\\w+',
+    'wasm/modules/client/\\w+',
     'wasm/instance-guard',
     'timing/deferred',
-    'model/(error|events|subscription-error)',
+    'model/(error|events|json|subscription-error)',
+    'web/header-lines',
   ].join('|')})\\b|^pkg/client/`,
 );

@@ -145,6 +145,6 @@ const MODULE = new RegExp(
   [
     '_bg\\.wasm$',
     '^pkg/((client|events)/)?inline\\.js$',
-    '^dist/wasm/modules/(client-|events/)?(browser|node)\\.js$',
+    '^dist/wasm/modules/((client|events)/)?(browser|node)\\.js$',
   ].join('|'),
 );

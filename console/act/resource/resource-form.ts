@@ -1,5 +1,5 @@
 import { now } from '../../clock.js';
-import { byId, element, setText } from '../../dom.js';
+import { byId, element, labelled, setText } from '../../dom.js';
 import type { Endpoint } from '../../mcp/endpoint.js';
 import type { Item } from '../../server/catalogue.js';
 import { Outcome } from '../outcome.js';
@@ -30,7 +30,7 @@ export class ResourceForm {
   #shown: string | undefined;
 
   constructor() {
-    const uri = element('label', { class: 'field grows' }, element('span', {}, 'URI'), this.#uri);
+    const uri = labelled('URI', this.#uri, true);
     const form = element(
       'form',
       { class: 'stack' },
@@ -72,9 +72,7 @@ export class ResourceForm {
       const input = element('input', { type: 'text', spellcheck: 'false' });
       return [name, input] as const;
     });
-    const fields = inputs.map(([name, input]) =>
-      element('label', { class: 'field' }, element('span', {}, name), input),
-    );
+    const fields = inputs.map(([name, input]) => labelled(name, input));
     const fill = () => {
       const values = new Map(inputs.map(([name, { value }]) => [name, value]));
       this.#uri.value = expanded(template, values);

@@ -1,4 +1,5 @@
-import type { SubscriptionFilter } from '../../model/filter.js';
+import { LISTS, type SubscriptionFilter } from '../../model/filter.js';
+import { isListOfStrings } from '../../model/json.js';
 
 /** What a token allows its caller to receive: a filter whose URIs and task ids are patterns. */
 export interface Rights extends SubscriptionFilter {
@@ -11,8 +12,10 @@ export function rightsOf(claim: unknown): Rights | undefined {
   if (typeof claim !== 'object' || claim === null || Array.isArray(claim)) return undefined;
   const rights = claim as Record<string, unknown>;
   const isWellFormed =
-    LISTS.every((list) => ['boolean', 'undefined'].includes(typeof rights[list])) &&
-    [...NAMES, 'groups'].every((names) => rights[names] === undefined || isTexts(rights[names]));
+    LISTS.every(({ member }) => ['boolean', 'undefined'].includes(typeof rights[member])) &&
+    [...NAMES, 'groups'].every(
+      (names) => rights[names] === undefined || isListOfStrings(rights[names]),
+    );
   return isWellFormed ? rights : undefined;
 }
 
@@ -21,7 +24,7 @@ export function rightsOf(claim: unknown): Rights | undefined {
  */
 export function allowed(rights: Rights, requested: SubscriptionFilter): SubscriptionFilter {
   const filter: SubscriptionFilter = {};
-  for (const list of LISTS) filter[list] = rights[list] === true;
+  for (const { member } of LISTS) filter[member] = rights[member] === true;
   for (const names of NAMES) {
     const patterns = rights[names] ?? [];
     filter[names] = (requested[names] ?? []).filter((name) =>
@@ -40,14 +43,4 @@ function matches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }
 
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
-}
-
-const LISTS = [
-  'toolsListChanged',
-  'promptsListChanged',
-  'resourcesListChanged',
-  'eventsListChanged',
-] as const;
 const NAMES = ['resourceSubscriptions', 'taskIds'] as const;

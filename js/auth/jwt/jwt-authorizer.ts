@@ -1,5 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { ListenError } from '../../model/error.js';
+import { isText } from '../../model/json.js';
 import { HOUR_MS } from '../../timing/spans.js';
 import type { Authorization, Authorize, AuthorizeContext, Denial } from '../authorize.js';
 import { isOpenStream } from '../open-stream.js';
@@ -134,10 +135,10 @@ class Authorizer {
       typ,
     } = options;
     // jose does not check a claim whose option is missing.
-    if (!isName(issuer) || !isName(audience)) {
+    if (!isText(issuer) || !isText(audience)) {
       throw new ListenError('invalid-options', 'issuer and audience must be non-empty strings');
     }
-    if (typ !== undefined && !isName(typ))
+    if (typ !== undefined && !isText(typ))
       throw new ListenError('invalid-options', 'typ must be a non-empty string');
     if (!(clockToleranceMs >= 0))
       throw new ListenError('invalid-options', 'clockToleranceMs must be a number of at least 0');
@@ -204,7 +205,7 @@ class Authorizer {
       issuer,
       requiredClaims: ['exp', 'sub'],
     });
-    if (!isName(payload.sub))
+    if (!isText(payload.sub))
       throw new errors.JWTClaimValidationFailed(
         '"sub" is not a non-empty string',
         payload,
@@ -214,10 +215,6 @@ class Authorizer {
     this.#verifiedClaims.add(payload);
     return payload as Claims;
   }
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }
 
 const BEARER = /^Bearer +(.+)$/i;

@@ -4,7 +4,7 @@ import {
   type JsMsg,
   type StreamInfo,
 } from '@nats-io/jetstream';
-import type { BrokerLog, LogCopy, LogState } from '../../bus/broker/broker-log.js';
+import type { BrokerLog, LogCopy, LogState } from '../../bus/broker/log.js';
 import { deferred } from '../../timing/deferred.js';
 import { KeptStream } from './stream.js';
 

@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Broker, BrokerListener } from '../../bus/broker/broker.js';
-import type { BrokerLog } from '../../bus/broker/broker-log.js';
+import type { BrokerLog } from '../../bus/broker/log.js';
 import { untilAborted } from '../../timing/aborted.js';
 import { deferred } from '../../timing/deferred.js';
 import type { ConnectionLease, NatsConnectionManager } from './connection.js';

@@ -7,11 +7,11 @@ import '#runtime';
 import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../../bus/broker-bus.js';
 import { retentionOf } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
+import { RedisBroker } from './broker.js';
 import type { RedisConnections } from './connection.js';
 import { type IoRedisClient, IoRedisConnections } from './ioredis.js';
+import { RedisLog } from './log.js';
 import { type NodeRedisClient, NodeRedisConnections } from './node-redis.js';
-import { RedisBroker } from './redis-broker.js';
-import { RedisLog } from './redis-log.js';
 import { RedisWriter } from './writer.js';
 
 export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/broker-bus.js';

@@ -1,4 +1,4 @@
-import type { BrokerLog } from './broker-log.js';
+import type { BrokerLog } from './log.js';
 
 /**
  * Carries events between processes: the part of a bus that depends on the broker. `brokerBus`

@@ -4,7 +4,7 @@ import { deferred } from '../../timing/deferred.js';
 import { keepTrying, pause } from '../../timing/keep-trying.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import type { Broker } from '../broker/broker.js';
-import type { LogCopy, LogEnd, LogEntry, LogState } from '../broker/broker-log.js';
+import type { LogCopy, LogEnd, LogEntry, LogState } from '../broker/log.js';
 import {
   type EventLogMaker,
   type EventPublisher,

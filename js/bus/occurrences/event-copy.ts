@@ -1,6 +1,6 @@
-import type { LogEnd, LogEntry, LogState } from '../broker/broker-log.js';
+import type { LogEnd, LogEntry, LogState } from '../broker/log.js';
 import type { DraftEvent, EventLogMaker, EventStore } from '../events.js';
-import { MemoryEventRows } from '../memory/memory-event-rows.js';
+import { MemoryEventRows } from '../memory/event-rows.js';
 
 /** The occurrences of a log that all processes share, in the memory of this process. */
 export class EventCopy {

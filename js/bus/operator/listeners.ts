@@ -1,4 +1,4 @@
-import type { TopicListeners } from '../../model/snapshot.js';
+import type { TopicListeners } from '../../model/stats/snapshot.js';
 import type { Listeners } from './operator.js';
 
 /** Returns the sum of the streams of each topic, largest first: topics, and those of callers. */

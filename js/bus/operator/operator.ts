@@ -1,5 +1,5 @@
-import type { DrainOrder, Snapshot, SnapshotOptions } from '../../model/snapshot.js';
-import type { ListenStats } from '../../model/stats.js';
+import type { ListenStats } from '../../model/stats/listen.js';
+import type { DrainOrder, Snapshot, SnapshotOptions } from '../../model/stats/snapshot.js';
 
 /** The streams of one server, as the operator of its bus reaches them. */
 export interface OperatedStreams {

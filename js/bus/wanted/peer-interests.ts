@@ -69,7 +69,7 @@ export class PeerInterests {
   /** Sends what has changed of these topics of this process. */
   update(topics: Iterable<OwnTopic>): void {
     const { holds, wants } = this.#own;
-    const changes: Change[] = [];
+    const changes: InterestChange[] = [];
     for (const { isHeld, isWanted, topic } of topics) {
       if (isWanted !== wants.has(topic))
         changes.push({ kind: isWanted ? 'wants' : 'drops', topic });
@@ -88,7 +88,7 @@ export class PeerInterests {
     else this.#handleNumbered(message);
   }
 
-  #handleNumbered(message: Message): void {
+  #handleNumbered(message: PeerMessage): void {
     const { from, changes: list = [], isFirst = false, number = 0 } = message;
     const known = this.#peers.get(from);
     const peer = known ?? { ...interests(), number: -1, seenAt: 0 };
@@ -140,7 +140,7 @@ export class PeerInterests {
   }
 
   /** Writes changes in messages of bounded size. The first one replaces everything, if asked. */
-  #writeChanges(all: Change[], replaces = false): void {
+  #writeChanges(all: InterestChange[], replaces = false): void {
     const parts = inParts(all);
     if (parts.length === 0 && replaces) parts.push([]);
     for (const [index, changes] of parts.entries()) {
@@ -149,11 +149,11 @@ export class PeerInterests {
     }
   }
 
-  #write(message: Omit<Message, 'from'>): void {
+  #write(message: Omit<PeerMessage, 'from'>): void {
     void this.#post(message);
   }
 
-  #post(message: Omit<Message, 'from'>): Promise<void> {
+  #post(message: Omit<PeerMessage, 'from'>): Promise<void> {
     return this.#send(JSON.stringify({ from: this.#id, ...message }));
   }
 
@@ -186,17 +186,17 @@ interface Peer extends Interests {
   seenAt: number;
 }
 
-interface Change {
+interface InterestChange {
   kind: 'wants' | 'drops' | 'holds' | 'yields';
   topic: string;
 }
 
 /** A message to the other processes. */
-interface Message {
+interface PeerMessage {
   from: string;
   /** The number of the last message with changes. */
   number?: number;
-  changes?: Change[];
+  changes?: InterestChange[];
   /** Whether the changes replace everything from before. */
   isFirst?: boolean;
   /** Asks this process for everything; empty: every process. */
@@ -213,7 +213,7 @@ function* topicsIn({ holds, wants }: Interests = interests()): Iterable<string> 
   yield* holds;
 }
 
-function apply({ holds, wants }: Interests, { kind, topic }: Change): void {
+function apply({ holds, wants }: Interests, { kind, topic }: InterestChange): void {
   if (kind === 'wants') wants.add(topic);
   else if (kind === 'drops') wants.delete(topic);
   else if (kind === 'holds') holds.add(topic);
@@ -221,8 +221,8 @@ function apply({ holds, wants }: Interests, { kind, topic }: Change): void {
 }
 
 /** Divides changes into parts that fit a message. */
-function inParts(all: readonly Change[]): Change[][] {
-  const parts: Change[][] = [];
+function inParts(all: readonly InterestChange[]): InterestChange[][] {
+  const parts: InterestChange[][] = [];
   let size = MESSAGE_SIZE;
   for (const change of all) {
     size += change.topic.length + OVERHEAD;
@@ -236,13 +236,13 @@ function inParts(all: readonly Change[]): Change[][] {
 }
 
 /** Returns the message; undefined if the text is not one. */
-function messageIn(text: string): Message | undefined {
+function messageIn(text: string): PeerMessage | undefined {
   try {
-    const message = JSON.parse(text) as Message | null;
+    const message = JSON.parse(text) as PeerMessage | null;
     const { changes: list = [], from } = message ?? {};
     const isOne = typeof from === 'string' && Array.isArray(list);
     return isOne && list.every((change) => typeof change?.topic === 'string')
-      ? (message as Message)
+      ? (message as PeerMessage)
       : undefined;
   } catch {
     return undefined;

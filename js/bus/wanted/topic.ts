@@ -1,5 +1,5 @@
 import { type ChangeEvent, EVENT_TYPES_URI } from '../../model/event.js';
-import type { SubscriptionFilter } from '../../model/filter.js';
+import { LISTS, type SubscriptionFilter } from '../../model/filter.js';
 
 /**
  * What a stream subscribes to: a list, one resource, or one task. Except for a task, a topic is the
@@ -17,13 +17,13 @@ export function textOfTopic(topic: Topic): string {
     case 'task_status':
       return `${TASK}${topic.taskId}`;
     default:
-      return LISTS.find(({ kind }) => kind === topic.kind)?.text ?? '';
+      return TEXTS[topic.kind];
   }
 }
 
 /** Returns the topic with this text. */
 export function topicOf(text: string): Topic {
-  const list = LISTS.find((list) => list.text === text);
+  const list = LISTS.find(({ kind }) => TEXTS[kind] === text);
   if (list !== undefined) return { kind: list.kind };
   if (text.startsWith(TASK)) return { kind: 'task_status', taskId: text.slice(TASK.length) };
   return { kind: 'resource_updated', uri: text.slice(RESOURCE.length) };
@@ -35,7 +35,7 @@ export function topicsOf(filter: SubscriptionFilter): string[] {
   // Streams of Events follow that URI and the name of a type.
   const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
   return [
-    ...LISTS.filter(({ member }) => filter[member]).map(({ text }) => text),
+    ...LISTS.filter(({ member }) => filter[member]).map(({ kind }) => TEXTS[kind]),
     ...uris.map((uri) => `${RESOURCE}${uri}`),
     ...taskIds.map((id) => `${TASK}${id}`),
   ];
@@ -49,7 +49,7 @@ export function withoutTopics<Filter extends SubscriptionFilter>(
   const without = new Set(texts);
   const { resourceSubscriptions, taskIds } = filter;
   const rest: Filter = { ...filter };
-  for (const { member, text } of LISTS) if (without.has(text)) delete rest[member];
+  for (const { kind, member } of LISTS) if (without.has(TEXTS[kind])) delete rest[member];
   if (resourceSubscriptions !== undefined)
     rest.resourceSubscriptions = resourceSubscriptions.filter(
       (uri) => !without.has(`${RESOURCE}${uri}`),
@@ -60,13 +60,10 @@ export function withoutTopics<Filter extends SubscriptionFilter>(
 
 const RESOURCE = 'resource:';
 const TASK = 'task:';
-const LISTS = [
-  { kind: 'tools_list_changed', member: 'toolsListChanged', text: 'tools' },
-  { kind: 'prompts_list_changed', member: 'promptsListChanged', text: 'prompts' },
-  { kind: 'resources_list_changed', member: 'resourcesListChanged', text: 'resources' },
-  {
-    kind: 'events_list_changed',
-    member: 'eventsListChanged',
-    text: `${RESOURCE}${EVENT_TYPES_URI}`,
-  },
-] as const;
+/** The texts of the topics of lists. */
+const TEXTS = {
+  tools_list_changed: 'tools',
+  prompts_list_changed: 'prompts',
+  resources_list_changed: 'resources',
+  events_list_changed: `${RESOURCE}${EVENT_TYPES_URI}`,
+};

@@ -1,12 +1,12 @@
 import { NEEDS_KEEP_ALIVES } from './clients.js';
 import type { Examination } from './examination.js';
-import type { Revision } from './report.js';
+import type { TestedRevision } from './report.js';
 import type { MessageStream } from './wire/message-stream.js';
 
 /** Waits until an idle stream gets a byte, which a client takes as a sign of life. */
 export async function keepAlive(
   { options, report }: Examination,
-  revision: Revision,
+  revision: TestedRevision,
   stream: MessageStream,
 ): Promise<void> {
   const before = stream.lastByteMs;

@@ -1,5 +1,5 @@
 import { MODERN } from './listen/client.js';
-import type { Finding, Outcome, Report, Revision } from './report.js';
+import type { Finding, Outcome, Report, TestedRevision } from './report.js';
 import { LEGACY } from './session/client.js';
 
 /** Returns the report as text for a terminal. */
@@ -11,7 +11,7 @@ export function printed(url: string, report: Report): string {
   return `${[`${url}\n${facts}`, ...parts, summary(report)].join('\n\n')}\n`;
 }
 
-function section({ findings }: Report, revision: Revision, title: string): string {
+function section({ findings }: Report, revision: TestedRevision, title: string): string {
   const lines = findings.filter((finding) => finding.revision === revision).map(lineOf);
   return [title, ...(lines.length === 0 ? [`${MARKS.skipped}not served`] : lines)].join('\n');
 }

@@ -2,13 +2,13 @@
 export type Outcome = 'ok' | 'warning' | 'failure' | 'skipped';
 
 /** The revision of MCP that a check is about. */
-export type Revision = '2026-07-28' | '2025-11-25';
+export type TestedRevision = '2026-07-28' | '2025-11-25';
 
 /** What one check found. */
 export interface Finding {
   /** A stable name. */
   check: string;
-  revision: Revision;
+  revision: TestedRevision;
   outcome: Outcome;
   /** One sentence. */
   text: string;
@@ -32,22 +32,32 @@ export class Report {
   readonly server: ServerFacts = { revisions: [] };
 
   /** Adds a check that found nothing wrong. */
-  ok(revision: Revision, check: string, text: string): void {
+  ok(revision: TestedRevision, check: string, text: string): void {
     this.#add('ok', revision, check, text);
   }
 
   /** Adds a check that could not be made. */
-  skip(revision: Revision, check: string, text: string): void {
+  skip(revision: TestedRevision, check: string, text: string): void {
     this.#add('skipped', revision, check, text);
   }
 
   /** Adds what is allowed, and harms some clients. */
-  warn(revision: Revision, check: string, text: string, breaks: readonly string[] = []): void {
+  warn(
+    revision: TestedRevision,
+    check: string,
+    text: string,
+    breaks: readonly string[] = [],
+  ): void {
     this.#add('warning', revision, check, text, breaks);
   }
 
   /** Adds what no client can cope with. */
-  fail(revision: Revision, check: string, text: string, breaks: readonly string[] = []): void {
+  fail(
+    revision: TestedRevision,
+    check: string,
+    text: string,
+    breaks: readonly string[] = [],
+  ): void {
     this.#add('failure', revision, check, text, breaks);
   }
 
@@ -58,7 +68,7 @@ export class Report {
 
   #add(
     outcome: Outcome,
-    revision: Revision,
+    revision: TestedRevision,
     check: string,
     text: string,
     breaks: readonly string[] = [],

@@ -1,4 +1,4 @@
-import { isObject } from '../../model/events/occurrence.js';
+import { isObject } from '../../model/json.js';
 import type { EventWatchMode } from './options.js';
 import { notSupported } from './refusal.js';
 import type { EventRequests } from './requests.js';

@@ -36,3 +36,6 @@ export async function within<T>(
     signal.removeEventListener('abort', abort);
   }
 }
+
+/** The longest wait that a server may ask for, in milliseconds: an hour. */
+export const MAX_WAIT_MS = 3_600_000;

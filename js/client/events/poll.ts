@@ -1,6 +1,6 @@
 import { isCursor } from '../../model/events/occurrence.js';
 import { SubscriptionLost } from '../../model/subscription-error.js';
-import { delay } from './delay.js';
+import { delay, MAX_WAIT_MS } from './delay.js';
 import type { Followed } from './followed.js';
 
 /**
@@ -42,4 +42,3 @@ function pageOf(result: Record<string, unknown>): Page {
 
 const DEFAULT_WAIT_MS = 30_000;
 const MIN_WAIT_MS = 1_000;
-const MAX_WAIT_MS = 3_600_000;

@@ -1,6 +1,11 @@
 import { ListenError } from '../../model/error.js';
 import type { EventError } from '../../model/events/event-error.js';
-import { type RefusalDetails, SubscriptionRefused } from '../../model/subscription-error.js';
+import {
+  METHOD_NOT_FOUND,
+  type RefusalDetails,
+  SubscriptionRefused,
+} from '../../model/subscription-error.js';
+import { MAX_WAIT_MS } from './delay.js';
 
 /** The server refused a request about events, or ended the subscription. */
 export class EventsRefused extends SubscriptionRefused {
@@ -39,8 +44,6 @@ export function notSupported(message: string): ListenError {
   return new ListenError('not-supported', message);
 }
 
-const METHOD_NOT_FOUND = -32_601;
-const MAX_WAIT_MS = 3_600_000;
 const FINAL: ReadonlySet<string> = new Set([
   'invalid-params',
   'not-found',

@@ -1,6 +1,6 @@
 import { ListenError } from '../../model/error.js';
 import { eventErrorOf } from '../../model/events/event-error.js';
-import { isObject } from '../../model/events/occurrence.js';
+import { isObject, parsedJson } from '../../model/json.js';
 import { SubscriptionLost } from '../../model/subscription-error.js';
 import { CLIENT_INFO } from '../client-info.js';
 import { HttpSender } from '../transport/http-sender.js';
@@ -127,7 +127,7 @@ export class EventRequests {
 
   /** @throws EventsRefused if the text is an error. */
   #read(text: string, response: Response): ServerMessage | undefined {
-    const message = parsed(text);
+    const message = parsedJson(text);
     if (!isObject(message)) throw invalid();
     const { error, id, method, params, result } = message;
     const reason = eventErrorOf(error);
@@ -160,14 +160,6 @@ function lostBy(error: unknown): ListenError {
 
 function invalid(): ListenError {
   return new SubscriptionLost('invalid-response', 'the server sent no valid message');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const VERSION = '2026-07-28';

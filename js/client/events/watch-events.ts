@@ -4,7 +4,7 @@ import { SubscriptionRefused } from '../../model/subscription-error.js';
 import { Backoff } from '../backoff.js';
 import { now } from '../clock.js';
 import type { HttpTarget } from '../transport/target.js';
-import type { WatchState } from '../watch/watch-status.js';
+import type { WatchState } from '../watch/status.js';
 import { listedModes } from './catalogue.js';
 import { delay } from './delay.js';
 import { Delivery } from './delivery.js';

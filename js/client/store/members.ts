@@ -1,5 +1,5 @@
 import type { ChangeEvent } from '../../model/event.js';
-import { covers, type SubscriptionFilter, union } from '../../model/filter.js';
+import { covers, LISTS, type SubscriptionFilter, union } from '../../model/filter.js';
 import { Handlers, type WatchHandler } from '../watch/handlers.js';
 
 /** A filter that shares a watch, and what to call for it. */
@@ -81,10 +81,7 @@ function isNamed(filter: SubscriptionFilter, event: ChangeEvent): boolean {
 /** Returns the events that report a change of everything but tasks. */
 function eventsOf(filter: SubscriptionFilter): ChangeEvent[] {
   const events: ChangeEvent[] = [];
-  if (filter.toolsListChanged) events.push({ kind: 'tools_list_changed' });
-  if (filter.promptsListChanged) events.push({ kind: 'prompts_list_changed' });
-  if (filter.resourcesListChanged) events.push({ kind: 'resources_list_changed' });
-  if (filter.eventsListChanged) events.push({ kind: 'events_list_changed' });
+  for (const { kind, member } of LISTS) if (filter[member]) events.push({ kind });
   for (const uri of filter.resourceSubscriptions ?? [])
     events.push({ kind: 'resource_updated', uri });
   return events;

@@ -1,4 +1,5 @@
 import { ClientApproach } from '../../wasm/client/bindings.js';
+import { headerLines } from '../../web/header-lines.js';
 import { isPage } from '../is-browser.js';
 import type { ClientListenOptions } from '../options.js';
 import { CoreSource, type Outgoing } from './core-source.js';
@@ -49,7 +50,7 @@ export class HttpSource extends CoreSource {
     try {
       const response = await this.#sender.send(outgoing, abort.signal);
       this.at((machine, time) =>
-        machine.head(call, response.status, linesOf(response.headers), time),
+        machine.head(call, response.status, headerLines(response.headers), time),
       );
       await this.#read(call, response, abort.signal);
     } catch (error) {
@@ -73,10 +74,6 @@ export class HttpSource extends CoreSource {
       this.at((machine, time) => machine.receive(call, value, time));
     }
   }
-}
-
-function linesOf(headers: Headers): string {
-  return [...headers].map(([name, value]) => `${name}: ${value}`).join('\n');
 }
 
 function approach({ revision = 'auto' }: ClientListenOptions): ClientApproach {

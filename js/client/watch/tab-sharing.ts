@@ -1,4 +1,4 @@
-import type { Emit, WatchEvent, WatchSource, WatchStatus } from './watch-status.js';
+import type { Emit, WatchEvent, WatchSource, WatchStatus } from './status.js';
 
 /**
  * A message between tabs: an event from the tab that holds the stream, or a request for its

@@ -7,9 +7,9 @@ import { expectLoaded } from '../../wasm/client/load.js';
 import { type ClientListenOptions, expectTimeouts } from '../options.js';
 import type { ListenTarget } from '../transport/target.js';
 import { Handlers, type WatchHandler } from './handlers.js';
+import { WatchLoop } from './loop.js';
+import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './status.js';
 import { canShare, TabSharing } from './tab-sharing.js';
-import { WatchLoop } from './watch-loop.js';
-import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './watch-status.js';
 
 /** Options of `watch`. */
 export interface WatchOptions extends ClientListenOptions {

@@ -1,6 +1,6 @@
 import { MAX_TOPICS, sumListeners } from '../../bus/operator/listeners.js';
 import type { BusOperator, Listeners, OperatedStreams } from '../../bus/operator/operator.js';
-import type { DrainOrder, Snapshot, SnapshotOptions } from '../../model/snapshot.js';
+import type { DrainOrder, Snapshot, SnapshotOptions } from '../../model/stats/snapshot.js';
 import { isolateId } from '../../observe/isolate-id.js';
 import { sumStats } from '../../observe/sum-stats.js';
 import {

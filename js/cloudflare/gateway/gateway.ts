@@ -16,9 +16,9 @@ import { createPublishHandler, type PublishHandlerOptions } from '../publish/end
 import { TenantRouter } from '../route/router.js';
 import { type BusName, DEFAULT_BUS } from '../wire/names.js';
 import type { BusNamespace } from '../wire/stubs.js';
-import { UpstreamServer } from './upstream.js';
-import { upstreamAuthorize } from './upstream-authorize.js';
-import { upstreamPrincipal } from './upstream-principal.js';
+import { upstreamAuthorize } from './upstream/authorize.js';
+import { upstreamPrincipal } from './upstream/principal.js';
+import { UpstreamServer } from './upstream/server.js';
 
 /**
  * Options of {@link createGateway}. `Rest` is what the host passes to `fetch` after the request.

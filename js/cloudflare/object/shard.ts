@@ -1,5 +1,5 @@
-import type { BusStats } from '../../model/bus-stats.js';
 import { calling } from '../../model/error.js';
+import type { BusStats } from '../../model/stats/bus.js';
 import { report } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';

@@ -96,7 +96,7 @@ export class SocketAttachments {
     );
   }
 
-  #stored(parts: string[]): Attachment {
+  #stored(parts: string[]): StoredAttachment {
     const [text = ''] = parts;
     if (parts.length === 1 && text.length <= ATTACHED_CHARACTERS) return { text };
     const row = this.#next;
@@ -137,7 +137,7 @@ export interface SentState {
   session: string | undefined;
 }
 
-interface Attachment {
+interface StoredAttachment {
   text?: string;
   row?: number;
   session?: string;
@@ -151,8 +151,8 @@ interface Attachment {
  */
 type Size = { parts: number; whole: number; changes: number };
 
-function attachmentOf(socket: WebSocket): Attachment {
-  return (socket.deserializeAttachment() as Attachment | null) ?? {};
+function attachmentOf(socket: WebSocket): StoredAttachment {
+  return (socket.deserializeAttachment() as StoredAttachment | null) ?? {};
 }
 
 function areEqual(left: string[], right: string[]): boolean {

@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers';
 import type { EventLogMaker, EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { WantedOptions } from '../../bus/wanted/options.js';
-import type { BusStats } from '../../model/bus-stats.js';
+import type { BusStats } from '../../model/stats/bus.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress, webhookAddress } from '../wire/names.js';
 import type { ObjectAnswer, OperatorQuestion } from '../wire/operate.js';

@@ -4,7 +4,7 @@ import type {
   WebhookDelivery,
   WebhookHost,
 } from '../../bus/events.js';
-import type { BusStats } from '../../model/bus-stats.js';
+import type { BusStats } from '../../model/stats/bus.js';
 import { report } from '../../observe/on-error.js';
 import type { WebhookAddress } from '../wire/names.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';

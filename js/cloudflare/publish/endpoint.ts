@@ -5,6 +5,7 @@ import { type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { posted } from '../../wasm/server/bindings.js';
 import { addressOf } from '../../web/client-address.js';
+import { sha256 } from '../../web/digest.js';
 import { hex } from '../../web/hex.js';
 import { isBodyTimeout, readStart } from '../../web/request-body.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
@@ -351,12 +352,8 @@ async function onceOf(
  * revealing the secret.
  */
 async function keyOf({ secret }: Publisher, key: string): Promise<string> {
-  const digest = await sha256(new TextEncoder().encode(`mcp-listen idempotency ${secret}`));
+  const digest = await sha256(`mcp-listen idempotency ${secret}`);
   return `${hex(digest).slice(0, PUBLISHER_DIGITS)} ${key}`;
-}
-
-async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 }
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */

@@ -83,7 +83,7 @@ function mayPublish(publisher: Publisher, event: Published): boolean {
 }
 
 /** Returns the change that an event reports. */
-function changeOf(event: Published): Change {
+function changeOf(event: Published): PublishedChange {
   const change = event.kind === 'for_group' ? event.event : event;
   // Buses carry a change of the list of event types as an update.
   const isOfEventTypes = change.kind === 'resource_updated' && change.uri === EVENT_TYPES_URI;
@@ -126,7 +126,7 @@ function isList(list: unknown): boolean {
 
 /** An event of the bus, or an occurrence of MCP Events. */
 type Published = ServerEvent | { kind: 'event'; group?: string };
-type Change = Exclude<Published, { kind: 'for_group' }>;
+type PublishedChange = Exclude<Published, { kind: 'for_group' }>;
 
 const KINDS: readonly PublishedKind[] = [
   'event',

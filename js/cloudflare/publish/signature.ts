@@ -1,4 +1,6 @@
-import { hasBearerToken } from '../../web/bearer.js';
+import { hasBearerToken, isSameSecret } from '../../web/bearer.js';
+import { hmacSha256 } from '../../web/digest.js';
+import { hex } from '../../web/hex.js';
 import { WINDOW_MS } from '../wire/publish.js';
 import { PublishError } from './errors.js';
 
@@ -54,10 +56,6 @@ async function isSigned(
   digits: string,
   parts: (string | Uint8Array<ArrayBuffer>)[],
 ): Promise<boolean> {
-  const signature = Uint8Array.from(digits.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-  const key = await crypto.subtle.importKey('raw', ENCODER.encode(secret), HMAC, false, ['verify']);
-  return crypto.subtle.verify('HMAC', key, signature, await new Blob(parts).arrayBuffer());
+  const content = await new Blob(parts).arrayBuffer();
+  return isSameSecret(digits, hex(await hmacSha256(secret, content)));
 }
-
-const ENCODER = new TextEncoder();
-const HMAC = { name: 'HMAC', hash: 'SHA-256' };

@@ -1,3 +1,6 @@
+import { hmacSha256 } from '../../web/digest.js';
+import { hex } from '../../web/hex.js';
+
 /**
  * Derives the secret of the publishers of one bus from a token that the operator keeps: the
  * HMAC-SHA256 of `mcp-listen publish <bus name>` with `token`, in 64 hexadecimal digits. Each
@@ -11,14 +14,5 @@
  * ```
  */
 export async function tenantSecret(token: string, busName: string): Promise<string> {
-  const key = await crypto.subtle.importKey('raw', ENCODER.encode(token), HMAC, false, ['sign']);
-  const digest = await crypto.subtle.sign(
-    'HMAC',
-    key,
-    ENCODER.encode(`mcp-listen publish ${busName}`),
-  );
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex(await hmacSha256(token, `mcp-listen publish ${busName}`));
 }
-
-const ENCODER = new TextEncoder();
-const HMAC = { name: 'HMAC', hash: 'SHA-256' };

@@ -7,7 +7,7 @@ import { PublishError } from './errors.js';
  */
 export class UnverifiedBodies {
   readonly #maxMs: number;
-  readonly #reading = new Map<string, Set<Reading>>();
+  readonly #reading = new Map<string, Set<UnverifiedBody>>();
 
   /** @param bodyMs - milliseconds within which a body has to arrive; 0: no limit. */
   constructor(bodyMs: number) {
@@ -35,7 +35,7 @@ export class UnverifiedBodies {
    * Returns the bodies of an address that are being read, without those past their deadline:
    * Workers may stop without running `finally` when the client disconnects.
    */
-  #of(address: string): Set<Reading> {
+  #of(address: string): Set<UnverifiedBody> {
     const all = this.#reading.get(address) ?? new Set();
     for (const reading of all) if (Date.now() >= reading.until) all.delete(reading);
     this.#reading.delete(address);
@@ -46,7 +46,7 @@ export class UnverifiedBodies {
   }
 }
 
-interface Reading {
+interface UnverifiedBody {
   /** When the body no longer counts, in milliseconds since 1970. */
   until: number;
 }

@@ -1,12 +1,12 @@
 import type { Listeners } from '../../bus/operator/operator.js';
-import type { BusStats } from '../../model/bus-stats.js';
+import type { BusStats } from '../../model/stats/bus.js';
 import type {
   DrainOrder,
   IsolateSnapshot,
   LoggedEvent,
   ObjectSnapshot,
   SnapshotOptions,
-} from '../../model/snapshot.js';
+} from '../../model/stats/snapshot.js';
 
 /**
  * Header of an edge's upgrade: the id of its isolate. An edge that sends it answers questions of

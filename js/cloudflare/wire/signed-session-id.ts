@@ -1,4 +1,5 @@
 import { isSameSecret } from '../../web/bearer.js';
+import { hmacSha256 } from '../../web/digest.js';
 import { hex } from '../../web/hex.js';
 
 /**
@@ -6,10 +7,7 @@ import { hex } from '../../web/hex.js';
  * `<random>.<mac>`. An edge that has the key refuses forged ids without a call.
  */
 export async function signedSessionId(key: string, bus: string, random: string): Promise<string> {
-  const imported = await crypto.subtle.importKey('raw', ENCODER.encode(key), HMAC, false, ['sign']);
-  const signed = ENCODER.encode(`session ${random} ${bus}`);
-  const mac = await crypto.subtle.sign('HMAC', imported, signed);
-  return `${random}.${hex(new Uint8Array(mac))}`;
+  return `${random}.${hex(await hmacSha256(key, `session ${random} ${bus}`))}`;
 }
 
 /** Whether an id has the form that {@link signedSessionId} returns. */
@@ -26,7 +24,5 @@ export async function isSignedSessionId(key: string, bus: string, id: string): P
   return isSameSecret(id, await signedSessionId(key, bus, random));
 }
 
-const ENCODER = new TextEncoder();
-const HMAC = { name: 'HMAC', hash: 'SHA-256' };
 /** A UUID and 256 bits, in hexadecimal digits. */
 const FORM = /^[0-9a-f-]{36}\.[0-9a-f]{64}$/;

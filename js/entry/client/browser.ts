@@ -1,3 +1,3 @@
-import '../../wasm/modules/client-browser.js';
+import '../../wasm/modules/client/browser.js';
 
 export * from '../../client/index.js';

@@ -1,3 +1,3 @@
-import '../../wasm/modules/client-inline.js';
+import '../../wasm/modules/client/inline.js';
 
 export * from '../../client/index.js';

@@ -1,3 +1,3 @@
-import '../../wasm/modules/client-node.js';
+import '../../wasm/modules/client/node.js';
 
 export * from '../../client/index.js';

@@ -1,3 +1,3 @@
-import '../../wasm/modules/client-workerd.js';
+import '../../wasm/modules/client/workerd.js';
 
 export * from '../../client/index.js';

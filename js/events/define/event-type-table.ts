@@ -1,4 +1,5 @@
 import { ListenError } from '../../model/error.js';
+import { isObject } from '../../model/json.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import { type EventDefinitionOptions, matches } from '../../wasm/events/bindings.js';
 import type { MatchOptions } from '../deliver/deliverer.js';
@@ -74,7 +75,7 @@ class EventType {
 
   /** @throws ListenError `invalid-options`. */
   constructor(name: string, type: EventDefinition) {
-    if (!isObject(type)) throw invalid(`the definition of ${name} is not an object`);
+    if (!isObject(type as unknown)) throw invalid(`the definition of ${name} is not an object`);
     const unknown = Object.keys(type).find((member) => !MEMBERS.includes(member));
     if (unknown !== undefined) throw invalid(`the definition of ${name} has no ${unknown}`);
     this.#type = type;
@@ -129,10 +130,6 @@ function inTime(ms: number, decision: boolean | Promise<boolean>): boolean | Pro
 function isMatch(match: Record<string, string> | undefined, args: unknown, data: unknown): boolean {
   const [fields, given, payload] = [match ?? {}, args, data].map((value) => JSON.stringify(value));
   return matches(fields as string, given as string, payload as string);
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function invalid(problem: string): ListenError {

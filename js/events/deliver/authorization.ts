@@ -1,7 +1,8 @@
 import { ListenError } from '../../model/error.js';
+import { isText } from '../../model/json.js';
 
 /** Whether a caller may still receive what it subscribed to. */
-export interface Authorization {
+export interface WebhookAuthorization {
   /** Undefined if that could not be found out. */
   isAllowed: boolean | undefined;
   /** Undefined if its groups are the same as before. */
@@ -13,7 +14,7 @@ export interface Authorization {
  *
  * @throws ListenError `authorizer-failed`.
  */
-export function authorizationOf(result: unknown): Authorization {
+export function authorizationOf(result: unknown): WebhookAuthorization {
   if (typeof result !== 'object' || result === null) return { isAllowed: result === true };
   const { groups } = result as { groups?: unknown };
   if (isListOfNames(groups)) return { isAllowed: true, groups };
@@ -26,5 +27,5 @@ export function invalidGroups(): ListenError {
 }
 
 function isListOfNames(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string' && text !== '');
+  return Array.isArray(value) && value.every(isText);
 }

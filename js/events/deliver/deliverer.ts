@@ -16,7 +16,7 @@ import {
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
-import { type Authorization, authorizationOf, invalidGroups } from './authorization.js';
+import { authorizationOf, invalidGroups, type WebhookAuthorization } from './authorization.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
 import { postSigned } from './post.js';
@@ -260,7 +260,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     groups,
     name,
     principal,
-  }: Extract<DelivererStep, { kind: 'authorize' }>): Promise<Authorization> {
+  }: Extract<DelivererStep, { kind: 'authorize' }>): Promise<WebhookAuthorization> {
     try {
       const subscription = { principal, groups, name, arguments: JSON.parse(args) };
       const { authorize } = this.#settings;

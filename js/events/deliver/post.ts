@@ -1,4 +1,5 @@
 import type { WebhookOutcome, WebhookPost } from '../../wasm/events/bindings.js';
+import { sha256 } from '../../web/digest.js';
 import { hex } from '../../web/hex.js';
 import { signatures } from '../../webhook/signature.js';
 import { acceptedCallback } from './callback.js';
@@ -50,9 +51,8 @@ async function headersOf(
 
 /** Returns an id of a message about an occurrence that differs between subscriptions. */
 async function messageId({ id, subscription }: WebhookPost): Promise<string> {
-  const text = new TextEncoder().encode(`${subscription}.${id}`);
-  const digest = await crypto.subtle.digest('SHA-256', text);
-  return `msg_${hex(new Uint8Array(digest, 0, 16))}`;
+  const digest = await sha256(`${subscription}.${id}`);
+  return `msg_${hex(digest.subarray(0, 16))}`;
 }
 
 function outcomeOf({ body, retryAfter, status }: WebhookResponse): WebhookOutcome {

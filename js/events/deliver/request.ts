@@ -4,6 +4,7 @@ import {
   subscriptionIdentity,
   type WebhookSubscribe,
 } from '../../wasm/events/bindings.js';
+import { sha256 } from '../../web/digest.js';
 import { hex } from '../../web/hex.js';
 import { bytesOfSecret } from '../../webhook/secret.js';
 import { acceptedCallback } from './callback.js';
@@ -13,7 +14,7 @@ import type { WebhookSettings } from './settings.js';
 export async function idOf(webhook: SubscribedWebhook): Promise<string> {
   const { arguments: args, name, principal, url } = webhook;
   const identity = subscriptionIdentity(principal, url, name, args);
-  return subscriptionId(await digest(identity)) as string;
+  return subscriptionId(await sha256(identity)) as string;
 }
 
 /**
@@ -35,7 +36,7 @@ export async function completed(
     host,
     isAllowed,
     secret: await secrets.seal(webhook.secret, id),
-    secretDigest: hex(await digest(`${id}.${webhook.secret}`)),
+    secretDigest: hex(await sha256(`${id}.${webhook.secret}`)),
     challenge: hex(crypto.getRandomValues(new Uint8Array(CHALLENGE_BYTES))),
   };
 }
@@ -50,10 +51,6 @@ function refusing<T>(action: () => T): T {
     if (error instanceof Error && 'code' in error) throw new Refused(error.message);
     throw error;
   }
-}
-
-async function digest(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 }
 
 const CHALLENGE_BYTES = 32;

@@ -50,8 +50,7 @@ export class ServedEvents implements EventServer {
 
   async respond(inbound: InboundExchange): Promise<Response | undefined> {
     if (inbound.request.method !== 'POST') return undefined;
-    const lines = [...inbound.request.headers].map((field) => field.join(': ')).join('\n');
-    const exchange = this.#service.value.exchange(lines);
+    const exchange = this.#service.value.exchange(inbound.headerLines);
     return new ServedRequest(exchange, inbound, this.#requestHost).respond();
   }
 

@@ -1,4 +1,4 @@
-import { isObject } from './occurrence.js';
+import { isObject } from '../json.js';
 
 /**
  * Why a server refuses or ends a subscription to events.

@@ -1,3 +1,5 @@
+import { isObject, isText } from '../json.js';
+
 /** An event as a server delivers it. */
 export interface EventOccurrence<Name extends string = string, Data = unknown> {
   /** Identifies the event. Every delivery of the event has the same id, in every mode. */
@@ -37,13 +39,4 @@ export function occurrenceOf(value: unknown): EventOccurrence | undefined {
 /** Returns whether a value can be a cursor: a string, or null. */
 export function isCursor(value: unknown): value is string | null {
   return value === null || typeof value === 'string';
-}
-
-/** Returns whether a parsed JSON value is an object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

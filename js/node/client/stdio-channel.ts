@@ -35,7 +35,7 @@ export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
   if (!('stdin' in target)) return { join: (receiver) => start(target, receiver) };
   const known = running.get(target);
   if (known !== undefined) return known;
-  const channel = { join: (receiver: ChannelReceiver) => new Member(target, receiver) };
+  const channel = { join: (receiver: ChannelReceiver) => new ProcessMember(target, receiver) };
   running.set(target, channel);
   return channel;
 }
@@ -50,7 +50,7 @@ function start(
     ...(cwd !== undefined && { cwd }),
   });
   child.once('error', (error) => receiver.gone(error));
-  return new Member(child, receiver, () => {
+  return new ProcessMember(child, receiver, () => {
     child.stdin.end();
     const timer = setTimeout(() => child.kill(), GRACE_MS);
     child.once('exit', () => clearTimeout(timer));
@@ -58,7 +58,7 @@ function start(
   });
 }
 
-class Member implements ChannelMember {
+class ProcessMember implements ChannelMember {
   readonly revision = 'unknown';
   readonly #process: StdioProcess;
   readonly #receiver: ChannelReceiver;

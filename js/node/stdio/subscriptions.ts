@@ -3,6 +3,7 @@ import type { AttachableBus, FanoutSink } from '../../bus/attachable-bus.js';
 import type { TopicGrant } from '../../bus/wanted/interest.js';
 import { topicsOf, withoutTopics } from '../../bus/wanted/topic.js';
 import type { ListenCapabilities } from '../../handler/discovery.js';
+import { MAX_COUNT } from '../../model/amount.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { coreLimits, type ListenLimits } from '../../model/limits.js';
@@ -51,7 +52,7 @@ export class Subscriptions implements FanoutSink {
     const known = capabilities && JSON.stringify(capabilities);
     this.#options = options;
     this.#authorizeOptions = { authorize, ms: timeouts.authorizeMs, onError };
-    const [bytes, max] = [Math.min(lineBytes, MAX_U32), Math.min(maxSubscriptions, MAX_U32)];
+    const [bytes, max] = [Math.min(lineBytes, MAX_COUNT), Math.min(maxSubscriptions, MAX_COUNT)];
     this.#channel = calling(() => new Channel(coreLimits(limits), bytes, max, known));
   }
 
@@ -236,6 +237,3 @@ function attachTimeout(): ListenError {
 function settleTimeout(): ListenError {
   return new ListenError('bus-lost', 'the bus did not answer in time');
 }
-
-/** The largest count that the core accepts. */
-const MAX_U32 = 2 ** 32 - 1;

@@ -1,6 +1,6 @@
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { RequestContext } from '../../timing/request-context.js';
-import type { FanoutStream } from '../fanout-stream.js';
+import type { FanoutStream } from '../fanout/stream.js';
 
 /** Something that can be stopped. */
 interface Stoppable {

@@ -1,7 +1,7 @@
 import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import type { StreamLogger } from '../../observe/log.js';
 import type { Stream } from '../../wasm/server/bindings.js';
-import type { FanoutStream } from '../fanout-stream.js';
+import type { FanoutStream } from '../fanout/stream.js';
 
 /** Options of a `SharedConnection`. */
 export interface ConnectionOptions {

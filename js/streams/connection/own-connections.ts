@@ -2,7 +2,7 @@ import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import type { Listeners } from '../../bus/operator/operator.js';
 import type { Stream } from '../../wasm/server/bindings.js';
-import type { FanoutStream } from '../fanout-stream.js';
+import type { FanoutStream } from '../fanout/stream.js';
 import type { ConnectionOptions } from './options.js';
 import { SharedConnection } from './shared-connection.js';
 

@@ -15,8 +15,8 @@ import {
   type UpstreamCall,
 } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
-import { FanoutDriver } from '../fanout-driver.js';
-import type { FanoutStream } from '../fanout-stream.js';
+import { FanoutDriver } from '../fanout/driver.js';
+import type { FanoutStream } from '../fanout/stream.js';
 import { Member } from './member.js';
 import type { ConnectionOptions } from './options.js';
 import { ConnectionOwner } from './owner.js';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { portOf } from '../../host/port.ts';
+import { endTogether } from '../../host/wire/end-together.ts';
 
 /** A proxy in front of a broker, which can be shut while the broker keeps running. */
 export class BrokerProxy {
@@ -44,16 +45,6 @@ export class BrokerProxy {
   #join(near: Socket, far: Socket): void {
     near.pipe(far);
     far.pipe(near);
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.#sockets.add(socket);
-      socket.on('error', () => socket.destroy());
-      socket.on('close', () => {
-        this.#sockets.delete(socket);
-        other.destroy();
-      });
-    }
+    endTogether(near, far, this.#sockets);
   }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { portOf } from '../../host/port.ts';
+import { endTogether } from '../../host/wire/end-together.ts';
 
 /** Makes a function that writes chunks to `out` in other pieces. */
 export type Pieces = (out: Socket) => (chunk: Buffer) => void;
@@ -40,17 +41,7 @@ export class Relay {
     far.setNoDelay(true);
     near.on('data', pieces(far));
     far.on('data', pieces(near));
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.#sockets.add(socket);
-      socket.on('error', () => socket.destroy());
-      socket.on('close', () => {
-        this.#sockets.delete(socket);
-        other.destroy();
-      });
-    }
+    endTogether(near, far, this.#sockets);
   }
 }
 

@@ -1,6 +1,6 @@
 import { createListenHandler, type ListenError, type ServerEvent } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
-import { declaring } from '../options.ts';
+import { CAPABILITIES, declaring } from '../options.ts';
 
 /** A tab or a thread that holds streams on a `BroadcastChannel` bus. */
 export interface BusMember {
@@ -22,15 +22,10 @@ declare global {
 }
 
 const onError = () => {};
-const capabilities = {
-  tools: { listChanged: true },
-  prompts: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-};
 const bus = broadcastChannelBus({ onError });
 const server = createListenHandler(() => new Response(), {
   bus,
-  server: declaring(capabilities),
+  server: declaring(CAPABILITIES),
   onError,
 });
 const streams = new Map<number, AbortController>();

@@ -11,8 +11,9 @@ import {
   listen,
   listenBody,
 } from '../../host/listen.ts';
+import { CAPABILITIES } from '../../host/options.ts';
 import { echo } from '../../host/servers/behind.ts';
-import { CAPABILITIES, serving, TOOLS } from '../serving.ts';
+import { serving, TOOLS } from '../serving.ts';
 
 describe('a listen stream under Express', () => {
   test.each([

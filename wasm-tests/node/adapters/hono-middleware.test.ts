@@ -13,7 +13,8 @@ import {
   listenBody,
   updated,
 } from '../../host/listen.ts';
-import { CAPABILITIES, TOOLS } from '../serving.ts';
+import { CAPABILITIES } from '../../host/options.ts';
+import { TOOLS } from '../serving.ts';
 
 const DECLARED = { info: { name: 'hono', version: '1' }, capabilities: CAPABILITIES };
 

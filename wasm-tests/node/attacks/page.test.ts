@@ -1,7 +1,6 @@
 import { createListenHandler, ListenError, screen } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
-import { declaring } from '../../host/options.ts';
-import { CAPABILITIES } from '../serving.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 
 const URL = 'https://mcp.example/notes';
 

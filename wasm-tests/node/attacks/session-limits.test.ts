@@ -1,10 +1,10 @@
 import { createListenHandler, InMemoryBus, type ListenLimits } from 'mcp-listen';
 import { expect, test } from 'vitest';
 import { initialize, post } from '../../host/legacy.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { behind } from '../../host/servers/behind.ts';
 import { type Caller, testSessionLimits } from '../../host/sessions/limits.ts';
-import { CAPABILITIES, URL } from '../serving.ts';
+import { URL } from '../serving.ts';
 
 const bus = new InMemoryBus();
 

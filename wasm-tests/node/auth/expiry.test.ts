@@ -1,8 +1,9 @@
 import type { Principal } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
+import { restOf } from '../../host/listen.ts';
 import { BUSES } from '../bus/breakable-bus.ts';
-import { listenRequest, open, refusal, restOf, serving, TOOLS } from '../serving.ts';
+import { listenRequest, open, refusal, serving, TOOLS } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
 // Streams are written to after the turn of the event loop in which an event arrives.

@@ -7,9 +7,10 @@ import {
 } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { initialize, LegacySession } from '../../host/legacy.ts';
-import { listChanged, WireStream } from '../../host/listen.ts';
+import { listChanged } from '../../host/listen.ts';
+import { CAPABILITIES } from '../../host/options.ts';
 import { BUSES } from '../bus/breakable-bus.ts';
-import { CAPABILITIES, listenRequest, TOOLS, URL } from '../serving.ts';
+import { listenRequest, streamOf, TOOLS, URL } from '../serving.ts';
 
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
@@ -179,8 +180,3 @@ test('a handler of one argument needs no type for the arguments of its host', as
   expect(await (await server.fetch(new Request(URL))).text()).toBe(URL);
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
 });
-
-async function streamOf(response: Response): Promise<WireStream> {
-  expect(response.status).toBe(200);
-  return new WireStream(response, new AbortController());
-}

@@ -8,9 +8,9 @@ import {
 import { describe, expect, test } from 'vitest';
 import { LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 import { listChanged, WireStream } from '../../host/listen.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { BUSES } from '../bus/breakable-bus.ts';
-import { CAPABILITIES, listenRequest, open, refusal, serving, TOOLS } from '../serving.ts';
+import { listenRequest, open, refusal, serving, TOOLS } from '../serving.ts';
 import { sdkServer, sessionServer } from '../sessions/serving.ts';
 
 const CUE = listChanged('1', 'tools');

@@ -1,7 +1,7 @@
 import { type Broker, brokerBus } from 'mcp-listen';
 import { eventLog } from 'mcp-listen/events';
 import { afterEach, expect, test } from 'vitest';
-import type { LogCopy, LogState } from '../../../dist/bus/broker/broker-log.js';
+import type { LogCopy, LogState } from '../../../dist/bus/broker/log.js';
 import { EventPlace } from '../../host/bus/event-place.ts';
 
 const EMPTY: LogState = { epoch: 'e', first: 1, last: 0, trimmed: [] };

@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { HookedTopics } from '../../../dist/bus/wanted/hooked-topics.js';
 import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
+import { pause } from '../../host/pause.ts';
 import { open, serving } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
@@ -221,7 +222,3 @@ test('the streams of a caller are counted by its name', async () => {
 test('a bus without the option refuses to say what is wanted', async () => {
   await expect(new InMemoryBus().isWanted(TOPIC)).rejects.toThrow(ListenError);
 });
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

@@ -6,9 +6,10 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { listen, type Subscription, watch } from 'mcp-listen/client';
+import { listen, watch } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { firstKind } from '../../host/first-kind.ts';
 import { sdkSessions } from '../../host/sessions/sdk.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
 import { typescriptClient } from '../../interop/clients/typescript.ts';
@@ -19,11 +20,6 @@ vi.setConfig({ testTimeout: 20_000 });
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://todo'] };
 const SERVER = { command: process.execPath, args: [STDIO_SERVER] };
-
-async function first(subscription: Subscription): Promise<string | undefined> {
-  for await (const event of subscription) return event.kind;
-  return undefined;
-}
 
 describe('a server on stdio', () => {
   test.each(['auto', '2026-07-28', '2025'] as const)(
@@ -58,14 +54,14 @@ describe('a server on stdio', () => {
       params: { name: 'add_tool', arguments: { name: 'greet' } },
     };
     child.stdin.write(`${JSON.stringify({ ...call, params: { ...call.params, _meta: META } })}\n`);
-    expect(await first(one)).toBe('tools_list_changed');
+    expect(await firstKind(one)).toBe('tools_list_changed');
   });
 
   test('that exits is reported as disconnected, and a watch starts it again', async () => {
     const child = spawn(SERVER.command, SERVER.args);
     const subscription = await listen(stdio(child), FILTER);
     child.kill('SIGKILL');
-    await expect(first(subscription)).rejects.toMatchObject({ code: 'disconnected' });
+    await expect(firstKind(subscription)).rejects.toMatchObject({ code: 'disconnected' });
     const starts: string[] = [];
     const watched = watch(
       stdio({ command: process.execPath, args: ['-e', 'setTimeout(() => {}, 50)'] }),
@@ -107,7 +103,7 @@ describe('a client of an SDK', () => {
     onTestFinished(() => client.close());
     const subscription = await listen(client, FILTER);
     await client.callTool({ name: 'add_tool', arguments: { name: 'greet' } });
-    expect(await first(subscription)).toBe('tools_list_changed');
+    expect(await firstKind(subscription)).toBe('tools_list_changed');
     expect((await client.listTools()).tools.length).toBeGreaterThan(0);
   });
 
@@ -119,7 +115,7 @@ describe('a client of an SDK', () => {
     const subscription = await listen(client, { toolsListChanged: true });
     expect(subscription.revision).toBe('2026-07-28');
     await host.server.notify.toolsChanged();
-    expect(await first(subscription)).toBe('tools_list_changed');
+    expect(await firstKind(subscription)).toBe('tools_list_changed');
     await expect.poll(() => host.bus.attached).toBe(0);
   });
 
@@ -132,14 +128,14 @@ describe('a client of an SDK', () => {
     const subscription = await listen(client, { resourceSubscriptions: ['note://a'] });
     expect(subscription.honored).toEqual({ resourceSubscriptions: ['note://a'] });
     await sdk.update('note://a');
-    expect(await first(subscription)).toBe('resource_updated');
+    expect(await firstKind(subscription)).toBe('resource_updated');
   });
 
   test('that closes is reported as disconnected', async () => {
     const client = await typescriptClient(new StdioClientTransport(SERVER));
     const subscription = await listen(client, FILTER);
     await client.close();
-    await expect(first(subscription)).rejects.toMatchObject({ code: 'disconnected' });
+    await expect(firstKind(subscription)).rejects.toMatchObject({ code: 'disconnected' });
     await expect(listen(new Client({ name: 'c', version: '1' }), FILTER)).rejects.toMatchObject({
       code: 'disconnected',
     });

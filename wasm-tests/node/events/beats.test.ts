@@ -1,16 +1,12 @@
 import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { host } from '../../../dist/model/host-profile.js';
 import { EventReader } from '../../host/events.ts';
 import { discovering, requestOf } from './requests.ts';
-import { elapse, settled, virtualTime } from './scripted.ts';
+import { elapse, settled, useVirtualTime } from './scripted.ts';
 
-beforeEach(virtualTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+useVirtualTime();
 
 /** Opens a stream of the orders of acme. */
 async function opened(options: Partial<ListenHandlerOptions>) {

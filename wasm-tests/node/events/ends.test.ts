@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   EventStream,
   elapse,
@@ -9,15 +9,11 @@ import {
   result,
   Script,
   settled,
-  virtualTime,
+  useVirtualTime,
   watching,
 } from './scripted.ts';
 
-beforeEach(virtualTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+useVirtualTime();
 
 /** A watch by push whose stream is open at the cursor `c1`, and the stream after it. */
 async function pushing(options: Parameters<typeof watching>[1] = {}) {

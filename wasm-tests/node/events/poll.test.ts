@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   EventStream,
   elapse,
@@ -8,15 +8,11 @@ import {
   result,
   Script,
   settled,
-  virtualTime,
+  useVirtualTime,
   watching,
 } from './scripted.ts';
 
-beforeEach(virtualTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+useVirtualTime();
 
 describe('a poll', () => {
   test('passes on its events, and asks again at its cursor when the server says', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   EventStream,
   elapse,
@@ -7,15 +7,11 @@ import {
   occurrence,
   Script,
   settled,
-  virtualTime,
+  useVirtualTime,
   watching,
 } from './scripted.ts';
 
-beforeEach(virtualTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+useVirtualTime();
 
 /** A watch by push whose stream is open. */
 async function pushing(options: Parameters<typeof watching>[1] = {}) {

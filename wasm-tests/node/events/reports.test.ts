@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { DeliverMaker } from '../../../dist/bus/memory/memory-webhooks.js';
+import type { DeliverMaker } from '../../../dist/bus/memory/webhooks.js';
 import { callRequest } from '../../host/call.ts';
 import { endpoint } from '../../host/endpoint.ts';
 import { EventReader } from '../../host/events.ts';

@@ -1,6 +1,6 @@
 import type { EventError, EventWatchOptions, ListenError } from 'mcp-listen/client';
 import { watchEvents } from 'mcp-listen/client';
-import { onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, onTestFinished, vi } from 'vitest';
 
 /** A request that a client has sent. */
 export interface Sent {
@@ -159,13 +159,19 @@ export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Virtual time, and waits of backoffs that are as long as they can be. */
-export function virtualTime(): void {
-  vi.useFakeTimers({
-    now: 1_800_000_000_000,
-    toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'],
+/** Each test has virtual time, and waits of backoffs that are as long as they can be. */
+export function useVirtualTime(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({
+      now: 1_800_000_000_000,
+      toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'],
+    });
+    vi.spyOn(Math, 'random').mockReturnValue(1);
   });
-  vi.spyOn(Math, 'random').mockReturnValue(1);
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<Response> {

@@ -1,15 +1,11 @@
 import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { defineEvents, type EventDefinition, eventLog } from 'mcp-listen/events';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { EventReader } from '../../host/events.ts';
 import { discovering, requestOf } from './requests.ts';
-import { elapse, settled, virtualTime } from './scripted.ts';
+import { elapse, settled, useVirtualTime } from './scripted.ts';
 
-beforeEach(virtualTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+useVirtualTime();
 
 /** A server with the event type `order.paid`. */
 function serving(

@@ -5,8 +5,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { callRequest } from '../../host/call.ts';
 import { acknowledged, listChanged } from '../../host/listen.ts';
 import { serveOnNode } from '../../host/node-http.ts';
+import { CAPABILITIES } from '../../host/options.ts';
 import { discovering } from '../../host/servers/discovering.ts';
-import { CAPABILITIES, open, serving, TOOLS, URL } from '../serving.ts';
+import { open, serving, TOOLS, URL } from '../serving.ts';
 
 const EVENTS = { eventsListChanged: true };
 

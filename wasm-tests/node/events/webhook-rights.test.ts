@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/memory-webhooks.js';
+import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
 import { poisonEvents } from '../../host/poison.ts';
 import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';

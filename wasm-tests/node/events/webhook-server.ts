@@ -1,6 +1,6 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/events';
-import type { DeliverMaker } from '../../../dist/bus/memory/memory-webhooks.js';
+import type { DeliverMaker } from '../../../dist/bus/memory/webhooks.js';
 import { callRequest } from '../../host/call.ts';
 import type { Endpoint } from '../../host/endpoint.ts';
 import { until } from '../../host/virtual-clock.ts';

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { endpoint, type Received } from '../../host/endpoint.ts';
 import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
+import { rowsIn } from './webhook-rows.ts';
 import { received, serving } from './webhook-server.ts';
 
 beforeEach(() => {
@@ -275,15 +276,7 @@ test('a version that changes the schema of an event type ends its subscriptions'
       { webhooks: { allowInsecureLocalhost: true } },
     );
     return eventLog({ webhooks: events }).deliver?.({
-      rows: {
-        has: (id) => kept.has(id),
-        subscriptions: () => [...kept].map(([id, text]) => ({ id, text })),
-        put: (id, text) => void kept.set(id, text),
-        remove: (id) => void kept.delete(id),
-        watermarks: () => [],
-        putWatermark: () => {},
-        removeWatermark: () => {},
-      },
+      rows: rowsIn(kept),
       alarmAt: undefined,
       maxTtlMs: undefined,
       maxHeld: undefined,

@@ -3,9 +3,9 @@ import { expect, test, vi } from 'vitest';
 import { Tenants } from '../../../dist/cloudflare/route/tenants.js';
 import { forgettableHandler } from '../../../dist/listen-handler.js';
 import type { WireStream } from '../../host/listen.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
-import { CAPABILITIES, listenRequest, open, TOOLS } from '../serving.ts';
+import { listenRequest, open, TOOLS } from '../serving.ts';
 
 const nothing = () => new Response(null, { status: 418 });
 

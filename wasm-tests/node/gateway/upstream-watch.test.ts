@@ -2,7 +2,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler } from 'mcp-listen';
 import 'mcp-listen/client'; // loads the core of the client
 import { expect, test } from 'vitest';
-import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream-watch.js';
+import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream/watch.js';
 import type { WatchedBus } from '../../../dist/cloudflare/object/bus/watcher.js';
 import { notebook } from '../sdk/notebook.ts';
 

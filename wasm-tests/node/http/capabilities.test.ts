@@ -3,9 +3,9 @@ import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { callRequest } from '../../host/call.ts';
 import { LegacySession } from '../../host/legacy.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { notebook } from '../sdk/notebook.ts';
-import { CAPABILITIES, listenRequest, open, refusal, TOOLS, URL } from '../serving.ts';
+import { listenRequest, open, refusal, TOOLS, URL } from '../serving.ts';
 import { sendTo } from '../sessions/serving.ts';
 
 describe('capabilities', () => {

@@ -7,8 +7,7 @@ import {
   expectAnswer,
   type Passed,
 } from '../../host/corpus/corpus.ts';
-import { declaring, optionsOf } from '../../host/options.ts';
-import { CAPABILITIES } from '../serving.ts';
+import { CAPABILITIES, declaring, optionsOf } from '../../host/options.ts';
 
 describe.each(corpusFor('node'))('$file', ({ cases }) => {
   test.each(cases)('$name', async (wanted) => expectAnswer(wanted, await ask(wanted)));

@@ -1,8 +1,8 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
-import { declaring } from '../../host/options.ts';
-import { CAPABILITIES, listenRequest, serving, TOOLS, URL } from '../serving.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
+import { listenRequest, serving, TOOLS, URL } from '../serving.ts';
 
 const PAGE = 'http://localhost:3000';
 const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, Retry-After';

@@ -1,8 +1,8 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
-import { declaring } from '../../host/options.ts';
-import { CAPABILITIES, URL } from '../serving.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
+import { URL } from '../serving.ts';
 
 interface Seen {
   method: string;

@@ -1,9 +1,9 @@
 import { createListenHandler, InMemoryBus, ListenError } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
-import { CAPABILITIES, listenRequest, open, refusal, serving, URL } from '../serving.ts';
+import { listenRequest, open, refusal, serving, URL } from '../serving.ts';
 
 const TOOLS = { toolsListChanged: true };
 const NO_AMOUNTS = [Number.NaN, -1, '16', null];

@@ -8,16 +8,13 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
+import type { InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
 import { type BusNumbers, metricsText } from 'mcp-listen';
 import { observeStats, traceRequests } from 'mcp-listen/otel';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { listenRequest, open, serving, TOOLS, URL } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
+import { tracing } from './spans.ts';
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager());
@@ -169,12 +166,6 @@ function post(message: object, more: Record<string, string> = {}): Request {
   };
   const body = JSON.stringify({ jsonrpc: '2.0', ...message });
   return new Request(URL, { method: 'POST', headers, body });
-}
-
-function tracing() {
-  const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  return { exporter, tracer: provider.getTracer('mcp-listen') };
 }
 
 /** The parts of a span that leave the process. */

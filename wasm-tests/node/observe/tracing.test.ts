@@ -1,13 +1,9 @@
 import { Server } from '@modelcontextprotocol/server';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
 import { InMemoryBus, type ListenHandlerOptions, publishChanges } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from '../serving.ts';
+import { tracing } from './spans.ts';
 
 test('the span of a stream begins a trace, and is linked to the request that opened it', async () => {
   const { exporter, server } = traced();
@@ -173,12 +169,6 @@ const ALL = { tools: { listChanged: true }, resources: { listChanged: true, subs
 function traced(options: ListenHandlerOptions = {}) {
   const { exporter, tracer } = tracing();
   return { exporter, server: serving({ ...options, tracer }) };
-}
-
-function tracing() {
-  const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  return { exporter, tracer: provider.getTracer('mcp-listen') };
 }
 
 function broken(): never {

@@ -7,7 +7,8 @@ import {
 import { expect, test, vi } from 'vitest';
 import type { BusOperator } from '../../../dist/bus/operator/operator.js';
 import { PublicStats } from '../../../dist/operator/public-stats.js';
-import { open, restOf, serving, TOOLS } from '../serving.ts';
+import { restOf } from '../../host/listen.ts';
+import { open, serving, TOOLS } from '../serving.ts';
 
 test.each([
   ['GET', 'stats', undefined, 401],

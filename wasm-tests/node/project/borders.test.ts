@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checks } from '../../../scripts/lint/borders.mjs';
 import { circles, rustCircles } from '../../../scripts/lint/circles.mjs';
 import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
+import { prefixes, sharedTypes } from '../../../scripts/lint/names.mjs';
 import { rooms } from '../../../scripts/lint/rooms.mjs';
 
 // Put together here, so that this file itself names no machine.
@@ -121,6 +122,25 @@ test.each([
   ['examples/own.rs', `// ${'é'.repeat(97)}`],
 ])('nothing is wrong with %s: %s', async (path, text) => {
   expect(await crossings(path, text)).toEqual([]);
+});
+
+test('three files of a folder do not begin with the same word', () => {
+  const paths = ['js/bus/own.ts', 'js/bus/own-log.ts', 'js/own/own-rows.ts'];
+  expect(prefixes(paths.map((path) => ({ path, lines: [] })))).toEqual([]);
+  const third = { path: 'js/bus/own_rows.ts', lines: [] };
+  expect(prefixes([...paths.map((path) => ({ path, lines: [] })), third])).toEqual([
+    'js/bus/own-* has 3 files',
+  ]);
+});
+
+test('two files do not export a type of the same name', () => {
+  const files = [
+    { path: 'js/bus/own.ts', lines: ['', 'export interface Own<T> {', '}', 'type Local = 1;'] },
+    { path: 'js/model/own.ts', lines: ['export type Local = 2;', '  export class Own {}'] },
+  ];
+  expect(sharedTypes(files)).toEqual([]);
+  const other = { path: 'js/web/own.ts', lines: ['export abstract class Own {}'] };
+  expect(sharedTypes([...files, other])).toEqual(['Own is in js/bus/own.ts and js/web/own.ts']);
 });
 
 describe('package-lock.json', async () => {
@@ -257,7 +277,7 @@ test('a sentence that is on two pages of the book is found', async () => {
 
 test('a folder with too many files is found', async () => {
   const files = Array.from({ length: 13 }, (_, place) => ({
-    path: `js/web/file-${place}.ts`,
+    path: `js/web/${place}.ts`,
     lines: [],
   }));
   const found = await Promise.all(checks.map(([, find]) => find(files)));

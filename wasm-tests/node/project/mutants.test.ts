@@ -6,6 +6,7 @@ import { parts, rowsOf } from '../../../scripts/lint/manifest.mjs';
 import { judged, namedOutcomes, partOf } from '../../../scripts/mutants/core.mjs';
 import { folder, mutants, parsed, rules, survivors } from '../../../scripts/mutants/mutants.mjs';
 import { pageOf } from '../../../scripts/mutants/page.mjs';
+import { records } from '../../../scripts/mutants/records.mjs';
 import { root } from '../../../scripts/process/project.mjs';
 
 const PATCH = 'Breaks: it\nShows: invariant 4, P6\nRed: vitest run\n\ndiff --git a/a b/a\n';
@@ -34,13 +35,15 @@ describe('the mutations', async () => {
   });
 
   test('are patches, and each survivor has a reason', async () => {
-    const data = ['core.json', 'rules.json', 'survivors.json'];
+    const names = all.map(({ name }) => name);
+    const data = ['core.json', 'patches.json', 'rules.json', 'survivors.json'];
     const others = (await readdir(folder)).filter(
       (file) => !file.endsWith('.patch') && !data.includes(file),
     );
     expect(others).toEqual([]);
+    const ofNothing = Object.keys(await records()).filter((name) => !names.includes(name));
+    expect(ofNothing).toEqual([]);
     const { core, patches } = await survivors();
-    const names = all.map(({ name }) => name);
     expect(Object.keys(patches).filter((name) => !names.includes(name))).toEqual([]);
     for (const reason of Object.values({ ...core, ...patches })) expect(reason).toMatch(/\w+/);
   });
@@ -107,23 +110,23 @@ describe('mutants of the core', () => {
   });
 });
 
-test('the page names what each mutation breaks, and the test that fails', () => {
+test('the page names what each mutation breaks, the test that fails, and its last run', () => {
   const page = 'a\n<!-- npm run check:mutants writes from here -->\nold\n<!-- to here -->\nb';
-  const mutant = { name: 'm', file: '', breaks: 'a | b', shows: ['P6'], red: 'vitest run' };
-  const run = {
-    results: [{ mutant, tests: ['x.test.ts > works'] }],
+  const mutant = (name: string) => ({ name, file: '', breaks: 'a | b', shows: ['P6'], red: 'x' });
+  const content = {
+    all: [mutant('m'), mutant('n')],
+    records: { m: { commit: 'abc', day: '2026-11-01', tests: ['x.test.ts > works'] } },
     reasons: {},
     rules: [
       { rule: 'P6', text: 'It stays.' },
       { rule: 'P7', text: 'It sleeps.', notYet: 'soon' },
     ],
-    commit: 'abc',
-    at: new Date('2026-11-01'),
   };
-  const written = pageOf(page, run);
-  expect(written).toContain('on 2026-11-01, at abc: 1 of 1 mutants killed.');
-  expect(written).toContain('| `m` | a \\| b | P6 | `x.test.ts > works` |');
-  expect(written).toContain('| P6 | It stays. | `m` |\n| P7 | It sleeps. | none yet: soon |');
+  const written = pageOf(page, content);
+  expect(written).toContain('1 of 2 mutants were killed, all at abc; 1 have no record.');
+  expect(written).toContain('| `m` | a \\| b | P6 | `x.test.ts > works` | 2026-11-01, abc |');
+  expect(written).toContain('| `n` | a \\| b | P6 |  | no record |');
+  expect(written).toContain('| P6 | It stays. | `m`, `n` |\n| P7 | It sleeps. | none yet: soon |');
   expect(written).not.toContain('old');
-  expect(pageOf(written, run)).toBe(written);
+  expect(pageOf(written, content)).toBe(written);
 });

@@ -3,6 +3,7 @@ import { type CreateMcpHandlerOptions, createMcpHandler } from '@modelcontextpro
 import { createListenHandler, type ListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { everythingServer } from '../../conformance/fixture/server.ts';
+import { META } from '../../host/call.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, type WireStream } from '../../host/listen.ts';
 import { Notifications, typescriptClient } from '../../interop/clients/typescript.ts';
 import { listenRequest, open, TOOLS, URL } from '../serving.ts';
@@ -186,11 +187,6 @@ function heldAfterAck(response: Response, reading: Promise<void>): Response {
 
 /** The header fields of a client of an earlier revision. */
 const BARE = { 'mcp-protocol-version': undefined, 'mcp-method': undefined };
-
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
 
 const INITIALIZE = {
   protocolVersion: '2025-11-25',

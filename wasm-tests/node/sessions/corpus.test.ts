@@ -1,9 +1,8 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, test } from 'vitest';
 import { type LegacyCase, legacyCorpusFor, play } from '../../host/corpus/legacy.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { behind } from '../../host/servers/behind.ts';
-import { CAPABILITIES } from '../serving.ts';
 import { sendTo } from './serving.ts';
 
 describe.each(legacyCorpusFor('node'))('$file', ({ cases }) => {

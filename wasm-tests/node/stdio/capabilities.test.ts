@@ -1,8 +1,9 @@
 import { ListenError } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listenBody } from '../../host/listen.ts';
+import { CAPABILITIES } from '../../host/options.ts';
 import { LineReader, requestLine } from '../../host/stdio.ts';
-import { CAPABILITIES, TOOLS } from '../serving.ts';
+import { TOOLS } from '../serving.ts';
 import { connected, failOnUnhandled } from './serving.ts';
 
 failOnUnhandled();

@@ -1,14 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { acknowledged, listChanged, listenBody, updated } from '../../host/listen.ts';
+import { acknowledged, EVERYTHING, listChanged, listenBody, updated } from '../../host/listen.ts';
 import { callLine, cancelLine, resultLine, StdioProcess } from '../../host/stdio.ts';
 
 const TOOLS = { toolsListChanged: true };
-const EVERYTHING = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
-  resourceSubscriptions: ['note://todo'],
-};
 const SERVER_INFO = { name: 'notes', version: '1.0.0' };
 
 let server: StdioProcess;

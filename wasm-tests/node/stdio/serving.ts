@@ -3,9 +3,9 @@ import { InMemoryBus } from 'mcp-listen';
 import { type StdioListenOptions, serveListenStdio } from 'mcp-listen/node';
 import { afterEach, expect, type Mock, vi } from 'vitest';
 import { acknowledged, listenBody } from '../../host/listen.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { LineReader } from '../../host/stdio.ts';
-import { CAPABILITIES, TOOLS } from '../serving.ts';
+import { TOOLS } from '../serving.ts';
 
 /** The upstream server, declared so that it is not asked. */
 const KNOWN: StdioListenOptions = { server: declaring(CAPABILITIES) };

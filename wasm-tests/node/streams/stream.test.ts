@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { acknowledged, listChanged, updated } from '../../host/listen.ts';
-import { open, RESULT, restOf, TOOLS, watched } from '../serving.ts';
+import { acknowledged, listChanged, restOf, updated } from '../../host/listen.ts';
+import { open, RESULT, TOOLS, watched } from '../serving.ts';
 
 describe('a stream', () => {
   test('begins with the ack, and sends only what it honors', async () => {

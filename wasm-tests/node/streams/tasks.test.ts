@@ -14,23 +14,14 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   acknowledged,
   listChanged,
+  restOf,
   taskNotification,
   taskState,
   WITH_TASKS,
 } from '../../host/listen.ts';
-import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { notebook } from '../sdk/notebook.ts';
-import {
-  CAPABILITIES,
-  listenRequest,
-  open,
-  RESULT,
-  refusal,
-  restOf,
-  serving,
-  TOOLS,
-  watched,
-} from '../serving.ts';
+import { listenRequest, open, RESULT, refusal, serving, TOOLS, watched } from '../serving.ts';
 
 const DECLARED = { capabilities: WITH_TASKS };
 const TASK = { taskIds: ['t'] };

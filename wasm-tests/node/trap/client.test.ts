@@ -9,7 +9,7 @@ import {
 } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream-watch.js';
+import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream/watch.js';
 import { poisonClient } from '../../host/poison.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
 import { served } from '../client/serving.ts';

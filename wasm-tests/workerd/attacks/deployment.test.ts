@@ -3,7 +3,7 @@ import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { call, callTool } from '../../host/call.ts';
 import { EVERYTHING_ON, startDeployed, startError } from '../../host/servers/deployed.ts';
-import { SECRET } from '../../host/signing.ts';
+import { BEARER } from '../../host/signing.ts';
 import { type RequestParts, statusAt } from '../../host/wire/status.ts';
 
 const WRITE_TOOLS = [
@@ -16,8 +16,6 @@ const WRITE_TOOLS = [
   ['run_analysis', { text: 'a' }],
 ] as const;
 const EVENT = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
-const BEARER = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };
-
 describe('a deployment without variables', () => {
   let workerd: Workerd;
   let origin: string;

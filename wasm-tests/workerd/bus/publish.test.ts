@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { answerOf } from '../../host/answer.ts';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
-import { SECRET, signedFields } from '../../host/signing.ts';
+import { BEARER, SECRET, signedFields } from '../../host/signing.ts';
 
 const fixture = useFixture({ IDEMPOTENCY_KEYS: '3' });
 const URI = 'note://todo';
-const BEARER = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };
-
 function updateOf(uri = URI): object {
   return { kind: 'resource_updated', uri };
 }
@@ -14,12 +13,6 @@ function updateOf(uri = URI): object {
 function post(body: unknown, headers: Record<string, string> = BEARER): Promise<Response> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return fixture().request(0, '/endpoint', { method: 'POST', headers, body: text });
-}
-
-/** The status and the body of an answer. */
-async function answerOf(answer: Promise<Response>): Promise<[number, Record<string, unknown>]> {
-  const response = await answer;
-  return [response.status, (await response.json()) as Record<string, unknown>];
 }
 
 function position(): Promise<number> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { acknowledged, listChanged, listen, updated } from '../../host/listen.ts';
-import { SECRET } from '../../host/signing.ts';
+import { BEARER, SECRET } from '../../host/signing.ts';
 
 let workerd: Workerd;
 let origin: string;
@@ -146,4 +146,3 @@ function todo() {
 }
 
 const METRICS_TOKEN = 'a-token-for-metrics';
-const BEARER = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };

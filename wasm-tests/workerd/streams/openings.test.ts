@@ -4,6 +4,7 @@ import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { callTool } from '../../host/call.ts';
 import { listen, type WireStream } from '../../host/listen.ts';
+import { pause } from '../../host/pause.ts';
 
 /** The times of one opening, in milliseconds. */
 interface Opening {
@@ -90,10 +91,6 @@ async function updatesUntil(stream: WireStream, uri: string): Promise<string[]> 
 
 async function edit(name: string, text: string): Promise<void> {
   await callTool(here, 'edit_note', { name, text });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 interface Notification {

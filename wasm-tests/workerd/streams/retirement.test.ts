@@ -1,29 +1,16 @@
 import type { ListenStats } from 'mcp-listen';
 import { expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
-import { acknowledged, listChanged, type WireStream } from '../../host/listen.ts';
+import { acknowledged, listChanged, restOf, type WireStream } from '../../host/listen.ts';
 
 const fixture = useFixture();
 const TOOLS = { toolsListChanged: true };
 const ack = acknowledged('1', TOOLS);
 
-/** Reads a stream to its end. */
-async function rest(stream: WireStream): Promise<string[]> {
-  const messages: string[] = [];
-  for (
-    let message = await stream.message();
-    message !== undefined;
-    message = await stream.message()
-  ) {
-    messages.push(message);
-  }
-  return messages;
-}
-
 test('a stream ends at maxConnectionAgeMs without a result, and leaves no socket behind', async () => {
   const options = { maxConnectionAgeMs: 300 };
   const stream = await fixture().subscribeWith(0, options, TOOLS);
-  expect(await rest(stream)).toEqual([ack]);
+  expect(await restOf(stream)).toEqual([ack]);
   await fixture().untilAttached(0);
   expect(await fixture().ask<ListenStats>(0, options, 'stats')).toMatchObject({
     open: 0,
@@ -43,7 +30,7 @@ test('a drain in another request of the isolate ends the streams without a resul
   for (const stream of streams) expect(await stream.message()).toBe(ack);
   await fixture().publish(1, { kind: 'tools_list_changed' });
   const drained = fixture().ask<ListenStats>(0, options, 'drain&windowMs=1000');
-  for (const stream of streams) expect(await rest(stream)).toEqual([listChanged('1', 'tools')]);
+  for (const stream of streams) expect(await restOf(stream)).toEqual([listChanged('1', 'tools')]);
   expect(await drained).toMatchObject({ open: 0, ended: { drained: 20, closed: 0 } });
   const { response } = await fixture().subscribeWith(0, options, TOOLS);
   expect(response.status).toBe(503);

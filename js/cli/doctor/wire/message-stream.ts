@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { parsedJson } from '../../../model/json.js';
 
 /** A JSON-RPC message that a server sent. */
 export interface Message {
@@ -108,7 +109,7 @@ export class MessageStream {
   }
 
   #receive(text: string): void {
-    const value = parsed(text);
+    const value = parsedJson(text);
     const messages = Array.isArray(value) ? value : [value];
     for (const message of messages)
       if (typeof message === 'object' && message !== null)
@@ -118,14 +119,6 @@ export class MessageStream {
   #finish(how: 'ended' | 'reset'): void {
     if (!this.#isClosed) this.end = how;
     this.#wake();
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

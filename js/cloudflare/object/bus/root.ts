@@ -1,9 +1,9 @@
 import type { EventLogMaker, EventReceipt } from '../../../bus/events.js';
 import { type WantedChange, wantedChange, wantedOf } from '../../../bus/wanted/wanted-change.js';
-import type { BusStats } from '../../../model/bus-stats.js';
 import { calling, ListenError } from '../../../model/error.js';
 import type { SubscriptionFilter } from '../../../model/filter.js';
-import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
+import type { BusStats } from '../../../model/stats/bus.js';
+import type { LoggedEvent, SnapshotOptions } from '../../../model/stats/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
 import { CODE_OF, FULL, MOVED, NORMAL, RELEASED } from '../../wire/close-codes.js';

@@ -1,4 +1,4 @@
-import type { ShardStats } from '../../../model/bus-stats.js';
+import type { ShardStats } from '../../../model/stats/bus.js';
 import { report } from '../../../observe/on-error.js';
 import { DeadlineTimer } from '../../../timing/deadline-timer.js';
 import { withTimeout } from '../../../timing/with-timeout.js';

@@ -1,5 +1,5 @@
 import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../../../bus/retention.js';
-import type { LoggedEvent } from '../../../model/snapshot.js';
+import type { LoggedEvent } from '../../../model/stats/snapshot.js';
 import type { BusLog, EventCursor } from '../../../wasm/server/bindings.js';
 
 /**

@@ -1,6 +1,7 @@
 import type { ServerStream } from '../../../bus/server-stream.js';
-import type { StreamEnding } from '../../../model/stats.js';
+import type { StreamEnding } from '../../../model/stats/listen.js';
 import { PulledBody, ResponseBody } from '../../../streams/index.js';
+import { joined } from '../../../web/joined.js';
 
 /** Options of an {@link EventStream}. */
 export interface EventStreamOptions {
@@ -149,13 +150,6 @@ export class EventStream {
     if (writeMs > 0 && performance.now() - this.#fullSince > writeMs) this.listen?.abort();
     else this.#body?.awaitRoom();
   }
-}
-
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
-  const both = new Uint8Array(one.length + other.length);
-  both.set(one);
-  both.set(other, one.length);
-  return both;
 }
 
 /** The first byte of a comment, which is a keep-alive. */

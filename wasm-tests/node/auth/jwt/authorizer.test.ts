@@ -3,8 +3,8 @@ import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import type { ListenHandlerOptions } from 'mcp-listen';
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { acknowledged, WireStream } from '../../../host/listen.ts';
-import { listenRequest, serving, TOOLS } from '../../serving.ts';
+import { acknowledged } from '../../../host/listen.ts';
+import { listenRequest, serving, streamOf, TOOLS } from '../../serving.ts';
 import {
   AUDIENCE,
   claimsOf,
@@ -50,11 +50,6 @@ function forged(alg: string, kid: string, secret?: string): string {
   );
   const signed = parts.join('.');
   return `${signed}.${secret === undefined ? '' : createHmac(hash, secret).update(signed).digest('base64url')}`;
-}
-
-async function streamOf(response: Response): Promise<WireStream> {
-  expect(response.status).toBe(200);
-  return new WireStream(response, new AbortController());
 }
 
 test('a caller receives the part of its filter that its token allows', async () => {

@@ -1,6 +1,7 @@
 import type { WantedOptions } from 'mcp-listen';
 import type { TopicGrant } from '../../../../dist/bus/wanted/interest.js';
 import { ProcessInterest } from '../../../../dist/bus/wanted/process-interest.js';
+import { pause } from '../../../host/pause.ts';
 
 /** A topic of one resource, as text. */
 export type TopicText = `resource:${string}`;
@@ -159,10 +160,6 @@ class Process {
 
 function textOf(topic: Parameters<NonNullable<WantedOptions['onWanted']>>[0]): TopicText {
   return `resource:${'uri' in topic ? topic.uri : ''}`;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Milliseconds after the last loss until every process has noticed it. */

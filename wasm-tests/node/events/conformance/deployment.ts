@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { type Endpoint, endpoint } from '../../../host/endpoint.ts';
 import { pass, settle, until } from '../../../host/virtual-clock.ts';
 import { HOOK_SECRET } from '../../../host/webhook.ts';
+import { rowsIn } from '../webhook-rows.ts';
 import type { Checks } from './check.ts';
 
 /** What outlives a deployment: the subscriptions, and what the bus has of one event type. */
@@ -117,15 +118,7 @@ function deploy(store: Store, types: Parameters<typeof defineEvents>[0]) {
   if (deliver === undefined) throw new Error('nothing is delivered');
   const { rows } = store;
   return deliver({
-    rows: {
-      has: (id) => rows.has(id),
-      subscriptions: () => [...rows].map(([id, text]) => ({ id, text })),
-      put: (id, text) => void rows.set(id, text),
-      remove: (id) => void rows.delete(id),
-      watermarks: () => [],
-      putWatermark: () => {},
-      removeWatermark: () => {},
-    },
+    rows: rowsIn(rows),
     alarmAt: undefined,
     maxTtlMs: undefined,
     maxHeld: undefined,

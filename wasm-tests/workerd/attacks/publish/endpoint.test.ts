@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-
 import { describe, expect, test } from 'vitest';
+import { answerOf } from '../../../host/answer.ts';
 import { useFixture } from '../../../host/fixture/fixture.ts';
 import { taskState } from '../../../host/listen.ts';
 import { SECRET, signedFields } from '../../../host/signing.ts';
@@ -12,12 +12,6 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 function post(headers: Record<string, string>, body = BODY, path = '/endpoint'): Promise<Response> {
   return fixture().request(0, path, { method: 'POST', headers, body });
-}
-
-/** The status and the body of an answer. */
-async function answerOf(answer: Promise<Response>): Promise<[number, Record<string, unknown>]> {
-  const response = await answer;
-  return [response.status, (await response.json()) as Record<string, unknown>];
 }
 
 function bearing(secret = SECRET): Record<string, string> {

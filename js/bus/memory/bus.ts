@@ -1,0 +1,387 @@
+import { calling, ListenError } from '../../model/error.js';
+import type { ServerEvent } from '../../model/event.js';
+import { LISTS } from '../../model/filter.js';
+import { report } from '../../observe/on-error.js';
+import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
+import { generation } from '../../wasm/server/guard.js';
+import { expectLoaded } from '../../wasm/server/load.js';
+import type {
+  AttachableBus,
+  AttachmentListener,
+  BusConnection,
+  FanoutSink,
+} from '../attachable-bus.js';
+import { eventText } from '../event-text.js';
+import {
+  type EmitOptions,
+  type EventLogMaker,
+  type EventPublisher,
+  type EventReceipt,
+  type EventSource,
+  type EventStore,
+  occurrenceText,
+} from '../events.js';
+import type { RetentionOptions } from '../retention.js';
+import type { WantedBus } from '../wanted/interest.js';
+import type { WantedOptions } from '../wanted/options.js';
+import { ProcessInterest, type SessionTopics } from '../wanted/process-interest.js';
+import type { Topic } from '../wanted/topic.js';
+import { wantedChange } from '../wanted/wanted-change.js';
+import { MemoryEventRows } from './event-rows.js';
+import { MemoryLog } from './log.js';
+import { MemorySessionTable } from './session-table.js';
+import { MemorySessions } from './sessions.js';
+import { type DeliverMaker, MemoryWebhooks } from './webhooks.js';
+
+/** Options of {@link InMemoryBus}. */
+export interface InMemoryBusOptions extends RetentionOptions {
+  /**
+   * Called with exceptions of listeners, and with the error of each publish that fails, awaited or
+   * not.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+  /**
+   * Opens the log of occurrences of MCP Events: `eventLog()` of `mcp-listen/events`. Without it the
+   * bus carries changes only.
+   *
+   * @default undefined
+   */
+  events?: EventLogMaker;
+  /**
+   * Hooks for what streams subscribe to, and `isWanted`: `{}` enables the latter alone.
+   *
+   * @default undefined
+   */
+  wanted?: WantedOptions;
+}
+
+/** A bus within one process or isolate. Events reach only the streams attached to this object. */
+export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
+  /**
+   * Sessions of clients of earlier revisions, in this process only.
+   *
+   * @internal
+   */
+  readonly sessions: MemorySessions;
+  /**
+   * The log of occurrences of MCP Events; undefined if the bus keeps none.
+   *
+   * @internal
+   */
+  readonly events: EventSource | undefined;
+  /** @internal */
+  readonly interest: ProcessInterest | undefined;
+  /** @internal */
+  readonly sessionTopics: SessionTopics = {
+    wants: (topic) => this.#bus.wants(topic),
+    change: () => wantedChange(this.#bus),
+  };
+  readonly #rows = new MemorySessionTable();
+  #log: MemoryLog;
+  #core: Bus;
+  #generation = generation();
+  #listeners = new Map<number, AttachmentListener>();
+  readonly #sinks = new Set<FanoutSink>();
+  readonly #onError: (error: Error) => void;
+  readonly #retention: RetentionOptions;
+  readonly #openEvents: EventLogMaker | undefined;
+  #occurrences: EventStore | undefined;
+  readonly #webhooks: MemoryWebhooks | undefined;
+
+  /**
+   * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
+   *
+   * @example
+   * ```ts
+   * const bus = new InMemoryBus({ logEvents: 1_000 });
+   * const server = createListenHandler(handler, { bus });
+   * ```
+   */
+  constructor({ events, onError = report, wanted, ...retention }: InMemoryBusOptions = {}) {
+    expectLoaded();
+    this.#onError = onError;
+    this.#retention = retention;
+    this.#log = new MemoryLog(retention);
+    this.#openEvents = events;
+    this.#webhooks = events?.deliver && this.#webhooksOf(events.deliver);
+    this.events = events && {
+      modes: ['poll', 'push'],
+      isLocal: true,
+      page: async (query) => this.#page(query),
+      ...(this.#webhooks !== undefined && { webhooks: this.#webhooks }),
+    };
+    this.interest =
+      wanted &&
+      new ProcessInterest({
+        ...{ onError, wanted, sessions: this.sessionTopics },
+        context: { bus: undefined, publish: (event) => this.publish(event) },
+      });
+    this.#core = newBus(this.#log, this.#rows);
+    this.sessions = new MemorySessions(this.#rows, {
+      core: () => this.#bus,
+      retainEvents: () => this.retainEvents(),
+      flush: () => this.#flush(),
+    });
+  }
+
+  publish(event: ServerEvent): Promise<void> {
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#deliverAll(events);
+    published.catch(this.#onError);
+    return published;
+  }
+
+  emit(name: string, data: Record<string, unknown>, options?: EmitOptions): Promise<EventReceipt> {
+    const published = this.#emit(occurrenceText(name, data, options));
+    published.catch(this.#onError);
+    return published;
+  }
+
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
+    const emit = (event: ServerEvent): void => listener(event as Known);
+    const attachment: AttachmentListener = {
+      onFrame: (frame) => {
+        for (const event of eventsIn(frame)) emit(JSON.parse(event) as ServerEvent);
+      },
+      onLost: (error) => {
+        if ((error as ListenError).code === 'bus-released') return;
+        connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
+        // Changed resources cannot be determined; the lists can be named.
+        for (const { kind } of LISTS) emit({ kind });
+      },
+    };
+    let connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
+    return () => {
+      this.#ensureCurrent();
+      connection.close();
+    };
+  }
+
+  async isWanted(topic: Topic): Promise<boolean> {
+    if (this.interest !== undefined) return this.interest.isWanted(topic);
+    throw new ListenError('not-supported', 'the bus was created without the option wanted');
+  }
+
+  /** @internal */
+  connect(frame: string, listener: AttachmentListener): BusConnection {
+    return this.#connect(frame, listener);
+  }
+
+  /** @internal */
+  subscribeAll(sink: FanoutSink): () => void {
+    this.#sinks.add(sink);
+    return () => void this.#sinks.delete(sink);
+  }
+
+  /** Called before a session begins: from then on the log must not miss an event. */
+  protected retainEvents(): void {}
+
+  /** Number of attached streams and listeners. */
+  get attached(): number {
+    return this.streams + this.#bus.state().attached;
+  }
+
+  /** Called after a change of what the streams of sessions subscribe to. */
+  protected sessionsChanged(): void {
+    this.interest?.sweepSoon();
+  }
+
+  /** Number of streams that sinks feed. */
+  protected get streams(): number {
+    return [...this.#sinks].reduce((sum, { streams }) => sum + streams, 0);
+  }
+
+  /**
+   * Delivers events, each as JSON text, to all streams and listeners. Of a batch, all are delivered
+   * or none.
+   *
+   * @throws ListenError as `publish`.
+   */
+  protected deliver(texts: string[]): void {
+    for (let first = 0; first < texts.length; first += BATCH) {
+      const batch = texts.slice(first, first + BATCH);
+      this.#publish(batch);
+      const lines = batch.join('\n');
+      this.#eachSink((sink) => sink.publish(lines));
+    }
+  }
+
+  /** Handles the loss of events on their way here: missed events can no longer be determined. */
+  protected gap(): void {
+    this.#reset(new ListenError('bus-lost', 'events may have been missed'));
+    this.#eachSink((sink) => sink.gap());
+  }
+
+  /** Ends streams without a result, because no more events follow. */
+  protected end(): void {
+    this.#reset(new ListenError('bus-released', 'the bus is closed'));
+    this.#eachSink((sink) => sink.release());
+  }
+
+  get #bus(): Bus {
+    this.#ensureCurrent();
+    return this.#core;
+  }
+
+  /**
+   * A new instance of the core does not have this bus, so missed events can no longer be
+   * determined.
+   */
+  #ensureCurrent(): void {
+    if (this.#generation !== generation())
+      this.#reset(new ListenError('bus-lost', 'the core was reset'));
+  }
+
+  async #emit(text: string): Promise<EventReceipt> {
+    const store = this.#store;
+    const draft = store.draft(text);
+    const { eventId, position } = store.append(draft, this.#log.position + 1, Date.now());
+    const { cue, name } = draft;
+    draft.free();
+    this.deliver([cue]);
+    this.#webhooks?.wake(name);
+    return { eventId, position };
+  }
+
+  #page(query: string): string {
+    return this.#store.page(query, this.#log.position, Date.now());
+  }
+
+  #webhooksOf(deliver: DeliverMaker): MemoryWebhooks {
+    return new MemoryWebhooks(deliver, {
+      end: () => ({ epoch: this.#log.epoch, head: this.#log.position }),
+      page: (query) => this.#page(query),
+    });
+  }
+
+  /** The log of occurrences; it is empty after the bus was reset. */
+  get #store(): EventStore {
+    this.#ensureCurrent();
+    const reset = (): void => {
+      this.#occurrences = undefined;
+    };
+    this.#occurrences ??= this.#openEvents?.open(new MemoryEventRows(), this.#log.epoch, reset);
+    if (this.#occurrences !== undefined) return this.#occurrences;
+    throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
+  }
+
+  async #deliverAll(events: ServerEvent[]): Promise<void> {
+    // A batch is checked as a whole where it is delivered, several batches before.
+    const write = events.length > BATCH ? eventText : (event: ServerEvent) => JSON.stringify(event);
+    this.deliver(events.map((event) => write(event) ?? ''));
+    for (const event of events)
+      if (event.kind === 'disconnect') this.#webhooks?.disconnect(event.principal);
+  }
+
+  #eachSink(action: (sink: FanoutSink) => void): void {
+    for (const sink of [...this.#sinks]) this.#guarded(() => action(sink));
+  }
+
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#onError(error as Error);
+    }
+  }
+
+  /** Replaces the log by one with a new epoch, so no stream resumes from its former position. */
+  #reset(reason: ListenError): void {
+    const listeners = this.#listeners;
+    this.#listeners = new Map();
+    this.#log = new MemoryLog(this.#retention);
+    this.#occurrences = undefined;
+    this.#core = newBus(this.#log, this.#rows);
+    this.#generation = generation();
+    for (const listener of listeners.values()) this.#guarded(() => listener.onLost(reason));
+  }
+
+  #publish(texts: string[]): void {
+    const { deliveries } = calling(() => this.#bus.publish(texts, Date.now()));
+    for (const text of texts) this.#log.append(text);
+    for (const { edges, text: frame } of deliveries) {
+      for (const edge of edges) this.#send(edge, frame);
+    }
+  }
+
+  #send(edge: number, frame: string): void {
+    this.#guarded(() => this.#listeners.get(edge)?.onFrame(frame));
+  }
+
+  #connect(frame: string, listener: AttachmentListener): BusConnection {
+    const edge = this.#bus.connect(undefined, undefined, 0);
+    const listeners = this.#listeners.set(edge, listener);
+    // After a reset, edge numbers are assigned again to other connections.
+    const ifCurrent = (action: () => void): void => {
+      this.#ensureCurrent();
+      if (listeners === this.#listeners) action();
+    };
+    this.#handleFrame(edge, frame);
+    return {
+      send: (frame) => ifCurrent(() => this.#handleFrame(edge, frame)),
+      close: () => {
+        ifCurrent(() => this.#leave(edge));
+        return true;
+      },
+    };
+  }
+
+  #handleFrame(edge: number, frame: string): void {
+    const received = this.#bus.receive(edge, frame, performance.now());
+    if (received.kind === 'released') this.#release(edge);
+    if (received.kind !== 'followed') return;
+    this.#flush();
+    for (const answer of received.frames) this.#send(edge, answer);
+  }
+
+  /** Performs the outputs of the core after a change of a session. */
+  #flush(): void {
+    this.sessionsChanged();
+    const bus = this.#bus;
+    const next = (): BusOutput | undefined => bus.output(0, performance.now());
+    for (let output = next(); output !== undefined; output = next()) {
+      if (output.kind === 'send') for (const edge of output.edges) this.#send(edge, output.text);
+      else if (output.kind === 'close') this.#release(output.edge, output.reason === 'lost');
+    }
+  }
+
+  /**
+   * Releases an edge. `reattaches`: the stream of its session is attached on another connection
+   * too.
+   */
+  #release(edge: number, reattaches = false): void {
+    const listener = this.#listeners.get(edge);
+    this.#leave(edge);
+    const reason = reattaches
+      ? new ListenError('bus-lost', 'the stream is attached on another connection')
+      : new ListenError(
+          'bus-released',
+          'the session has ended, or a newer stream has replaced this one',
+        );
+    this.#guarded(() => listener?.onLost(reason));
+  }
+
+  #leave(edge: number): void {
+    if (!this.#listeners.delete(edge)) return;
+    this.#bus.disconnect(edge, performance.now());
+    this.sessionsChanged();
+  }
+}
+
+/** Creates a core bus whose sessions have no streams: those of a former bus must attach again. */
+function newBus(log: MemoryLog, rows: MemorySessionTable): Bus {
+  const bus = new Bus(log, rows);
+  bus.restored(performance.now());
+  return bus;
+}
+
+/**
+ * Number of events that the core and a sink receive at once. It bounds the memory that they take
+ * there, and the bytes that each stream has to write for them.
+ */
+const BATCH = 32;

@@ -1,0 +1,66 @@
+import { waitUntil } from 'cloudflare:workers';
+import type { Denial } from '../../../auth/authorize.js';
+import type { FetchHandler } from '../../../handler/handler.js';
+import { onBehalfOf, serverRequest } from '../../../handler/server-request.js';
+import type { ResponseLimits } from '../../../handler/upstream-response.js';
+import { ListenError } from '../../../model/error.js';
+import type { QuestionRequest } from '../../../wasm/server/bindings.js';
+import type { Credentials } from '../../../web/credentials.js';
+
+/** The upstream server of a gateway, for requests that check callers. */
+export class UpstreamServer {
+  readonly #handler: FetchHandler;
+  readonly credentials: Credentials;
+  readonly limits: ResponseLimits;
+
+  constructor(handler: FetchHandler, credentials: Credentials, limits: ResponseLimits) {
+    this.#handler = handler;
+    this.credentials = credentials;
+    this.limits = limits;
+  }
+
+  /**
+   * Sends a request with the credentials of the caller of `request`. Returns a denial for 401, 403
+   * and 429, and the response, with its body unread, for 2xx, 400, 404 and 405.
+   *
+   * @throws ListenError `discover-failed` for every other status.
+   */
+  async send(request: Request, probe: QuestionRequest): Promise<Response | Denial> {
+    const answer = await this.#handler(serverRequest(request, this.credentials, probe));
+    const { headers, ok, status } = answer;
+    if (ok || UNSUPPORTED.includes(status)) return answer;
+    await answer.body?.cancel();
+    if (status === 401 || status === 403)
+      return { denied: status, ...field('wwwAuthenticate', headers) };
+    if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
+    throw new ListenError('discover-failed', `the upstream server answered ${status}`);
+  }
+
+  /** Ends a session that a check opened. The calling request does not wait for it. */
+  endSession(request: Request, session: string): void {
+    const headers = this.credentials.of(request);
+    headers.set('mcp-session-id', session);
+    const ending = onBehalfOf(request, new Request(request.url, { method: 'DELETE', headers }));
+    // If this fails, the server ends the session itself once it is idle.
+    waitUntil(this.#discard(ending).catch(() => {}));
+  }
+
+  async #discard(ending: Request): Promise<void> {
+    const { body } = await this.#handler(ending);
+    await body?.cancel();
+  }
+}
+
+/** Whether the server denied the caller. */
+export function isDenial(answer: Response | Denial): answer is Denial {
+  return 'denied' in answer;
+}
+
+function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
+  const value = headers.get(FIELDS[member]);
+  return value === null ? {} : { [member]: value };
+}
+
+const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
+/** Statuses that servers return for a request of a revision that they do not support. */
+const UNSUPPORTED = [400, 404, 405];

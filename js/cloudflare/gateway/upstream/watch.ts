@@ -1,0 +1,225 @@
+import type { ClientListenOptions, TokenProvider } from '../../../client/options.js';
+import type { RequestFactory } from '../../../client/transport/target.js';
+import type { WatchEvent, WatchStatus } from '../../../client/watch/status.js';
+import { upstreamUrl } from '../../../handler/proxy.js';
+import { ListenError } from '../../../model/error.js';
+import { EVENT_TYPES_URI } from '../../../model/event.js';
+import { covers, type SubscriptionFilter, union } from '../../../model/filter.js';
+import { errorOf } from '../../../model/subscription-error.js';
+import { guarded, report } from '../../../observe/on-error.js';
+import { eventsOfFilter } from '../../../wasm/client/bindings.js';
+import type { BusWatcher, WatchedBus, WatcherMaker } from '../../object/bus/watcher.js';
+import { UpstreamSubscription } from './subscription.js';
+
+/** An MCP server that a bus subscribes to on behalf of all its streams. */
+export interface Upstream {
+  /** The MCP endpoint of the server. */
+  url: string | URL;
+  /** Header fields of every request to the server. */
+  headers?: HeadersInit;
+  /**
+   * Authorizes every request to the server. All streams may receive what the server sends to this
+   * caller.
+   */
+  token?: TokenProvider;
+  /**
+   * Also subscribes to tasks. Their states may include their results, so set this only if the
+   * streams of the bus are authorized: by an `authorize`, or by a gateway whose `rights` are
+   * `acknowledged`. Otherwise a caller may name the task of another.
+   *
+   * @default false
+   */
+  tasks?: boolean;
+  /**
+   * Sends each request, for example over a service binding.
+   *
+   * @default globalThis.fetch
+   */
+  fetch?: typeof fetch;
+  /**
+   * Called with the reason whenever the subscription to the server fails.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+}
+
+/**
+ * Creates the `watcher` of a subclass of `SubscriptionBus`. While the bus has streams, it holds one
+ * subscription to the upstream MCP server, or one session of revision 2025, for all of them. A
+ * function returns the server for each bus; undefined if there is none.
+ *
+ * @example
+ * ```ts
+ * export class Bus extends SubscriptionBus {
+ *   static override watcher = watchUpstream({ url: 'https://mcp.example/mcp', token: env.TOKEN });
+ * }
+ * ```
+ */
+export function watchUpstream(
+  upstream: Upstream | ((bus: string) => Upstream | undefined),
+): WatcherMaker {
+  return (busName, bus) => {
+    const watched = typeof upstream === 'function' ? upstream(busName) : upstream;
+    return watched && new UpstreamWatch(bus, watched);
+  };
+}
+
+/**
+ * Subscribes to a server while the bus has streams: one subscription for everything that they want
+ * together. Publishes what it receives and, each time that the subscription opens, what may have
+ * been missed.
+ */
+class UpstreamWatch implements BusWatcher {
+  readonly #bus: WatchedBus;
+  readonly #target: RequestFactory;
+  readonly #options: ClientListenOptions;
+  readonly #watchesTasks: boolean;
+  readonly #onError: (error: Error) => void;
+  #current: UpstreamSubscription | undefined;
+  /** Replaces `#current` once it is open; until then `#current` receives the events. */
+  #next: UpstreamSubscription | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(bus: WatchedBus, { onError = report, tasks = false, url, ...options }: Upstream) {
+    const upstream = upstreamUrl(url);
+    this.#bus = bus;
+    this.#options = options;
+    this.#watchesTasks = tasks;
+    this.#onError = guarded(onError);
+    // A redirect would carry the credentials to its target.
+    this.#target = ({ body, ...parts }) =>
+      new Request(upstream, { ...parts, body, redirect: 'manual' });
+  }
+
+  wantedChanged(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#follow(covers).catch(this.#onError);
+    }, this.#settleMs);
+  }
+
+  /**
+   * Milliseconds until the subscription is updated. An update costs time in proportion to its
+   * names, so the more names there are, the rarer the updates.
+   */
+  get #settleMs(): number {
+    const { resourceSubscriptions = [], taskIds = [] } =
+      (this.#next ?? this.#current)?.filter ?? {};
+    return SETTLE_MS + (resourceSubscriptions.length + taskIds.length) * MS_PER_NAME;
+  }
+
+  async alarm(): Promise<void> {
+    await this.#follow(equals);
+  }
+
+  /** Subscribes to what is wanted now, unless the current subscription `suffices`. */
+  async #follow(
+    suffices: (covered: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
+  ): Promise<void> {
+    const wanted = this.#wanted;
+    if (Object.keys(wanted).length === 0) {
+      this.#stop();
+      return;
+    }
+    const latest = this.#next ?? this.#current;
+    if (latest === undefined || !suffices(latest.filter, wanted)) {
+      this.#next?.stop();
+      this.#next = new UpstreamSubscription(
+        this.#target,
+        wanted,
+        this.#options,
+        (subscription, event) => this.#handle(subscription, event),
+      );
+    }
+    // If the object is evicted meanwhile, the alarm subscribes again.
+    await this.#bus.wakeBy(Date.now() + CHECK_MS);
+  }
+
+  /** Without what only streams of events follow, which the gateway serves itself. */
+  get #wanted(): SubscriptionFilter {
+    const { taskIds = [], resourceSubscriptions = [], ...lists } = this.#bus.wanted;
+    const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
+    return union({ ...lists, resourceSubscriptions: uris }, this.#watchesTasks ? { taskIds } : {});
+  }
+
+  #stop(): void {
+    this.#current?.stop();
+    this.#next?.stop();
+    this.#current = undefined;
+    this.#next = undefined;
+  }
+
+  #handle(subscription: UpstreamSubscription, event: WatchEvent): void {
+    if (event.kind === 'changed') this.#publish([JSON.stringify(event.event)]);
+    else if (event.status.state === 'live') this.#open(subscription, event.status.honored ?? {});
+    else if (event.status.end !== undefined)
+      this.#handleLost(subscription, event.status, event.cause);
+  }
+
+  /**
+   * Publishes a change for each topic that may have been missed: those that the former subscription
+   * did not cover.
+   */
+  #open(subscription: UpstreamSubscription, honored: SubscriptionFilter): void {
+    const former = subscription === this.#next ? this.#current : undefined;
+    const covered = new Set(eventsOfFilter(JSON.stringify(former?.honored ?? {})));
+    subscription.honored = honored;
+    if (subscription === this.#next) {
+      this.#current = subscription;
+      this.#next = undefined;
+    }
+    // Events that the server sent on the former subscription may still be in transit.
+    former?.endAfter(LINGER_MS);
+    this.#publish(eventsOfFilter(JSON.stringify(honored)).filter((topic) => !covered.has(topic)));
+  }
+
+  #handleLost(
+    subscription: UpstreamSubscription,
+    { end, state }: WatchStatus,
+    cause: unknown,
+  ): void {
+    const { honored = {}, isEnding: isLeaving } = subscription;
+    subscription.honored = undefined;
+    if (isLeaving) {
+      // It ended early and may have missed an event.
+      subscription.stop();
+      this.#publish(eventsOfFilter(JSON.stringify(honored)));
+      return;
+    }
+    const error = end && errorOf(end, cause);
+    if (error !== undefined) {
+      this.#onError(
+        new ListenError('upstream-lost', 'the subscription to the upstream server was lost', {
+          cause: error,
+        }),
+      );
+    }
+    // The next alarm or stream tries again.
+    if (state === 'stopped' && subscription === this.#current) this.#current = undefined;
+    if (state === 'stopped' && subscription === this.#next) this.#next = undefined;
+  }
+
+  #publish(events: string[]): void {
+    if (events.length > 0) this.#bus.publishAll(events).catch(this.#onError);
+  }
+}
+
+/** Whether two filters accept the same. */
+function equals(covered: SubscriptionFilter, wanted: SubscriptionFilter): boolean {
+  return covers(covered, wanted) && covers(wanted, covered);
+}
+
+/**
+ * Milliseconds for which changes of the streams are collected before the subscription is updated.
+ */
+const SETTLE_MS = 250;
+/**
+ * Additional milliseconds for each name, so that updates take a small part of the object's time.
+ */
+const MS_PER_NAME = 0.05;
+/** Milliseconds for which a former subscription stays open. */
+const LINGER_MS = 5_000;
+/** Milliseconds between two checks that the subscription matches what is wanted. */
+const CHECK_MS = 60_000;

@@ -1,0 +1,398 @@
+import type { Reauthorizer, RenewedRights } from '../../auth/reauthorize.js';
+import type { FanoutSink } from '../../bus/attachable-bus.js';
+import type { Opening } from '../../bus/opening.js';
+import { fromCore, ListenError } from '../../model/error.js';
+import type { StreamEnding } from '../../model/stats/listen.js';
+import { toMonotonic } from '../../model/timeouts.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import { PerInstance } from '../../wasm/per-instance.js';
+import {
+  type Fanout,
+  type Retirement,
+  type Stream,
+  StreamState,
+} from '../../wasm/server/bindings.js';
+import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
+import { FanoutBodies } from '../bodies/fanout-bodies.js';
+import { OwnBodies } from '../bodies/own-bodies.js';
+import { ResponseBody } from '../bodies/response-body.js';
+import { openIn } from '../opening/open-in.js';
+import type { FanoutOptions } from './options.js';
+import { OwnRequest } from './own-request.js';
+import { type FanoutOwner, FanoutStream, NONE } from './stream.js';
+import { endBody, TrapEnds } from './trap-ends.js';
+
+/**
+ * Drives the streams of one bus, which feeds them or to which they have one connection. The core
+ * handles each event once, whatever the number of streams. The cues of a stream without room wait
+ * in the core, collapsed.
+ *
+ * The bus calls {@link FanoutDriver.publish}, and after a possible loss {@link FanoutDriver.gap}.
+ */
+export class FanoutDriver implements FanoutSink, FanoutOwner {
+  readonly #fanout: PerInstance<Fanout>;
+  readonly #options: FanoutOptions;
+  readonly #streams: (FanoutStream | undefined)[] = [];
+  readonly #trapEnds = new TrapEnds();
+  readonly #sharedBodies = new FanoutBodies();
+  /** The bodies of streams with their own request contexts. */
+  readonly #ownBodies = new OwnBodies((id, error) => this.#handleRefusedWrite(id, error));
+  readonly #timer = new DeadlineTimer(() => this.#tick());
+  #end: (() => void) | undefined;
+  #removeResetListener = (): void => {};
+  #size = 0;
+
+  constructor(options: FanoutOptions) {
+    this.#fanout = new PerInstance(options.make);
+    this.#options = options;
+  }
+
+  /** The core's part. Do not store it: a reset replaces it. */
+  get core(): Fanout {
+    return this.#fanout.value;
+  }
+
+  /** The number of open streams. */
+  get streams(): number {
+    return this.#size;
+  }
+
+  /** Returns the stream with this id. */
+  at(id: number): FanoutStream | undefined {
+    return this.#streams[id];
+  }
+
+  /**
+   * Opens a stream.
+   *
+   * @throws ListenError `bus-lost`, and any error of the bus.
+   */
+  open(opening: Opening): FanoutStream {
+    const { signal, stream: coreStream } = opening;
+    if (signal.aborted) {
+      ignoringTrap(() => coreStream.free());
+      throw new ListenError('bus-lost', 'the client has disconnected');
+    }
+    this.#attach();
+    const id = this.#counted(() => openIn(this.core, opening));
+    const stream = new FanoutStream(this, id, opening.owner, opening.reauthorizer);
+    this.#streams[id] = stream;
+    if (this.#options.hasOwnContexts) {
+      stream.request = new OwnRequest(() => stream.streams.tick(stream), this.#options.onError);
+    }
+    if (this.#isIn(id, StreamState.Opening)) stream.awaitAttach();
+    // The listener needs no removal: the signal belongs to the stream's request and ends with it.
+    signal.addEventListener('abort', stream);
+    this.#update(stream);
+    return stream;
+  }
+
+  /** Takes over a stream from another driver, after the core there has released it. */
+  adopt(stream: FanoutStream, parted: Stream): void {
+    this.#attach();
+    this.#size += 1;
+    stream.id = this.core.adopt(parted, performance.now(), Math.random()) ?? NONE;
+    stream.streams = this;
+    this.#streams[stream.id] = stream;
+    this.handleOpen(stream);
+    stream.inContext(() => this.#update(stream));
+  }
+
+  /** Forgets a stream that the core has released, and its body. */
+  part(stream: FanoutStream): void {
+    this.#streams[stream.id] = undefined;
+    this.#bodies(stream).forget(stream.id);
+    this.#options.onLeft?.(stream);
+    this.#countDown();
+  }
+
+  /** Publishes lines of JSON text to the streams, and writes the output before it returns. */
+  publish(events: string, published = performance.now()): void {
+    this.write(this.core.publish(events, published, performance.now()));
+  }
+
+  /** Writes a batch of the core. */
+  write(fan: Uint8Array | undefined): void {
+    const bodies = this.#options.hasOwnContexts ? this.#ownBodies : this.#sharedBodies;
+    const missed = fan === undefined ? [] : bodies.writeAll(fan);
+    const full = missed.length === 0 ? undefined : Uint32Array.from(missed);
+    const due = this.core.due(full, performance.now());
+    for (const id of missed) this.#markMissed(this.#streams[id]);
+    for (const id of due ?? []) this.catchUp(this.#streams[id]);
+    // Pending output has a deadline by which the client must read.
+    if (!this.#options.hasOwnContexts) this.#arm();
+  }
+
+  /**
+   * Handles a possible loss: cues each honored topic; streams with tasks end without a result, and
+   * before a close the streams of named callers too, at once.
+   */
+  gap(isClosing = false): void {
+    this.core.gap(isClosing);
+    for (const stream of this.#streams) this.catchUp(stream);
+  }
+
+  /** Ends every stream without a result, because the bus is closed. */
+  release(): void {
+    for (const stream of [...this.#streams, ...this.#trapEnds.streams()])
+      if (stream !== undefined) this.end(stream, 'aborted');
+  }
+
+  /** Handles the opening of a body. A stream that was closed before gets all its output now. */
+  handleOpen(stream: FanoutStream): void {
+    const { body, id } = stream;
+    if (!this.#has(stream) || body === undefined) return;
+    if (body instanceof ResponseBody) this.#ownBodies.open(id, body);
+    else this.#sharedBodies.open(id, body);
+    if (body instanceof ResponseBody || this.#isIn(id, StreamState.Frozen)) this.flush(stream);
+  }
+
+  /** Marks that the body of a stream has room. */
+  markReady(stream: FanoutStream): void {
+    this.#sharedBodies.markReady(stream.id);
+  }
+
+  readBy(stream: FanoutStream, reader: number): void {
+    if (this.#has(stream)) ignoringTrap(() => this.core.readBy(stream.id, reader));
+  }
+
+  maySend(stream: FanoutStream): boolean {
+    if (!this.#has(stream)) return false;
+    if (this.core.maySend(stream.id, performance.now())) return true;
+    this.#update(stream);
+    return false;
+  }
+
+  /** Handles the disconnection of a client: the stream has no body any more. */
+  leave(stream: FanoutStream): void {
+    if (this.#has(stream)) this.#bodies(stream).forget(stream.id);
+    this.end(stream, 'left');
+  }
+
+  /** Writes pending output while the body has room, or all of it if the stream was closed. */
+  flush(stream: FanoutStream): void {
+    if (!this.#has(stream)) return;
+    const bodies = this.#bodies(stream);
+    const { id } = stream;
+    const now = performance.now();
+    while (this.#mayWrite(stream)) {
+      const bytes = this.core.poll(id, true, now);
+      if (bytes === undefined) {
+        stream.isBehind = false;
+        break;
+      }
+      bodies.write(id, bytes);
+    }
+    if (this.#isIn(id, StreamState.Ended)) {
+      stream.inContext(() => this.end(stream));
+      return;
+    }
+    if (!this.#mayWrite(stream)) {
+      this.core.poll(id, false, now);
+      bodies.awaitRoom(id);
+    }
+    this.#update(stream);
+  }
+
+  /** Writes output that may be pending for a stream. */
+  catchUp(stream: FanoutStream | undefined): void {
+    if (stream === undefined) return;
+    if (!this.#isIn(stream.id, StreamState.Opening)) stream.attach();
+    stream.isBehind = true;
+    this.flush(stream);
+  }
+
+  /**
+   * Ends a stream gracefully, or at once if its core has trapped. `isSettled`: the bus has
+   * delivered everything that was published before.
+   */
+  close(stream: FanoutStream, isSettled: boolean): void {
+    if (this.#trapEnds.has(stream)) this.end(stream);
+    if (!this.#has(stream)) return;
+    ignoringTrap(() => {
+      this.core.close(stream.id, isSettled);
+      this.catchUp(stream);
+    });
+  }
+
+  /** Ends a stream at this time, after its pending output and without a result. */
+  retire(stream: FanoutStream, at: number, reason: Retirement): void {
+    if (!this.#has(stream)) return;
+    ignoringTrap(() => {
+      this.core.retireAt(stream.id, at, reason);
+      this.#update(stream);
+    });
+  }
+
+  /** Ends a stream at once, without a result. */
+  abort(stream: FanoutStream): void {
+    this.#ended(stream, undefined, true);
+  }
+
+  /** Removes a stream. Without `ending`, the core's reason applies. */
+  end(stream: FanoutStream, ending?: StreamEnding): void {
+    this.#ended(stream, ending, false);
+  }
+
+  #ended(stream: FanoutStream, ending: StreamEnding | undefined, givesUp: boolean): void {
+    const known = this.#removed(stream, givesUp);
+    const isTrapped = this.#trapEnds.take(stream);
+    if (!isTrapped && !this.#has(stream)) return;
+    if (!isTrapped) this.#streams[stream.id] = undefined;
+    this.#options.onLeft?.(stream);
+    if (isTrapped) endBody(stream);
+    else this.#bodies(stream).close(stream.id);
+    stream.leave();
+    this.#countDown();
+    stream.owner.ended(stream, ending ?? known ?? (isTrapped ? 'trapped' : 'aborted'));
+  }
+
+  /** Handles the timer of a stream with its own request context. */
+  tick(stream: FanoutStream): void {
+    if (!this.#has(stream)) return;
+    this.core.timeout(stream.id, performance.now());
+    this.catchUp(stream);
+  }
+
+  /** Frees the core's part: no stream is open, and none is opened any more. */
+  free(): void {
+    ignoringTrap(() => this.core.free());
+  }
+
+  #bodies({ request }: FanoutStream): FanoutBodies | OwnBodies {
+    return request === undefined ? this.#sharedBodies : this.#ownBodies;
+  }
+
+  #mayWrite(stream: FanoutStream): boolean {
+    const bodies = this.#bodies(stream);
+    const { id } = stream;
+    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#isIn(id, StreamState.Frozen));
+  }
+
+  /** Handles a refused write to a body: writes again in the request context of the stream. */
+  #handleRefusedWrite(id: number, error: Error): void {
+    this.#options.onRefused?.(error);
+    const stream = this.#streams[id];
+    stream?.inContext(() => {
+      if (!this.#has(stream)) return;
+      if (this.#ownBodies.writeKept(id)) ignoringTrap(() => this.flush(stream));
+      else this.abort(stream);
+    });
+  }
+
+  /** Arms the timer and renews the authorization, in the stream's own request context if any. */
+  #update(stream: FanoutStream): void {
+    if (stream.request === undefined) {
+      this.#arm();
+      this.#reauthorize(stream);
+      return;
+    }
+    const { id, request } = stream;
+    if (!this.#isIn(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id))) return;
+    request.context.run(() => ignoringTrap(() => this.#updateInContext(stream, request)));
+  }
+
+  #updateInContext(stream: FanoutStream, { timer }: OwnRequest): void {
+    if (!this.#has(stream)) return;
+    timer.arm(this.core.deadline(stream.id));
+    this.#reauthorize(stream);
+  }
+
+  /** Renews the authorization if the core requires it; the core withholds output until then. */
+  #reauthorize(stream: FanoutStream): void {
+    const { reauthorizer } = stream;
+    const filter = reauthorizer && this.core.authorizationRequest(stream.id);
+    if (reauthorizer === undefined || filter === undefined) return;
+    const renewed = reauthorizer.renew(filter);
+    void renewed.then((rights) => stream.streams.renew(stream, reauthorizer, rights));
+  }
+
+  /** Handles the renewed rights of a stream's caller; undefined: it may receive nothing. */
+  renew(stream: FanoutStream, reauthorizer: Reauthorizer, rights: RenewedRights | undefined): void {
+    if (!this.#has(stream)) return;
+    let error: string | undefined;
+    ignoringTrap(() => {
+      const endsAt = toMonotonic(rights?.expiresAt);
+      error = this.core.renew(stream.id, rights?.filter, endsAt, performance.now());
+      this.#options.onScope?.();
+      this.catchUp(stream);
+    });
+    reauthorizer.finish(error);
+  }
+
+  /** Removes a stream from the core. Returns the core's reason for its end. */
+  #removed(stream: FanoutStream, givesUp: boolean): StreamEnding | undefined {
+    if (!this.#has(stream)) return undefined;
+    let ending: string | undefined;
+    ignoringTrap(() => {
+      ending = this.core.remove(stream.id, givesUp);
+    });
+    return ending as StreamEnding | undefined;
+  }
+
+  /** Attaches to the bus before the first stream. */
+  #attach(): void {
+    if (this.#end !== undefined) return;
+    this.#end = this.#options.begin?.() ?? (() => {});
+    this.#removeResetListener = onReset((error) => this.#handleTrap(error));
+  }
+
+  /** Ends the streams of a core that has trapped, one after the other and without a result. */
+  #handleTrap(error: Error): void {
+    const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
+    for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
+    for (const stream of streams) {
+      this.#bodies(stream).forget(stream.id);
+      stream.id = NONE;
+      this.#trapEnds.schedule(stream, () => this.end(stream));
+    }
+  }
+
+  #counted(open: () => number): number {
+    this.#size += 1;
+    try {
+      return open();
+    } catch (error) {
+      this.#countDown();
+      throw fromCore(error);
+    }
+  }
+
+  #markMissed(stream: FanoutStream | undefined): void {
+    if (stream === undefined) return;
+    stream.isBehind = true;
+    if (!this.#options.hasOwnContexts) return;
+    this.#ownBodies.awaitRoom(stream.id);
+    this.#update(stream);
+  }
+
+  #isIn(id: number, state: StreamState): boolean {
+    return (this.core.stateOf(id) & state) !== 0;
+  }
+
+  /** Detaches from the bus and clears the timer after the last stream. */
+  #countDown(): void {
+    this.#size -= 1;
+    if (this.#size > 0) return;
+    this.#timer.clear();
+    this.#end?.();
+    this.#end = undefined;
+    this.#removeResetListener();
+  }
+
+  /** Returns whether this is the current holder: ids are reused after a stream has ended. */
+  #has(stream: FanoutStream): boolean {
+    return this.#streams[stream.id] === stream;
+  }
+
+  #tick(): void {
+    for (const id of this.core.timeout(undefined, performance.now()))
+      this.catchUp(this.#streams[id]);
+    this.#arm();
+  }
+
+  /** Arms the timer. Without streams there is no deadline, and there may be no core. */
+  #arm(): void {
+    if (this.#size > 0) this.#timer.arm(this.core.deadline());
+  }
+}
