@@ -27,6 +27,7 @@
 //! - [`isolate`]: streams that share one connection to the bus: an upstream, a fan-out and a lease
 //! - [`off`]: servers that hold no streams
 //! - [`session`]: the sessions of 2025-11-25 and earlier, apart from their store
+//! - [`root`]: a bus with its log and its sessions
 //! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`probe`]: requests with which a gateway probes its upstream server on behalf of one caller
 //! - [`publish`]: the body that a publisher posts
@@ -40,9 +41,9 @@
 //! `non_exhaustive`: they may gain members. What a host has to carry out completely is exhaustive
 //! on purpose, so that a host that lacks a new case does not compile: [`http::Screening`],
 //! [`bus::Route`], [`bus::JournalEntry`], [`bus::ShardReceived`], [`bus::ShardOutput`],
-//! [`bus::EdgeCloseReason`], [`upstream::BusCall`], [`upstream::UpstreamCall`],
-//! [`lease::LeaseOutput`], [`isolate::IsolateOutput`], [`client::WatchOutput`] and
-//! [`client::HttpAction`].
+//! [`bus::EdgeCloseReason`], [`root::Received`], [`root::Output`], [`upstream::BusCall`],
+//! [`upstream::UpstreamCall`], [`lease::LeaseOutput`], [`isolate::IsolateOutput`],
+//! [`client::WatchOutput`] and [`client::HttpAction`].
 //!
 //! The crate `mcp-listen-browser` listens from a browser page, in Rust; `mcp-listen-tower` is a
 //! layer for servers.
@@ -91,6 +92,7 @@ pub mod off;
 pub mod offer;
 pub mod probe;
 pub mod publish;
+pub mod root;
 pub mod session;
 mod sorted;
 pub mod sse;

@@ -61,6 +61,7 @@ export const rooms = {
     isolate: 'clock fanout lease listen upstream vocabulary wire',
     off: 'http json legacy listen message vocabulary',
     session: 'bus clock json sorted vocabulary wire',
+    root: 'bus clock session vocabulary wire',
     exchange: 'clock http legacy listen message off session upstream vocabulary',
     probe: 'client legacy listen message sse vocabulary',
     publish: 'json message vocabulary',

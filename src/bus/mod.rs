@@ -2,12 +2,12 @@
 //! follow their topics.
 
 mod dispatcher;
+mod flight;
 mod follow_reply;
 mod following;
 mod follows;
 mod journal;
 mod latest_by_topic;
-mod low_watermark;
 mod outbox;
 mod placement;
 mod registry;
@@ -224,11 +224,6 @@ impl Bus {
     /// edges.
     pub fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
         self.shards.all()
-    }
-
-    /// Returns the shards that follow the topics of `event`.
-    pub fn interested(&self, event: &ServerEvent) -> Vec<ShardId> {
-        self.shards.follows().matching(event)
     }
 
     /// Whether the filter of any stream names this topic, at an edge or at a shard.

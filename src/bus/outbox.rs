@@ -2,11 +2,12 @@ use alloc::{collections::VecDeque, sync::Arc};
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    backoff,
     clock::Millis,
     vocabulary::position::{Cursor, Position},
     wire::Batch,
 };
+
+use super::flight::Flight;
 
 /// The events that one shard has not confirmed. Sends one batch at a time, so that batches grow
 /// when events arrive faster than replies.
@@ -17,20 +18,17 @@ pub(super) struct Outbox {
     waiting: VecDeque<(Position, Arc<str>)>,
     /// When the oldest waiting event that is not in flight was published.
     oldest: Option<Millis>,
-    flight: Option<Flight>,
+    flight: Flight<Sent>,
     /// Whether a batch is due even without an event.
     has_control: bool,
     is_last: bool,
-    failures: u32,
-    not_before: Millis,
 }
 
+/// A batch in flight.
 #[derive(Debug)]
-struct Flight {
-    call: u32,
+struct Sent {
     through: Position,
     had_control: bool,
-    deadline: Millis,
 }
 
 impl Outbox {
@@ -74,20 +72,18 @@ impl Outbox {
     /// Returns the next batch as text if one is due; `call` is its number.
     pub(super) fn poll(&mut self, cursor: &Cursor, call: u32, now: Millis) -> Option<String> {
         let is_idle = self.waiting.is_empty() && !self.has_control;
-        if self.flight.is_some() || is_idle || now < self.not_before {
+        if is_idle || !self.flight.is_free(now) {
             return None;
         }
         let events = self.next_events();
         let is_whole = events.len() == self.waiting.len();
         let last = events.last().filter(|_| !is_whole);
         let through = last.map_or(cursor.position, |(position, _)| *position);
-        let deadline = now + CALL_TIMEOUT;
-        self.flight = Some(Flight {
-            call,
+        let sent = Sent {
             through,
             had_control: core::mem::take(&mut self.has_control),
-            deadline,
-        });
+        };
+        self.flight.begin(call.into(), sent, now + CALL_TIMEOUT);
         let epoch = cursor.epoch.clone();
         let end = Cursor {
             epoch,
@@ -109,15 +105,15 @@ impl Outbox {
 
     /// Handles the reply to a call; returns `false` if it is not the pending one.
     pub(super) fn handle_ack(&mut self, call: u32) -> bool {
-        let Some(flight) = self.flight.take_if(|flight| flight.call == call) else {
+        let Some(Sent { through, .. }) = self.flight.take_if(call.into()) else {
             return false;
         };
         let count = self
             .waiting
-            .partition_point(|(position, _)| *position <= flight.through);
+            .partition_point(|(position, _)| *position <= through);
         self.waiting.drain(..count);
-        self.previous = self.previous.max(Some(flight.through));
-        self.failures = 0;
+        self.previous = self.previous.max(Some(through));
+        self.flight.handle_success();
         true
     }
 
@@ -129,34 +125,32 @@ impl Outbox {
         now: Millis,
         random: f64,
     ) {
-        if let Some(flight) = self.flight.take_if(|flight| flight.call == call) {
-            self.has_control |= flight.had_control;
-            self.failures = self.failures.saturating_add(1);
-            self.not_before = now + backoff::after_failures(self.failures, is_overloaded, random);
-        }
+        self.fail(call.into(), is_overloaded, now, random);
     }
 
     /// Treats an overdue call as failed; returns whether another call may be made.
     pub(super) fn handle_timeout(&mut self, now: Millis, random: f64) -> bool {
-        let late = self.flight.as_ref().filter(|flight| flight.deadline <= now);
-        if let Some(call) = late.map(|flight| flight.call) {
-            self.handle_failure(call, false, now, random);
+        if let Some(call) = self.flight.overdue(now) {
+            self.fail(call, false, now, random);
         }
-        self.flight.is_none() && self.not_before <= now
+        self.flight.is_free(now)
     }
 
     /// Returns when to call [`Outbox::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
-        match &self.flight {
-            Some(flight) => Some(flight.deadline),
-            None if self.is_settled() => None,
-            None => Some(self.not_before),
-        }
+        self.flight.poll_timeout(!self.is_settled())
     }
 
     /// Whether the shard has confirmed everything.
     pub(super) fn is_settled(&self) -> bool {
-        self.waiting.is_empty() && self.flight.is_none() && !self.has_control
+        self.waiting.is_empty() && self.flight.is_empty() && !self.has_control
+    }
+
+    fn fail(&mut self, call: u64, is_overloaded: bool, now: Millis, random: f64) {
+        if let Some(sent) = self.flight.take_if(call) {
+            self.has_control |= sent.had_control;
+            self.flight.handle_failure(is_overloaded, now, random);
+        }
     }
 
     fn next_events(&self) -> Vec<(Position, Arc<str>)> {

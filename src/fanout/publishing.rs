@@ -7,6 +7,7 @@ use super::{
     batch_tree::BatchTree,
     frame::Frame,
     published::{DeliveryCount, collapsed},
+    slab::Entry,
 };
 
 /// Publishing: takes one event, returns the bytes for every stream that wants it.
@@ -151,10 +152,7 @@ impl Fanout {
             }
             entry.stream.count_repeats(repeats);
             if entry.is_polled {
-                match position {
-                    Some(position) => entry.stream.handle_event_at(event, *position, *at),
-                    None => entry.stream.handle_event_of(event, *at),
-                }
+                entry.enqueue(published);
                 self.due.push(id);
                 continue;
             }
@@ -167,19 +165,35 @@ impl Fanout {
                 }
                 continue;
             }
-            let was_idle = entry.stream.pending_cues() == 0;
-            entry.stream.handle_event_of(event, *at);
-            // The stream may have room: poll it so that its caller is authorized again.
-            if entry.stream.is_withheld(now) && was_idle {
-                self.due.push(id);
-            } else {
-                entry.stream.handle_blocked(now);
-            }
+            self.due.extend(entry.hold(published, now).then_some(id));
             waiting.push(id);
         }
         count.end();
         for id in waiting {
             self.reschedule(id);
         }
+    }
+}
+
+impl Entry {
+    /// Makes the cue of an event pending in a stream that is polled.
+    fn enqueue(&mut self, published: &Published) {
+        let (event, at) = (&published.event, published.at);
+        match published.position {
+            Some(position) => self.stream.handle_event_at(event, position, at),
+            None => self.stream.handle_event_of(event, at),
+        }
+    }
+
+    /// Makes the cue of an event pending in a stream that cannot be written to. Returns whether to
+    /// poll it: it may have room, and its caller has to be authorized again.
+    fn hold(&mut self, published: &Published, now: Millis) -> bool {
+        let was_idle = self.stream.pending_cues() == 0;
+        self.stream.handle_event_of(&published.event, published.at);
+        let is_due = self.stream.is_withheld(now) && was_idle;
+        if !is_due {
+            self.stream.handle_blocked(now);
+        }
+        is_due
     }
 }

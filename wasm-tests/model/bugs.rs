@@ -10,7 +10,7 @@ pub(crate) enum Planted {
 }
 
 /// Each planted bug, and what it does.
-pub(crate) const BUGS: [(Planted, &str); 86] = [
+pub(crate) const BUGS: [(Planted, &str); 87] = [
     (
         Planted::Core(Bug::AckBeforeConfirmation),
         "the acknowledgment does not wait for the bus",
@@ -324,20 +324,28 @@ pub(crate) const BUGS: [(Planted, &str); 86] = [
         "a handover of the shared socket is not reported to the upstream",
     ),
     (
-        Planted::Around(HarnessBug::ForgetsLastSent),
-        "a hibernating bus forgets what it sent last",
-    ),
-    (
-        Planted::Around(HarnessBug::KeepsFloor),
+        Planted::Core(Bug::RootKeepsFloor),
         "the bus claims to replay trimmed events",
     ),
     (
-        Planted::Around(HarnessBug::ReusesPosition),
+        Planted::Core(Bug::RootReusesPosition),
         "a bus that wakes reuses its last position",
     ),
     (
-        Planted::Around(HarnessBug::ReplaysTooLate),
+        Planted::Core(Bug::RootReplaysTooLate),
         "a replay starts one event too late",
+    ),
+    (
+        Planted::Core(Bug::RootFollowsNoSession),
+        "a session's stream does not follow the session's subscriptions",
+    ),
+    (
+        Planted::Core(Bug::RootReleasesNone),
+        "the edge of a session that is over is answered",
+    ),
+    (
+        Planted::Around(HarnessBug::ForgetsLastSent),
+        "a hibernating bus forgets what it sent last",
     ),
     (
         Planted::Around(HarnessBug::SendsBeforeWriting),
@@ -346,10 +354,6 @@ pub(crate) const BUGS: [(Planted, &str); 86] = [
     (
         Planted::Around(HarnessBug::KeepsEdges),
         "the bus keeps edges that left",
-    ),
-    (
-        Planted::Around(HarnessBug::FollowsNoSession),
-        "a session's stream does not follow the session's subscriptions",
     ),
     (
         Planted::Around(HarnessBug::NeverVerifies),

@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{EdgeId, FollowReply, Persist, Received},
+    bus::{BatchCall, EdgeId, Persist},
     clock::Millis,
     position::Position,
+    root::Received,
+    wire::Claim,
 };
 
 use crate::{
@@ -11,16 +13,20 @@ use crate::{
     harness_bug::{self, HarnessBug},
     invariant::Violation,
     key::Key,
+    log::Log,
     memory::{Attachment, Memory},
     network::{Close, Frame, Note, SocketId},
+    replay::unlogged,
     session_calls::PendingCall,
+    session_rows::Broken,
     table::{PER_SHARD, Table},
 };
 
 pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
 
-/// The object around a [`bus::Bus`]: writes the log before it sends, stores the state of each
-/// socket with the socket, hibernates and wakes, is reset, loses its disk and is away.
+/// The object around a [`Root`](mcp_listen::root::Root): writes the log before it sends, stores the
+/// state of each socket with the socket, hibernates and wakes, is reset, loses its disk and is
+/// away.
 #[derive(Debug)]
 pub(crate) struct Bus {
     disk: Disk,
@@ -32,6 +38,8 @@ pub(crate) struct Bus {
     /// The current time.
     pub(crate) now: Millis,
     pub(crate) session_calls: Vec<PendingCall>,
+    /// The calls to shards that are not posted yet.
+    pub(crate) batches: Vec<BatchCall>,
     /// The number of restarts.
     pub(crate) lives: usize,
     /// The number of edges that have connected or left.
@@ -49,13 +57,14 @@ impl Bus {
     pub(crate) fn new(window: usize, is_old: bool, has_shards: bool) -> Self {
         let per_shard = if has_shards { PER_SHARD } else { u32::MAX };
         let mut bus = Self {
-            disk: Disk::new(0, window, Table::new(per_shard)),
+            disk: Disk::new(Log::new(0, window), Table::new(per_shard)),
             life: Life::Asleep,
             attachments: BTreeMap::new(),
             is_old,
             out: Vec::new(),
             now: Millis(0),
             session_calls: Vec::new(),
+            batches: Vec::new(),
             lives: 0,
             moves: 0,
         };
@@ -89,7 +98,7 @@ impl Bus {
 
     pub(crate) fn connect(&mut self, socket: SocketId) {
         let Some(memory) = self.memory() else { return };
-        let edge = memory.core.connect();
+        let edge = memory.bus().connect();
         memory.enter(socket, edge);
         self.attachments.insert(socket, Attachment::default());
     }
@@ -106,10 +115,20 @@ impl Bus {
         let Some(edge) = memory.edges.get(&socket).copied() else {
             return Ok(());
         };
-        match memory.core.handle_message(edge, text) {
-            Ok(Received::Followed(reply)) => self.answer(socket, edge, *reply, now)?,
-            Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost, now),
-            Err(_) => {}
+        let received = memory.root.handle_message(edge, text, now);
+        match received.map_err(|Broken| unlogged(text))? {
+            Received::Followed {
+                persist,
+                session,
+                frames,
+            } => {
+                self.store(socket, edge, persist, session);
+                self.carry_out(now);
+                self.answer(socket, edge, frames, now)?;
+            }
+            Received::Released => self.leave(socket, Close::Over, now),
+            Received::Detached | Received::Full => self.leave(socket, Close::Lost, now),
+            Received::Dropped(_) => {}
         }
         Ok(())
     }
@@ -124,8 +143,7 @@ impl Bus {
         if let Some(edge) = memory.edges.remove(&socket) {
             memory.sockets.remove(&edge);
             if !harness_bug::has(HarnessBug::KeepsEdges) {
-                memory.core.disconnect(edge);
-                memory.sessions.handle_left(edge, now).unwrap();
+                memory.root.disconnect(edge, now).unwrap();
             }
         }
     }
@@ -143,10 +161,9 @@ impl Bus {
             return None;
         }
         let event = key.event(number);
-        let publication = memory.core.publish_at(&event, None);
+        let publication = memory.bus().publish_at(&event, None);
         if cut != Cut::BeforeLog {
-            self.disk.append(publication.position, key, number, now);
-            self.report_floor();
+            self.disk.log.append(publication.position, key, number, now);
             self.forward(now);
         }
         let frames = publication.deliveries.into_iter().flat_map(|delivery| {
@@ -173,7 +190,7 @@ impl Bus {
     /// Hibernates, unless something is pending.
     pub(crate) fn hibernate(&mut self) -> bool {
         let can = matches!(&self.life, Life::Awake(memory)
-            if memory.settles_at.is_none() && memory.core.poll_timeout().is_none());
+            if memory.settles_at.is_none() && memory.root.bus().poll_timeout().is_none());
         if can {
             self.life = Life::Asleep;
         }
@@ -189,6 +206,7 @@ impl Bus {
         self.moves += 1;
         self.out.clear();
         self.session_calls.clear();
+        self.batches.clear();
         std::mem::take(&mut self.attachments).into_keys().collect()
     }
 
@@ -197,6 +215,7 @@ impl Bus {
     }
 
     pub(crate) fn go_down(&mut self, refusal: Refusal) {
+        self.batches.clear();
         self.life = Life::Down(refusal);
     }
 
@@ -211,8 +230,7 @@ impl Bus {
     }
 
     pub(crate) fn trim(&mut self, count: usize) {
-        self.disk.trim(count);
-        self.report_floor();
+        self.disk.log.trim(count);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
@@ -220,7 +238,7 @@ impl Bus {
         let alarm = alarms.into_iter().flatten().min();
         match &self.life {
             Life::Awake(memory) => {
-                let deadlines = [memory.settles_at, memory.core.poll_timeout(), alarm];
+                let deadlines = [memory.settles_at, memory.root.bus().poll_timeout(), alarm];
                 deadlines.into_iter().flatten().min()
             }
             Life::Asleep => alarm,
@@ -235,13 +253,10 @@ impl Bus {
         };
         if memory.settles_at.is_some_and(|at| at <= now) {
             memory.settles_at = None;
+            let edges = memory.edges.clone();
             for socket in std::mem::take(&mut memory.behind) {
-                let Some(edge) = memory.edges.get(&socket).copied() else {
-                    continue;
-                };
-                if let Some(attachment) = self.attachments.get_mut(&socket) {
-                    attachment.last = memory.core.registry().last(edge);
-                    attachment.seq = memory.core.registry().seq(edge).unwrap_or_default();
+                if let Some(edge) = edges.get(&socket) {
+                    self.record_sent(socket, *edge);
                 }
             }
         }
@@ -250,40 +265,33 @@ impl Bus {
     /// The number of attached edges.
     pub(crate) fn attached(&mut self) -> usize {
         self.memory()
-            .map_or(0, |memory| memory.core.registry().attached())
+            .map_or(0, |memory| memory.root.bus().registry().attached())
     }
 
-    /// Stores the topics of an edge, and replies to it.
+    /// Stores the topics of an edge.
+    fn store(&mut self, socket: SocketId, edge: EdgeId, persist: Persist, session: Option<Claim>) {
+        let Some(memory) = self.memory() else { return };
+        let stored = memory.bus().registry().stored_topics(edge);
+        self.moves += 1;
+        let attachment = self.attachments.entry(socket).or_default();
+        match persist {
+            Persist::Nothing => {}
+            Persist::All => (attachment.stored, attachment.session) = (stored, session),
+            Persist::Delta(delta) => attachment.stored.push(delta.to_json()),
+        }
+    }
+
+    /// Sends an edge the answer to its follow, and what it missed.
     fn answer(
         &mut self,
         socket: SocketId,
         edge: EdgeId,
-        mut reply: FollowReply,
+        frames: Vec<String>,
         now: Millis,
     ) -> Result<(), Violation> {
-        let claim = reply.joined().first().cloned();
-        let Some(memory) = self.memory() else {
-            return Ok(());
-        };
-        let sessions = &mut memory.sessions;
-        let is_there = sessions.handle_follow(&mut reply, &mut memory.core, now);
-        if !is_there.unwrap() {
-            self.leave(socket, Close::Over, now);
-            return Ok(());
-        }
-        let stored = memory.core.registry().stored_topics(edge);
-        self.moves += 1;
-        let attachment = self.attachments.entry(socket).or_default();
-        match reply.persist() {
-            Persist::Nothing => {}
-            Persist::All => (attachment.stored, attachment.session) = (stored, claim),
-            Persist::Delta(delta) => attachment.stored.push(delta.to_json()),
-        }
-        self.carry_out(now);
-        self.replay(edge, &mut reply)?;
-        let frames = self.memory().map(|memory| reply.finish(&mut memory.core));
-        for (place, text) in frames.unwrap_or_default().into_iter().enumerate() {
+        for (place, text) in frames.into_iter().enumerate() {
             let note = if place == 0 {
+                self.check_answered(&text)?;
                 Note::Answer
             } else {
                 self.check_replayed(&text)?;
@@ -291,16 +299,20 @@ impl Bus {
             };
             self.send(socket, text, note, now);
         }
-        let stored = self.memory().map(|memory| {
-            (
-                memory.core.registry().last(edge),
-                memory.core.registry().seq(edge),
-            )
-        });
-        if let Some(((last, seq), attachment)) = stored.zip(self.attachments.get_mut(&socket)) {
-            (attachment.last, attachment.seq) = (last, seq.unwrap_or_default());
-        }
+        self.record_sent(socket, edge);
         Ok(())
+    }
+
+    /// Stores what an edge was sent last.
+    fn record_sent(&mut self, socket: SocketId, edge: EdgeId) {
+        let Life::Awake(memory) = &self.life else {
+            return;
+        };
+        let registry = memory.root.bus().registry();
+        if let Some(attachment) = self.attachments.get_mut(&socket) {
+            attachment.last = registry.last(edge);
+            attachment.seq = registry.seq(edge).unwrap_or_default();
+        }
     }
 
     pub(crate) fn send(&mut self, socket: SocketId, text: String, note: Note, now: Millis) {
@@ -313,16 +325,6 @@ impl Bus {
         if let Some(memory) = self.memory() {
             memory.behind.insert(socket);
             memory.settles_at = Some(now + SETTLE);
-        }
-    }
-
-    fn report_floor(&mut self) {
-        let floor = self.disk.floor();
-        if let Some(memory) = self
-            .memory()
-            .filter(|_| !harness_bug::has(HarnessBug::KeepsFloor))
-        {
-            memory.core.handle_trimmed(floor);
         }
     }
 

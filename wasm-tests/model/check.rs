@@ -30,6 +30,7 @@ mod isolate;
 mod key;
 mod lease_promises;
 mod ledger;
+mod log;
 mod mail;
 mod memory;
 mod network;

@@ -5,18 +5,10 @@ use std::cell::Cell;
 pub(crate) enum HarnessBug {
     /// A hibernating bus forgets what it sent last.
     ForgetsLastSent,
-    /// The bus claims to replay trimmed events.
-    KeepsFloor,
-    /// A bus that wakes reuses its last position.
-    ReusesPosition,
-    /// A replay starts one event too late.
-    ReplaysTooLate,
     /// An event is sent before it is on disk.
     SendsBeforeWriting,
     /// The bus keeps edges that left.
     KeepsEdges,
-    /// A session's stream does not follow the session's subscriptions.
-    FollowsNoSession,
     /// `busProbeIntervalMs` has no effect.
     NeverVerifies,
 }

@@ -1,27 +1,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, EdgeId},
+    bus::{Bus, EdgeId},
     clock::Millis,
-    position::{Cursor, Position},
-    session::{ROOT, Sessions},
+    position::Position,
+    root,
+    session::Sessions,
     wire::{Claim, decode_topics},
 };
 
 use crate::{
     disk::Disk,
     harness_bug::{self, HarnessBug},
+    log::Log,
     network::SocketId,
     session_rows::SessionRows,
 };
 
+pub(crate) type Root = root::Root<Log, SessionRows>;
+
 /// The state that a restart or hibernation loses.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    pub(crate) core: bus::Bus,
+    pub(crate) root: Root,
     pub(crate) edges: BTreeMap<SocketId, EdgeId>,
     pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
-    pub(crate) sessions: Sessions<SessionRows>,
     /// The sockets of ended sessions, which have to be closed.
     pub(crate) over: Vec<SocketId>,
     /// Sockets whose attachments do not record yet what was sent last.
@@ -48,19 +51,27 @@ impl Memory {
         now: Millis,
     ) -> Self {
         let mut memory = Self {
-            core: disk.table.bus(cursor(disk), disk),
+            root: Root::new(disk.log.clone(), Some(disk.sessions.clone())),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
-            sessions: Sessions::new(disk.sessions.clone()),
             over: Vec::new(),
             behind: BTreeSet::new(),
             settles_at: None,
         };
+        disk.table.restore(&mut memory.root);
         for (socket, attachment) in attachments {
             memory.restore(*socket, attachment);
         }
-        memory.sessions.handle_shard_emptied(ROOT, now).unwrap();
+        memory.root.handle_restored(now).unwrap();
         memory
+    }
+
+    pub(crate) fn bus(&mut self) -> &mut Bus {
+        self.root.bus_mut()
+    }
+
+    pub(crate) fn sessions(&mut self) -> &mut Sessions<SessionRows> {
+        self.root.sessions_mut().unwrap()
     }
 
     pub(crate) fn enter(&mut self, socket: SocketId, edge: EdgeId) {
@@ -69,34 +80,23 @@ impl Memory {
     }
 
     fn restore(&mut self, socket: SocketId, attachment: &Attachment) {
-        let edge = if attachment.stored.is_empty() {
-            self.core.connect()
+        let Attachment {
+            stored,
+            session,
+            last,
+            seq,
+        } = attachment;
+        let edge = if stored.is_empty() {
+            Some(self.bus().connect())
         } else {
-            let texts = attachment.stored.iter().map(String::as_str);
-            let last = attachment.last;
             let last = last.filter(|_| !harness_bug::has(HarnessBug::ForgetsLastSent));
-            let topics = decode_topics(texts).unwrap();
-            self.core.restore(&topics, last, attachment.seq)
+            let topics = decode_topics(stored.iter().map(String::as_str)).unwrap();
+            let restored = self.root.restore(&topics, last, *seq, session.as_ref());
+            restored.unwrap()
         };
-        self.enter(socket, edge);
-        if let Some(claim) = &attachment.session {
-            match self.sessions.restore(claim, edge).unwrap() {
-                Some(interest) => drop(self.core.set_interest(
-                    edge,
-                    &interest.uris,
-                    interest.is_paused,
-                )),
-                None => self.over.push(socket),
-            }
+        match edge {
+            Some(edge) => self.enter(socket, edge),
+            None => self.over.push(socket),
         }
     }
-}
-
-/// The cursor of a bus that wakes.
-fn cursor(disk: &Disk) -> Cursor {
-    let mut cursor = disk.cursor();
-    if harness_bug::has(HarnessBug::ReusesPosition) {
-        cursor.position = cursor.position.previous();
-    }
-    cursor
 }

@@ -1,51 +1,23 @@
-use mcp_listen::{
-    bus::{EdgeId, FollowReply},
-    wire::BusMessage,
-};
+use mcp_listen::wire::{BusMessage, FollowAnswer, Followed};
 
 use crate::{
     bus::Bus,
-    disk::Entry,
-    harness_bug::{self, HarnessBug},
     invariant::{Violation, ensure},
     key::{Key, number_of},
 };
 
 impl Bus {
-    /// Reads the log for an edge, from its position on.
-    pub(crate) fn replay(
-        &mut self,
-        edge: EdgeId,
-        reply: &mut FollowReply,
-    ) -> Result<(), Violation> {
-        let Some(after) = reply.replay_after() else {
+    /// Whether an answer names a position from which the log holds everything.
+    pub(crate) fn check_answered(&self, text: &str) -> Result<(), Violation> {
+        let Ok(FollowAnswer::Followed(Followed { missed, .. })) = FollowAnswer::from_json(text)
+        else {
             return Ok(());
         };
         let floor = self.disk().floor();
-        ensure("replayed events are in the log", after >= floor, || {
-            format!("{after:?} is below the log's floor {floor:?}")
-        })?;
-        let from = if harness_bug::has(HarnessBug::ReplaysTooLate) {
-            after.next()
-        } else {
-            after
-        };
-        let entries: Vec<Entry> = self.disk().after(floor).copied().collect();
-        let Some(memory) = self.memory() else {
-            return Ok(());
-        };
-        if !memory.core.is_log_indexed() {
-            for entry in &entries {
-                let event = entry.key.event(entry.number);
-                memory.core.index_event(entry.position, &event);
-            }
-        }
-        for position in memory.core.missed(edge, from) {
-            let entry = entries.iter().find(|entry| entry.position == position);
-            let entry = entry.ok_or_else(|| unlogged(&format!("{position:?}")))?;
-            reply.push_event(&memory.core, position, &entry.key.event(entry.number));
-        }
-        Ok(())
+        let is_held = missed.is_none_or(|missed| missed.after >= floor);
+        ensure("replayed events are in the log", is_held, || {
+            format!("{text} is below the log's floor {floor:?}")
+        })
     }
 
     /// Whether a batch contains exactly events of the log.
@@ -54,7 +26,7 @@ impl Bus {
             return Err(unlogged(text));
         };
         for (position, event) in &batch.events {
-            let logged = self.disk().published(*position);
+            let logged = self.disk().log.published(*position);
             let is_logged = logged.is_some_and(|(key, number)| {
                 key == Key::of(event) && number_of(event).is_none_or(|written| written == number)
             });
@@ -66,6 +38,6 @@ impl Bus {
     }
 }
 
-fn unlogged(what: &str) -> Violation {
+pub(crate) fn unlogged(what: &str) -> Violation {
     Violation::new("only logged events are replayed", what.to_owned())
 }

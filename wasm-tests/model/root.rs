@@ -1,53 +1,78 @@
 use mcp_listen::{
-    bus::{BatchCall, JournalEntry, Route, ShardId},
+    bus::{BatchCall, EdgeId, JournalEntry, Route, ShardId},
     clock::Millis,
+    root::Output,
 };
 
 use crate::{
     bus::Bus,
-    invariant::{Violation, ensure},
-    network::{Close, SocketId},
+    invariant::Violation,
+    memory::Memory,
+    network::{Close, Note, SocketId},
+    replay::unlogged,
+    session_calls::PendingCall,
+    session_rows::Broken,
+    shard::close_of,
     table::PER_SHARD,
 };
 
-/// The root's side of the shards.
+/// The outputs of the root, and its side of the shards.
 impl Bus {
     /// Where the next edge goes; the shard `full` has refused it.
     pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Route {
         let own = u32::try_from(self.attachments_count()).unwrap_or(PER_SHARD);
         self.memory().map_or(Route::Root, |memory| {
-            memory.core.route(continent, own, full)
+            memory.bus().route(continent, own, full)
         })
     }
 
     /// An event is on disk, and with it the alarm that ensures that every shard receives it.
     pub(crate) fn forward(&mut self, now: Millis) {
         let Some(memory) = self.memory() else { return };
-        if !memory.core.is_settled() {
+        if !memory.bus().is_settled() {
             self.table().alarm.get_or_insert(now + BURST);
         }
     }
 
-    /// Stores the journal of the root, and returns its calls.
+    /// Carries out the outputs of the root.
+    pub(crate) fn carry_out(&mut self, now: Millis) {
+        let next = |memory: &mut Memory| memory.root.poll_output(now, now).unwrap();
+        while let Some(output) = self.memory().and_then(next) {
+            match output {
+                Output::Persist(entry) => self.persist(entry, now),
+                Output::Batch(call) => self.batches.push(call),
+                Output::Send(edge, frame) => {
+                    if let Some(socket) = self.socket(edge) {
+                        self.send(socket, frame, Note::SessionInterest, now);
+                    }
+                }
+                Output::Close(edge, reason) => {
+                    if let Some(socket) = self.socket(edge) {
+                        self.leave(socket, close_of(reason), now);
+                    }
+                }
+                Output::CallShard {
+                    shard,
+                    call,
+                    is_awaited,
+                } => {
+                    self.sweep_by(now + AGAIN);
+                    self.session_calls.push(PendingCall {
+                        shard,
+                        call,
+                        is_awaited,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Carries out the outputs, and returns the calls of the root.
     pub(crate) fn root_calls(&mut self, now: Millis) -> Vec<BatchCall> {
-        if !self.is_awake() {
-            return Vec::new();
+        if self.is_awake() {
+            self.carry_out(now);
         }
-        while let Some(change) = self.memory().and_then(|memory| memory.core.poll_entry()) {
-            if matches!(change, JournalEntry::Opened { .. }) {
-                self.move_out(now);
-            }
-            if let (JournalEntry::Closed(ShardId(shard)), Some(memory)) = (&change, self.memory()) {
-                let sessions = &mut memory.sessions;
-                sessions.handle_shard_emptied(*shard, now).unwrap();
-            }
-            self.table().apply(change);
-        }
-        let mut calls = Vec::new();
-        while let Some(call) = self.memory().and_then(|memory| memory.core.poll_batch(now)) {
-            calls.push(call);
-        }
-        calls
+        std::mem::take(&mut self.batches)
     }
 
     pub(crate) fn handle_follow(
@@ -56,32 +81,14 @@ impl Bus {
         text: &str,
         now: Millis,
     ) -> Result<String, Violation> {
-        let floor = self.disk().floor();
         let Some(memory) = self.memory() else {
             return Ok(String::new());
         };
-        let reply = memory.core.handle_follow(shard, text);
-        let mut reply =
-            reply.map_err(|_| Violation::new("calls are understood", text.to_owned()))?;
-        let sessions = &mut memory.sessions;
-        let followed = sessions.handle_follow(&mut reply, &mut memory.core, now);
-        followed.unwrap();
-        if let Some(after) = reply.replay_after() {
-            ensure("replayed events are in the log", after >= floor, || {
-                format!("{after:?} is below the log's floor {floor:?}")
-            })?;
-            for entry in self.disk().after(after).copied().collect::<Vec<_>>() {
-                let event = entry.key.event(entry.number);
-                if let Some(memory) = self.memory() {
-                    reply.push_event(&memory.core, entry.position, &event);
-                }
-            }
-        }
-        let texts = self.memory().map(|memory| reply.finish(&mut memory.core));
+        let answer = memory.root.handle_follow(shard, text, now);
+        let answer = answer.map_err(|Broken| unlogged(text))?;
+        let answer = answer.map_err(|_| Violation::new("calls are understood", text.to_owned()))?;
         self.carry_out(now);
-        Ok(texts
-            .and_then(|texts| texts.into_iter().next())
-            .unwrap_or_default())
+        Ok(answer)
     }
 
     pub(crate) fn handle_ack(
@@ -94,7 +101,7 @@ impl Bus {
     ) {
         if let Some(memory) = self.memory() {
             // An unreadable answer counts as a failure, which is handled then.
-            memory.core.handle_ack(shard, call, text, now, random).ok();
+            memory.bus().handle_ack(shard, call, text, now, random).ok();
         }
     }
 
@@ -108,7 +115,7 @@ impl Bus {
     ) {
         if let Some(memory) = self.memory() {
             memory
-                .core
+                .bus()
                 .handle_failure(shard, call, is_overloaded, now, random);
         }
     }
@@ -122,22 +129,35 @@ impl Bus {
         let rings = self.table().alarm.is_some_and(|at| at <= now);
         if rings {
             let is_settled = self.memory().is_none_or(|memory| {
-                memory.core.settle();
-                memory.core.is_settled()
+                memory.bus().settle();
+                memory.bus().is_settled()
             });
             self.table().alarm = (!is_settled).then(|| now + BURST);
         }
         if self.is_awake()
             && let Some(memory) = self.memory()
-            && memory.core.poll_timeout().is_some_and(|at| at <= now)
+            && memory.bus().poll_timeout().is_some_and(|at| at <= now)
         {
-            memory.core.handle_timeout(now, random);
+            memory.bus().handle_timeout(now, random);
         }
     }
 
     /// Whether every shard has confirmed everything.
     pub(crate) fn is_settled(&mut self) -> bool {
-        self.memory().is_none_or(|memory| memory.core.is_settled())
+        self.memory().is_none_or(|memory| memory.bus().is_settled())
+    }
+
+    /// Stores an entry of the journal.
+    fn persist(&mut self, entry: JournalEntry, now: Millis) {
+        let is_opened = matches!(entry, JournalEntry::Opened { .. });
+        self.table().apply(entry);
+        if is_opened {
+            self.move_out(now);
+        }
+    }
+
+    fn socket(&mut self, edge: EdgeId) -> Option<SocketId> {
+        self.memory()?.sockets.get(&edge).copied()
     }
 
     /// The root holds no edges while there are shards: its own return and are redirected.
@@ -157,3 +177,5 @@ impl Bus {
 }
 
 const BURST: Millis = Millis(1_000);
+/// As in `js/cloudflare/object/bus/shards.ts`.
+const AGAIN: Millis = Millis(5_000);

@@ -1,16 +1,13 @@
 use mcp_listen::{
     clock::Millis,
     legacy::event_id,
-    session::{Limits, NewSession, Output, Question, Reply},
+    session::{Limits, NewSession, Question, Reply},
     wire::SessionCall,
 };
 
 use crate::{
     bus::Bus,
-    harness_bug::{self, HarnessBug},
-    network::Note,
     session_rows::{Broken, Rows},
-    shard::close_of,
 };
 
 /// The pending call to a shard about a session.
@@ -39,7 +36,7 @@ impl Bus {
             return Err(Broken);
         };
         let since = event_id::write(Some(&since));
-        let sessions = &mut memory.sessions;
+        let sessions = memory.sessions();
         let begun = rows.failing(fails_after, || sessions.begin(id, new, &since, limits, now))?;
         self.carry_out(now);
         if begun {
@@ -58,7 +55,7 @@ impl Bus {
         let Some(memory) = self.memory() else {
             return Err(Broken);
         };
-        let sessions = &mut memory.sessions;
+        let sessions = memory.sessions();
         let reply = rows.failing(fails_after, || sessions.ask(question, now))?;
         self.carry_out(now);
         Ok(reply)
@@ -70,7 +67,7 @@ impl Bus {
             return;
         }
         let Some(memory) = self.memory() else { return };
-        memory.sessions.sweep(now).unwrap();
+        memory.sessions().sweep(now).unwrap();
         let next = self.disk().sessions.next_end();
         self.disk_mut().sweep_at = next;
         self.carry_out(now);
@@ -80,50 +77,9 @@ impl Bus {
     pub(crate) fn handle_confirmed(&mut self, call: &PendingCall) {
         if let Some(memory) = self.memory() {
             memory
-                .sessions
+                .sessions()
                 .handle_confirmed(call.shard, &call.call)
                 .unwrap();
-        }
-    }
-
-    /// Carries out the outputs of the sessions.
-    pub(crate) fn carry_out(&mut self, now: Millis) {
-        while let Some(output) = self
-            .memory()
-            .and_then(|memory| memory.sessions.poll_output())
-        {
-            let Some(memory) = self.memory() else { return };
-            match output {
-                Output::Interest(edge, interest)
-                    if !harness_bug::has(HarnessBug::FollowsNoSession) =>
-                {
-                    let frame = memory
-                        .core
-                        .set_interest(edge, &interest.uris, interest.is_paused);
-                    let socket = memory.sockets.get(&edge).copied();
-                    if let Some((socket, frame)) = socket.zip(frame) {
-                        self.send(socket, frame, Note::SessionInterest, now);
-                    }
-                }
-                Output::Close(edge, reason) => {
-                    if let Some(socket) = memory.sockets.get(&edge).copied() {
-                        self.leave(socket, close_of(reason), now);
-                    }
-                }
-                Output::Call {
-                    shard,
-                    call,
-                    is_awaited,
-                } => {
-                    self.sweep_by(now + AGAIN);
-                    self.session_calls.push(PendingCall {
-                        shard,
-                        call,
-                        is_awaited,
-                    });
-                }
-                _ => {}
-            }
         }
     }
 
@@ -140,7 +96,8 @@ impl Bus {
 
     /// The number of sessions, as the core counts them.
     pub(crate) fn count_sessions(&mut self) -> Option<usize> {
-        self.memory().map(|memory| memory.sessions.count().unwrap())
+        self.memory()
+            .map(|memory| memory.sessions().count().unwrap())
     }
 
     /// Whether every shard has confirmed all calls about its sessions.
@@ -148,11 +105,8 @@ impl Bus {
         self.disk().sessions.rows().has_confirmed()
     }
 
-    fn sweep_by(&mut self, at: Millis) {
+    pub(crate) fn sweep_by(&mut self, at: Millis) {
         let sweep_at = &mut self.disk_mut().sweep_at;
         *sweep_at = Some(sweep_at.map_or(at, |known| known.min(at)));
     }
 }
-
-/// As in `js/cloudflare/object/bus/shards.ts`.
-const AGAIN: Millis = Millis(5_000);

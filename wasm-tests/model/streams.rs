@@ -107,7 +107,7 @@ impl World {
         let confirms = frame.note == Note::Answer;
         let is_current = self.isolates[place].epoch == self.bus.disk().cursor().epoch;
         let head = head_in(&frame.text).filter(|_| confirms && is_current);
-        let head = head.and_then(|head| self.bus.disk().published(head));
+        let head = head.and_then(|head| self.bus.disk().log.published(head));
         if confirms {
             self.write_outputs(place)?;
         }

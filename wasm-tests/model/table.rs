@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, JournalEntry, ShardId},
+    bus::{JournalEntry, ShardId},
     clock::Millis,
-    position::{Cursor, Position},
+    position::Position,
     topic::Topic,
 };
 
-use crate::disk::Disk;
+use crate::memory::Root;
 
 /// What the root of a bus with shards stores on its disk.
 #[derive(Clone, Debug)]
@@ -85,9 +85,9 @@ impl Table {
         }
     }
 
-    /// Returns the bus as it is after a restart.
-    pub(crate) fn bus(&self, cursor: Cursor, disk: &Disk) -> bus::Bus {
-        let mut bus = bus::Bus::new(cursor).with_floor(disk.floor());
+    /// Restores the shards after a restart.
+    pub(crate) fn restore(&self, root: &mut Root) {
+        let bus = root.bus_mut();
         bus.set_shards(self.settled, self.last, self.per_shard);
         for (shard, row) in &self.shards {
             bus.restore_shard(*shard, &row.continent, row.seq, row.is_leaving);
@@ -95,12 +95,7 @@ impl Table {
         for (shard, topic) in &self.topics {
             bus.restore_topic(*shard, topic.clone());
         }
-        if let Some(after) = bus.restore_after() {
-            for entry in disk.after(after) {
-                bus.restore_event(entry.position, &entry.key.event(entry.number));
-            }
-        }
-        bus
+        root.restore_events().unwrap();
     }
 
     /// Whether there is a shard that stays.

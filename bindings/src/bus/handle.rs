@@ -3,7 +3,9 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     bus::{self, EdgeId, Registry, ShardId, ShardReceived},
+    event::ServerEvent,
     position::{Cursor, Position},
+    root,
     session::Sessions,
     topic::Topic,
     wire::{Claim, ProtocolError, decode_topics},
@@ -13,6 +15,7 @@ use crate::{
     error::coded,
     number::{millis, time},
     object::{object, optional},
+    text::event_of,
 };
 
 use super::{
@@ -21,7 +24,6 @@ use super::{
     number,
     output::{Output, Received},
     refused,
-    root::Root,
     rows::Rows,
 };
 
@@ -68,6 +70,8 @@ export interface Publication {
 #[wasm_bindgen]
 pub struct Bus(Core);
 
+pub(super) type Root = root::Root<Log, Rows>;
+
 enum Core {
     Root(Box<Root>),
     Shard(Box<bus::Shard>),
@@ -106,9 +110,7 @@ impl Bus {
     /// Creates a bus on its log. It keeps sessions if there are `rows` for them.
     #[wasm_bindgen(constructor)]
     pub fn new(log: Log, rows: Option<Rows>) -> Self {
-        let mut root = Root::new(log);
-        root.sessions = rows.map(Sessions::new);
-        Self(Core::Root(Box::new(root)))
+        Self(Core::Root(Box::new(Root::new(log, rows))))
     }
 
     /// Creates a shard whose last call had the number `seq`. `epoch` and `position` restore a shard
@@ -131,7 +133,7 @@ impl Bus {
     #[wasm_bindgen(js_name = setRoom)]
     pub fn set_room(&mut self, max: usize, edges: usize) {
         match &mut self.0 {
-            Core::Root(root) => root.core.set_room(max, edges),
+            Core::Root(root) => root.bus_mut().set_room(max, edges),
             Core::Shard(shard) => shard.set_room(max, edges),
         }
     }
@@ -148,7 +150,7 @@ impl Bus {
     ) -> Result<u32, JsValue> {
         let Some(kept) = kept else {
             return Ok(match &mut self.0 {
-                Core::Root(root) => root.core.connect().0,
+                Core::Root(root) => root.bus_mut().connect().0,
                 Core::Shard(shard) => shard.connect().0,
             });
         };
@@ -160,7 +162,11 @@ impl Bus {
         });
         let session = session.transpose()?;
         match &mut self.0 {
-            Core::Root(root) => Ok(root.restore(&topics, last, seq, session.as_ref())?.0),
+            Core::Root(root) => {
+                let edge = root.restore(&topics, last, seq, session.as_ref())?;
+                let over = || coded("session-over", "the session of this edge is over");
+                Ok(edge.ok_or_else(over)?.0)
+            }
             Core::Shard(shard) => Ok(shard.restore(&topics, last, seq, session).0),
         }
     }
@@ -171,7 +177,7 @@ impl Bus {
     pub fn receive(&mut self, edge: u32, message: &str, now: f64) -> Result<JsValue, JsValue> {
         let (edge, now) = (EdgeId(edge), millis(now));
         let received = match &mut self.0 {
-            Core::Root(root) => root.receive(edge, message, now)?,
+            Core::Root(root) => root.handle_message(edge, message, now)?.into(),
             Core::Shard(shard) => match shard.handle_message(edge, message, now) {
                 Ok(ShardReceived::Followed {
                     persist: keeps,
@@ -218,7 +224,9 @@ impl Bus {
     ) -> Result<JsValue, JsValue> {
         let now = millis(now);
         Ok(optional(match &mut self.0 {
-            Core::Root(root) => root.output(now, millis(session_now))?,
+            Core::Root(root) => root
+                .poll_output(now, millis(session_now))?
+                .map(Output::from),
             Core::Shard(shard) => match shard.poll_output() {
                 Some(output) => Some(output.into()),
                 None => shard.poll_call(now).map(Output::from),
@@ -231,8 +239,8 @@ impl Bus {
     pub fn state(&self) -> JsValue {
         let (deadline, is_settled, is_retired, cursor) = match &self.0 {
             Core::Root(root) => (
-                root.core.poll_timeout(),
-                root.core.is_settled(),
+                root.bus().poll_timeout(),
+                root.bus().is_settled(),
                 false,
                 None,
             ),
@@ -256,7 +264,7 @@ impl Bus {
     /// Handles the deadline of `BusState`.
     pub fn timeout(&mut self, now: f64, random: f64) {
         match &mut self.0 {
-            Core::Root(root) => root.core.handle_timeout(millis(now), random),
+            Core::Root(root) => root.bus_mut().handle_timeout(millis(now), random),
             Core::Shard(shard) => shard.handle_timeout(millis(now), random),
         }
     }
@@ -275,7 +283,8 @@ impl Bus {
         match &mut self.0 {
             Core::Root(root) => {
                 let call = u32::try_from(call).unwrap_or_default();
-                let outcome = root.core.handle_ack(ShardId(to), call, answer, now, random);
+                let bus = root.bus_mut();
+                let outcome = bus.handle_ack(ShardId(to), call, answer, now, random);
                 outcome.err().map(|error| error.code().to_owned())
             }
             Core::Shard(shard) => {
@@ -298,7 +307,7 @@ impl Bus {
         match &mut self.0 {
             Core::Root(root) => {
                 let call = u32::try_from(call).unwrap_or_default();
-                root.core
+                root.bus_mut()
                     .handle_failure(ShardId(to), call, is_overloaded, now, random);
             }
             Core::Shard(shard) => shard.handle_failure(call, is_overloaded, now, random),
@@ -309,12 +318,16 @@ impl Bus {
     /// none if one is not valid.
     #[wasm_bindgen(unchecked_return_type = "Publication")]
     pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
-        let root = self.root()?;
-        let deliveries = root.publish(&events, millis(at))?;
-        let position = number(root.core.cursor().position);
+        let bus = self.root()?.bus_mut();
+        let events: Result<Vec<ServerEvent>, JsValue> =
+            events.iter().map(|event| event_of(event)).collect();
+        let mut deliveries = Vec::new();
+        for event in events? {
+            deliveries.extend(bus.publish_at(&event, Some(millis(at))).deliveries);
+        }
         let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
         Ok(object(&Publication {
-            position,
+            position: number(bus.cursor().position),
             deliveries: deliveries.map(Output::from).collect(),
         }))
     }
@@ -326,7 +339,7 @@ impl Bus {
         &mut self,
         #[wasm_bindgen(js_name = isChange)] is_change: bool,
     ) -> Result<Option<String>, JsValue> {
-        let core = &mut self.root()?.core;
+        let core = self.root()?.bus_mut();
         let wanted = if is_change {
             core.poll_wanted()
         } else {
@@ -339,7 +352,7 @@ impl Bus {
     /// topic.
     pub fn wants(&mut self, topic: &str) -> Result<bool, JsValue> {
         let root = self.root()?;
-        Ok(Topic::from_text(topic).is_some_and(|topic| root.core.wants(&topic)))
+        Ok(Topic::from_text(topic).is_some_and(|topic| root.bus().wants(&topic)))
     }
 
     /// Handles a batch from the root. Returns the answer to it.
@@ -358,7 +371,7 @@ impl Bus {
 impl Bus {
     fn registry(&self) -> &Registry {
         match &self.0 {
-            Core::Root(root) => root.core.registry(),
+            Core::Root(root) => root.bus().registry(),
             Core::Shard(shard) => shard.registry(),
         }
     }
@@ -368,6 +381,11 @@ impl Bus {
             Core::Root(root) => Ok(root),
             Core::Shard(_) => Err(coded("out-of-place", "this is a shard")),
         }
+    }
+
+    pub(super) fn sessions(&mut self) -> Result<&mut Sessions<Rows>, JsValue> {
+        let sessions = self.root()?.sessions_mut();
+        sessions.ok_or_else(|| coded("no-sessions", "this bus keeps no sessions"))
     }
 
     fn as_shard(&mut self) -> Result<&mut bus::Shard, JsValue> {

@@ -1,10 +1,14 @@
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{event::ServerEvent, position::Position};
+use mcp_listen::{
+    event::ServerEvent,
+    position::{self, Position},
+    root,
+};
 
 use crate::text::event_of;
 
-use super::at;
+use super::{at, number};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -36,17 +40,17 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "BusLog")]
     pub type Log;
     #[wasm_bindgen(method, structural, getter)]
-    pub(super) fn epoch(this: &Log) -> String;
+    fn epoch(this: &Log) -> String;
     #[wasm_bindgen(method, structural, getter)]
-    pub(super) fn position(this: &Log) -> f64;
+    fn position(this: &Log) -> f64;
     #[wasm_bindgen(method, structural, getter)]
-    pub(super) fn floor(this: &Log) -> f64;
+    fn floor(this: &Log) -> f64;
     #[wasm_bindgen(method, structural, catch)]
-    pub(super) fn after(this: &Log, position: f64) -> Result<Cursor, JsValue>;
+    fn after(this: &Log, position: f64) -> Result<Cursor, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
-    pub(super) fn at(this: &Log, positions: Vec<f64>) -> Result<Cursor, JsValue>;
+    fn at(this: &Log, positions: Vec<f64>) -> Result<Cursor, JsValue>;
 
-    pub(super) type Cursor;
+    type Cursor;
     #[wasm_bindgen(method, structural, catch)]
     fn next(this: &Cursor) -> Result<Step, JsValue>;
 
@@ -61,9 +65,35 @@ extern "C" {
     fn event(this: &Logged) -> String;
 }
 
+type Take<'t> = dyn FnMut(Position, &ServerEvent) + 't;
+
+impl root::Log for Log {
+    type Error = JsValue;
+
+    fn cursor(&self) -> position::Cursor {
+        position::Cursor {
+            epoch: self.epoch().into(),
+            position: at(self.position()),
+        }
+    }
+
+    fn floor(&self) -> Position {
+        at(Self::floor(self))
+    }
+
+    fn after(&self, position: Position, take: &mut Take<'_>) -> Result<(), JsValue> {
+        Self::after(self, number(position))?.each(take)
+    }
+
+    fn at(&self, positions: &[Position], take: &mut Take<'_>) -> Result<(), JsValue> {
+        let positions = positions.iter().map(|position| number(*position));
+        Self::at(self, positions.collect())?.each(take)
+    }
+}
+
 impl Cursor {
     /// Passes each event to `take`.
-    pub(super) fn each(&self, take: &mut dyn FnMut(Position, &ServerEvent)) -> Result<(), JsValue> {
+    fn each(&self, take: &mut Take<'_>) -> Result<(), JsValue> {
         while let Some(logged) = self.next()?.value() {
             take(at(logged.position()), &event_of(&logged.event())?);
         }

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     bus::{BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, ShardId, ShardOutput},
     position::Position,
-    session,
+    root,
     topic::Topic,
     wire::{Claim, ProtocolError},
 };
@@ -172,6 +172,22 @@ impl Received {
     }
 }
 
+impl From<root::Received> for Received {
+    fn from(received: root::Received) -> Self {
+        match received {
+            root::Received::Followed {
+                persist,
+                session,
+                frames,
+            } => Self::followed(&persist, session.as_ref(), frames),
+            root::Received::Released => Self::of("released"),
+            root::Received::Full => Self::of("full"),
+            root::Received::Detached => Self::of("detached"),
+            root::Received::Dropped(error) => Self::dropped(error),
+        }
+    }
+}
+
 impl Output {
     fn of(kind: &'static str) -> Self {
         Self {
@@ -194,7 +210,7 @@ impl Output {
         }
     }
 
-    pub(super) fn send(text: String, edges: &[u32]) -> Self {
+    fn send(text: String, edges: &[u32]) -> Self {
         Self {
             text: Some(text),
             edges: Uint32Array::from(edges).into(),
@@ -213,20 +229,24 @@ impl Output {
             ..Self::of_edge("close", edge)
         }
     }
+}
 
-    pub(super) fn of_session(output: session::Output) -> Option<Self> {
+impl From<root::Output> for Output {
+    fn from(output: root::Output) -> Self {
         match output {
-            session::Output::Close(edge, reason) => Some(Self::close(edge.0, reason)),
-            session::Output::Call {
+            root::Output::Persist(entry) => entry.into(),
+            root::Output::Batch(call) => call.into(),
+            root::Output::Send(edge, frame) => Self::send(frame, &[edge.0]),
+            root::Output::Close(edge, reason) => Self::close(edge.0, reason),
+            root::Output::CallShard {
                 shard,
                 call,
                 is_awaited,
-            } => Some(Self {
+            } => Self {
                 text: Some(call.to_json()),
                 is_awaited: Some(is_awaited),
                 ..Self::of_shard("callShard", ShardId(shard))
-            }),
-            _ => None,
+            },
         }
     }
 }

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     legacy::event_id,
-    session::{Limits, NewSession, Question, ROOT},
+    session::{Limits, NewSession, Question},
     wire::SessionCall,
 };
 
@@ -25,9 +25,8 @@ impl Bus {
     ) -> Result<bool, JsValue> {
         let read = NewSession::from_json(session).zip(Limits::from_json(limits));
         let (new, limits) = read.ok_or_else(|| malformed("session"))?;
-        let root = self.root()?;
-        let since = event_id::write(Some(root.core.cursor()));
-        root.sessions()?
+        let since = event_id::write(Some(self.root()?.bus().cursor()));
+        self.sessions()?
             .begin(id, new, &since, &limits, millis(now))
     }
 
@@ -35,35 +34,33 @@ impl Bus {
     #[wasm_bindgen(js_name = askSession)]
     pub fn ask_session(&mut self, question: &str, now: f64) -> Result<String, JsValue> {
         let question = Question::from_json(question).ok_or_else(|| malformed("question"))?;
-        let reply = self.root()?.sessions()?.ask(question, millis(now))?;
+        let reply = self.sessions()?.ask(question, millis(now))?;
         Ok(reply.to_json())
     }
 
     /// Handles the confirmation of a shard that it has done what a `callShard` says.
     pub fn confirmed(&mut self, shard: u32, text: &str) -> Result<(), JsValue> {
         let call = SessionCall::from_json(text).map_err(refused)?;
-        self.root()?.sessions()?.handle_confirmed(shard, &call)
+        self.sessions()?.handle_confirmed(shard, &call)
     }
 
     /// Removes the sessions that have ended, and repeats to the shards what they have not
     /// confirmed.
     #[wasm_bindgen(js_name = sweepSessions)]
     pub fn sweep_sessions(&mut self, now: f64) -> Result<(), JsValue> {
-        self.root()?.sessions()?.sweep(millis(now))
+        self.sessions()?.sweep(millis(now))
     }
 
     /// Completes the restore of edges after a restart: sessions whose stream was not restored no
     /// longer have one here.
     pub fn restored(&mut self, now: f64) -> Result<(), JsValue> {
-        self.root()?
-            .sessions()?
-            .handle_shard_emptied(ROOT, millis(now))
+        self.root()?.handle_restored(millis(now))
     }
 
     /// Returns the number of sessions, including those that have ended and are not swept yet.
     #[wasm_bindgen(js_name = countSessions)]
     pub fn count_sessions(&mut self) -> Result<usize, JsValue> {
-        self.root()?.sessions()?.count()
+        self.sessions()?.count()
     }
 }
 

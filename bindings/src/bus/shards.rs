@@ -7,7 +7,7 @@ use mcp_listen::{
 
 use crate::number::millis;
 
-use super::{at, handle::Bus};
+use super::{at, handle::Bus, refused};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -54,17 +54,17 @@ impl Bus {
         rows: Vec<ShardRow>,
     ) -> Result<(), JsValue> {
         let root = self.root()?;
-        root.core.set_shards(at(settled), last, per_shard);
+        root.bus_mut().set_shards(at(settled), last, per_shard);
         for row in rows {
             let (shard, seq) = (ShardId(row.shard()), at(row.seq()).0);
-            root.core
+            root.bus_mut()
                 .restore_shard(shard, &row.continent(), seq, row.is_leaving());
             for topic in row
                 .topics()
                 .iter()
                 .filter_map(|text| Topic::from_text(text))
             {
-                root.core.restore_topic(shard, topic);
+                root.bus_mut().restore_topic(shard, topic);
             }
         }
         root.restore_events()
@@ -74,7 +74,11 @@ impl Bus {
     /// root itself, which holds `own` edges. The shard `full` has refused this edge.
     pub fn place(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
         Ok(
-            match self.root()?.core.route(continent, own, full.map(ShardId)) {
+            match self
+                .root()?
+                .bus_mut()
+                .route(continent, own, full.map(ShardId))
+            {
                 Route::Root => 0,
                 Route::Shard(shard) => shard.0,
             },
@@ -84,7 +88,7 @@ impl Bus {
     /// Returns how many edges a shard is known to hold; undefined until it has reported.
     #[wasm_bindgen(js_name = edgesAt)]
     pub fn edges_at(&mut self, shard: u32) -> Result<Option<u32>, JsValue> {
-        let mut shards = self.root()?.core.shards();
+        let mut shards = self.root()?.bus().shards();
         Ok(shards
             .find(|(id, ..)| id.0 == shard)
             .and_then(|shard| shard.2))
@@ -92,13 +96,15 @@ impl Bus {
 
     /// Handles the end of a burst of events.
     pub fn settle(&mut self) -> Result<(), JsValue> {
-        self.root()?.core.settle();
+        self.root()?.bus_mut().settle();
         Ok(())
     }
 
     /// Handles a shard's report of what it follows. `now` is on the clock of the sessions, whose
     /// store may throw. Returns the answer to the shard.
-    pub fn follow(&mut self, shard: u32, text: &str, now: f64) -> Result<Option<String>, JsValue> {
-        self.root()?.follow(ShardId(shard), text, millis(now))
+    pub fn follow(&mut self, shard: u32, text: &str, now: f64) -> Result<String, JsValue> {
+        let root = self.root()?;
+        let answer = root.handle_follow(ShardId(shard), text, millis(now))?;
+        answer.map_err(refused)
     }
 }

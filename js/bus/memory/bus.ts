@@ -11,6 +11,7 @@ import type {
   BusConnection,
   FanoutSink,
 } from '../attachable-bus.js';
+import { eventText } from '../event-text.js';
 import {
   type EmitOptions,
   type EventLogMaker,
@@ -196,16 +197,17 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   /**
-   * Delivers events, each as JSON text, to all streams and listeners: all of them, or none if one
-   * is not valid.
+   * Delivers events, each as JSON text, to all streams and listeners. Of a batch, all are delivered
+   * or none.
    *
    * @throws ListenError as `publish`.
    */
   protected deliver(texts: string[]): void {
-    this.#publish(texts);
     for (let first = 0; first < texts.length; first += BATCH) {
-      const batch = texts.slice(first, first + BATCH).join('\n');
-      this.#eachSink((sink) => sink.publish(batch));
+      const batch = texts.slice(first, first + BATCH);
+      this.#publish(batch);
+      const lines = batch.join('\n');
+      this.#eachSink((sink) => sink.publish(lines));
     }
   }
 
@@ -269,8 +271,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   async #deliverAll(events: ServerEvent[]): Promise<void> {
-    // The core checks each text where it parses it to deliver it.
-    this.deliver(events.map((event) => JSON.stringify(event) ?? ''));
+    // A batch is checked as a whole where it is delivered, several batches before.
+    const write = events.length > BATCH ? eventText : (event: ServerEvent) => JSON.stringify(event);
+    this.deliver(events.map((event) => write(event) ?? ''));
     for (const event of events)
       if (event.kind === 'disconnect') this.#webhooks?.disconnect(event.principal);
   }
@@ -378,7 +381,7 @@ function newBus(log: MemoryLog, rows: MemorySessionTable): Bus {
 }
 
 /**
- * Number of events that a sink receives at once. It bounds the bytes that each stream has to write
- * for them.
+ * Number of events that the core and a sink receive at once. It bounds the memory that they take
+ * there, and the bytes that each stream has to write for them.
  */
 const BATCH = 32;

@@ -52,8 +52,8 @@ impl Shard {
         // reply.
         self.is_behind |= batch.previous > reached;
         if self.is_behind {
-            if let Some(flight) = &mut self.flight {
-                flight.is_passed = true;
+            if let Some(call) = self.flight.call_mut() {
+                call.sent.is_passed = true;
             }
             return;
         }
@@ -73,7 +73,7 @@ impl Shard {
         self.outputs.extend(sends);
         self.interest
             .handle_event(&event, |topic| self.edges.is_wanted(topic));
-        if self.flight.is_some() {
+        if !self.flight.is_empty() {
             let subject = Topic::subject_of(&event);
             self.arrived.insert(subject, (position, event));
         }

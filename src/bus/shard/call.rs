@@ -1,7 +1,6 @@
 use alloc::vec::Vec;
 
 use crate::{
-    backoff,
     bus::registry::EdgeId,
     clock::Millis,
     vocabulary::{
@@ -11,20 +10,20 @@ use crate::{
     wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
 };
 
-use super::{Asked, EdgeCloseReason, Flight, FollowCall, Shard};
+use super::{EdgeCloseReason, FollowCall, Sent, Shard};
 
 impl Shard {
     /// Returns the next call if one is due; store its number before you make it.
     pub fn poll_call(&mut self, now: Millis) -> Option<FollowCall> {
-        if self.flight.is_some() || !self.is_call_due() || now < self.not_before {
+        if !self.is_call_due() || !self.flight.is_free(now) {
             return None;
         }
         self.seq = self.seq.saturating_add(1);
         let seq = self.seq;
-        let joined = self.join(seq);
+        let mut joined = self.waiting.assign(seq);
+        let left = self.sessions.assign(seq, &mut joined);
         self.arrived.clear();
         let Delta { add, drop } = self.interest.begin();
-        let left = core::mem::take(&mut self.left);
         let follow = Follow {
             seq,
             is_fresh: self.is_fresh,
@@ -37,20 +36,19 @@ impl Shard {
             joined,
             left: left.clone(),
         };
-        self.flight = Some(Flight {
-            seq,
+        let sent = Sent {
             left,
             is_low: follow.is_low,
             is_passed: false,
-            deadline: now + CALL_TIMEOUT,
-        });
+        };
+        self.flight.begin(seq, sent, now + CALL_TIMEOUT);
         let text = follow.to_json();
         Some(FollowCall { seq, text })
     }
 
     /// Handles the reply of the root to a call.
     pub fn handle_answer(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
-        if self.flight.as_ref().is_none_or(|flight| flight.seq != seq) {
+        if !self.flight.has(seq) {
             return;
         }
         match FollowAnswer::from_json(text) {
@@ -70,92 +68,54 @@ impl Shard {
 
     /// Handles the failure of a call, which will be repeated.
     pub fn handle_failure(&mut self, seq: u64, is_overloaded: bool, now: Millis, random: f64) {
-        if self.flight.as_ref().is_some_and(|flight| flight.seq == seq) {
+        if self.flight.has(seq) {
             self.undo();
-            self.failures = self.failures.saturating_add(1);
-            self.not_before = now + backoff::after_failures(self.failures, is_overloaded, random);
+            self.flight.handle_failure(is_overloaded, now, random);
         }
     }
 
     pub(super) fn is_call_due(&self) -> bool {
-        let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
-            || self
-                .interest_changes
-                .iter()
-                .any(|change| change.call.is_none());
+        let is_asked = self.waiting.is_due() || self.sessions.is_due();
         let is_due = self.is_behind || self.interest.is_due() || self.low.is_due();
-        !self.is_retired && (is_asked || is_due || !self.left.is_empty())
+        !self.is_retired && (is_asked || is_due)
     }
 
-    /// Assigns everything that waits for a call to this one, and returns the sessions that it has
-    /// to name.
-    pub(super) fn join(&mut self, seq: u64) -> Vec<Claim> {
-        let mut joined = Vec::new();
-        for waiting in &mut self.waiting {
-            waiting.call = Some(seq);
-            if let Asked::All { session, .. } = &waiting.what {
-                joined.extend(session.clone());
-            }
-        }
-        for change in &mut self.interest_changes {
-            change.call = Some(seq);
-            let is_here = self.sessions.edge_of(&change.session).is_some();
-            if is_here && !joined.contains(&change.session) {
-                joined.push(change.session.clone());
-            }
-        }
-        joined
-    }
-
-    pub(super) fn oldest_since(&self) -> Option<Position> {
+    fn oldest_since(&self) -> Option<Position> {
         let own = self.cursor.as_ref().filter(|_| self.is_behind);
-        let edges = self.waiting.iter();
-        let edges = edges.filter_map(|waiting| match &waiting.what {
-            Asked::All { since, .. } => since.as_ref(),
-            Asked::More(_) => None,
-        });
-        edges.chain(own).map(|since| since.position).min()
+        let own = own.map(|own| own.position);
+        own.into_iter().chain(self.waiting.oldest_since()).min()
     }
 
     pub(super) fn undo(&mut self) {
-        if let Some(flight) = self.flight.take() {
+        if let Some(call) = self.flight.take() {
             self.interest.undo(|topic| self.edges.is_wanted(topic));
-            self.ask_again(flight.left);
+            self.ask_again(call.sent.left);
         }
     }
 
     /// Handles a refusal: the root has no room for what the call adds, and has ignored the rest of
     /// it.
     fn refuse(&mut self) {
-        let Some(flight) = self.flight.take() else {
+        let Some(call) = self.flight.take() else {
             return;
         };
-        self.refuse_waiting(flight.seq);
+        self.refuse_waiting(call.number);
         self.interest.refuse(|topic| self.edges.is_wanted(topic));
-        self.ask_again(flight.left);
+        self.ask_again(call.sent.left);
     }
 
     fn ask_again(&mut self, left: Vec<Claim>) {
-        for waiting in &mut self.waiting {
-            waiting.call = None;
-        }
-        for change in &mut self.interest_changes {
-            change.call = None;
-        }
-        let gone = left.into_iter();
-        let gone: Vec<_> = gone
-            .filter(|session| self.sessions.holder(session).is_none())
-            .collect();
-        self.left.extend(gone);
+        self.waiting.ask_again();
+        self.sessions.ask_again(left);
     }
 
     pub(super) fn handle_followed(&mut self, followed: Followed, now: Millis) {
-        let Some(flight) = self.flight.take() else {
+        let Some(call) = self.flight.take() else {
             return;
         };
-        self.failures = 0;
+        self.flight.handle_success();
         let is_first = core::mem::replace(&mut self.is_fresh, false);
-        if flight.is_low {
+        if call.sent.is_low {
             self.low.handle_reported(self.edges.attached());
         }
         let has_added = self.interest.finish(|topic| self.edges.is_wanted(topic));
@@ -180,10 +140,10 @@ impl Shard {
         } else {
             self.catch_up(&cursor, is_settled, missed.as_ref());
         }
-        self.is_behind = flight.is_passed;
+        self.is_behind = call.sent.is_passed;
         self.count_from(&cursor, has_added);
-        self.answer_waiting(flight.seq, &cursor, missed.as_ref(), &interests);
-        self.answer_interest_changes(flight.seq, &interests);
+        self.answer_waiting(call.number, &cursor, missed.as_ref(), &interests);
+        self.answer_interest_changes(call.number, &interests);
         self.low.handle_count(self.edges.attached(), now);
     }
 

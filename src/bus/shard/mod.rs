@@ -3,9 +3,11 @@ mod begin;
 mod call;
 mod change;
 mod held_sessions;
+mod low_watermark;
 mod output;
 mod restore;
 mod session;
+mod waiting_follows;
 
 use alloc::collections::VecDeque;
 use alloc::{string::String, vec::Vec};
@@ -23,13 +25,15 @@ use crate::{
 };
 
 use super::{
+    flight::Flight,
     follow_reply::Persist,
-    low_watermark::LowWatermark,
     registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
 use held_sessions::HeldSessions;
+use low_watermark::LowWatermark;
 pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
+use waiting_follows::WaitingFollows;
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
 ///
@@ -48,60 +52,25 @@ pub struct Shard {
     edges: Registry,
     /// The topics that it follows at the root.
     interest: InterestTracker,
-    waiting: Vec<Waiting>,
+    waiting: WaitingFollows,
     sessions: HeldSessions,
-    left: Vec<Claim>,
-    interest_changes: Vec<InterestChange>,
-    flight: Option<Flight>,
+    flight: Flight<Sent>,
     /// Events that arrived while a call is in flight: the latest of each topic.
     arrived: Map<Subject, (Position, ServerEvent)>,
     /// Events after the cursor are missing.
     is_behind: bool,
     low: LowWatermark,
-    failures: u32,
-    not_before: Millis,
     is_retired: bool,
     outputs: VecDeque<ShardOutput>,
 }
 
-/// A follow that has no reply yet.
+/// A call in flight.
 #[derive(Debug)]
-struct Waiting {
-    edge: EdgeId,
-    /// The number of the follow.
-    seq: u64,
-    what: Asked,
-    /// The call whose reply it waits for; `None`: the next one.
-    call: Option<u64>,
-}
-
-#[derive(Debug)]
-enum Asked {
-    /// A fresh follow.
-    All {
-        since: Option<Cursor>,
-        session: Option<Claim>,
-    },
-    /// A follow that added these topics.
-    More(Vec<Topic>),
-}
-
-/// A change of a session's subscriptions that the root waits for.
-#[derive(Debug)]
-struct InterestChange {
-    ticket: u32,
-    session: Claim,
-    call: Option<u64>,
-}
-
-#[derive(Debug)]
-struct Flight {
-    seq: u64,
+struct Sent {
     left: Vec<Claim>,
     is_low: bool,
     /// A batch was rejected meanwhile, which may reach further than the reply.
     is_passed: bool,
-    deadline: Millis,
 }
 
 impl Shard {
@@ -114,16 +83,12 @@ impl Shard {
             is_fresh: true,
             edges: Registry::default(),
             interest: InterestTracker::new(usize::MAX),
-            waiting: Vec::new(),
+            waiting: WaitingFollows::default(),
             sessions: HeldSessions::default(),
-            left: Vec::new(),
-            interest_changes: Vec::new(),
-            flight: None,
+            flight: Flight::default(),
             arrived: Map::new(),
             is_behind: false,
             low: LowWatermark::default(),
-            failures: 0,
-            not_before: Millis::default(),
             is_retired: false,
             outputs: VecDeque::new(),
         }
@@ -189,10 +154,10 @@ impl Shard {
 
     /// Removes a connection.
     pub fn disconnect(&mut self, edge: EdgeId, now: Millis) {
-        self.waiting.retain(|waiting| waiting.edge != edge);
+        self.waiting.remove(edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(former.followed());
-            self.leave_session(edge);
+            self.sessions.remove(edge);
             self.low.handle_count(self.edges.attached(), now);
         }
     }
@@ -205,11 +170,7 @@ impl Shard {
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
             SessionCall::Changed(session) if self.sessions.edge_of(&session).is_some() => {
-                self.interest_changes.push(InterestChange {
-                    ticket,
-                    session,
-                    call: None,
-                });
+                self.sessions.push_change(ticket, session);
                 return Ok(());
             }
             // The root assumes that the stream is here, and would repeat the call.
@@ -222,18 +183,14 @@ impl Shard {
 
     /// Returns when to call [`Shard::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let call = match &self.flight {
-            Some(flight) => Some(flight.deadline),
-            None => self.is_call_due().then_some(self.not_before),
-        };
+        let call = self.flight.poll_timeout(self.is_call_due());
         [call, self.low.poll_timeout()].into_iter().flatten().min()
     }
 
     /// Handles the timeouts that are due.
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.low.handle_timeout(now);
-        let late = self.flight.as_ref().filter(|flight| flight.deadline <= now);
-        if let Some(seq) = late.map(|flight| flight.seq) {
+        if let Some(seq) = self.flight.overdue(now) {
             self.handle_failure(seq, false, now, random);
         }
     }
@@ -256,7 +213,7 @@ impl Shard {
 
     /// Whether nothing is pending, so that the object may hibernate.
     pub fn is_settled(&self) -> bool {
-        self.flight.is_none() && !self.is_call_due()
+        self.flight.is_empty() && !self.is_call_due()
     }
 
     /// Releases topics that no edge wants any more.
@@ -269,10 +226,10 @@ impl Shard {
     }
 
     fn close(&mut self, edge: EdgeId, reason: EdgeCloseReason) {
-        self.waiting.retain(|waiting| waiting.edge != edge);
+        self.waiting.remove(edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(former.followed());
-            self.leave_session(edge);
+            self.sessions.remove(edge);
         }
         self.outputs.push_back(ShardOutput::Close(edge, reason));
     }
@@ -293,7 +250,7 @@ impl Shard {
     fn retire(&mut self) {
         self.close_all(EdgeCloseReason::Moved);
         self.is_retired = true;
-        self.flight = None;
+        self.flight.take();
         self.finish_interest_changes();
     }
 
@@ -304,15 +261,13 @@ impl Shard {
         self.cursor = None;
         self.is_fresh = true;
         self.is_behind = false;
-        self.flight = None;
+        self.flight.take();
         self.arrived.clear();
         self.finish_interest_changes();
     }
 
     fn finish_interest_changes(&mut self) {
-        self.left.clear();
-        let interest_changes = core::mem::take(&mut self.interest_changes).into_iter();
-        let done = interest_changes.map(|change| ShardOutput::Done(change.ticket));
+        let done = self.sessions.finish().map(ShardOutput::Done);
         self.outputs.extend(done);
     }
 

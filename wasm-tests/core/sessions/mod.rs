@@ -2,6 +2,6 @@
 
 mod life;
 mod room;
-mod rows;
+pub(crate) mod rows;
 mod streams;
 mod world;

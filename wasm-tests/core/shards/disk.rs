@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, JournalEntry, ShardId},
-    event::ServerEvent,
-    position::{Cursor, Position},
+    bus::{JournalEntry, ShardId},
+    position::Position,
     topic::Topic,
 };
 
 use super::world::PER_SHARD;
+use crate::log::{Log, Root};
 
 /// The log, and what the root has stored.
 #[derive(Default)]
 pub(crate) struct Disk {
-    pub(crate) log: Vec<ServerEvent>,
-    pub(crate) floor: Position,
+    pub(crate) log: Log,
     pub(crate) settled: Position,
     pub(crate) last: u32,
     pub(crate) shards: BTreeMap<ShardId, (Box<str>, u64, bool)>,
@@ -23,15 +22,6 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(crate) fn after(&self, position: Position) -> Vec<(Position, ServerEvent)> {
-        assert!(position >= self.floor, "the log does not reach back so far");
-        let numbered = self.log.iter().zip(1..);
-        let numbered = numbered.filter(|(_, number)| *number > position.0);
-        numbered
-            .map(|(event, number)| (Position(number), event.clone()))
-            .collect()
-    }
-
     pub(super) fn apply(&mut self, change: JournalEntry) {
         match change {
             JournalEntry::Opened { shard, continent } => {
@@ -65,8 +55,9 @@ impl Disk {
         }
     }
 
-    pub(super) fn bus(&self, cursor: Cursor) -> Bus {
-        let mut bus = Bus::new(cursor).with_floor(self.floor);
+    pub(super) fn root(&self) -> Root {
+        let mut root = self.log.root();
+        let bus = root.bus_mut();
         bus.set_shards(self.settled, self.last, PER_SHARD);
         for (shard, (continent, seq, is_leaving)) in &self.shards {
             bus.restore_shard(*shard, continent, *seq, *is_leaving);
@@ -74,11 +65,7 @@ impl Disk {
         for (shard, topic) in &self.topics {
             bus.restore_topic(*shard, topic.clone());
         }
-        if let Some(after) = bus.restore_after() {
-            for (position, event) in self.after(after) {
-                bus.restore_event(position, &event);
-            }
-        }
-        bus
+        root.restore_events().unwrap();
+        root
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{BatchCall, Bus, EdgeCloseReason, EdgeId, FollowCall, Shard, ShardId, ShardOutput},
+    bus::{BatchCall, EdgeCloseReason, EdgeId, FollowCall, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     fanout::StreamId,
@@ -12,7 +12,8 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
-    position::{Cursor, Position},
+    position::Position,
+    root::{Log as _, Output},
     upstream::{Timeouts, UpstreamCall},
 };
 use proptest::{collection::vec, prelude::*};
@@ -20,9 +21,11 @@ use proptest::{collection::vec, prelude::*};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::shard::{PROMPTS, attach};
-use super::world::bus_with_shards;
 use crate::any::{any_event, any_filter, check, id, is_of_same_key};
-use crate::follow::Publish as _;
+use crate::{
+    follow::Publish as _,
+    log::{Log, Root},
+};
 
 const SHARD: ShardId = ShardId(1);
 
@@ -70,11 +73,11 @@ struct Stream {
 }
 
 struct World {
-    bus: Bus,
+    root: Root,
     shard: Shard,
     isolate: Isolate,
     edge: Option<EdgeId>,
-    log: Vec<ServerEvent>,
+    log: Log,
     up: VecDeque<String>,
     down: VecDeque<String>,
     follows: VecDeque<FollowCall>,
@@ -85,22 +88,20 @@ struct World {
 
 impl World {
     fn new(max_bytes: usize) -> Self {
-        let cursor = Cursor {
-            epoch: "e".into(),
-            position: Position(0),
-        };
-        let mut root = bus_with_shards(cursor, Position(0), 0, 1);
-        root.route("EU", 1, None);
+        let log = Log::default();
+        let mut root = log.root();
+        root.bus_mut().set_shards(Position(0), 0, 1);
+        root.bus_mut().route("EU", 1, None);
         let mut shard = Shard::new(0);
         shard.set_room(max_bytes, 4);
         // A shard without edges is closed, and this one has to stay.
         attach(&mut shard, PROMPTS, None);
         Self {
-            bus: root,
+            root,
             shard,
             isolate: Isolate::new(Timeouts::default(), Millis(0)),
             edge: None,
-            log: Vec::new(),
+            log,
             up: VecDeque::new(),
             down: VecDeque::new(),
             follows: VecDeque::new(),
@@ -132,7 +133,7 @@ impl World {
                 self.hang_up();
                 self.isolate.handle_moved(self.now);
             }
-            Step::Room(max_bytes) => self.bus.set_room(max_bytes, 0),
+            Step::Room(max_bytes) => self.root.bus_mut().set_room(max_bytes, 0),
             Step::Pass(span) => self.now = self.now + Millis(span),
         }
         self.carry_out();
@@ -152,7 +153,7 @@ impl World {
     }
 
     fn publish(&mut self, event: &ServerEvent) {
-        self.log.push(event.clone());
+        self.log.push(event);
         let cue = message::notification(&id("1"), event);
         for stream in &mut self.streams {
             let is_open = stream.id.is_some() && stream.is_acknowledged;
@@ -164,8 +165,8 @@ impl World {
                 stream.expected.push((cue.clone(), event.clone()));
             }
         }
-        let Position(position) = self.bus.publish(event).position;
-        assert_eq!(position, self.log.len() as u64);
+        let position = self.root.bus_mut().publish(event).position;
+        assert_eq!(position, self.log.cursor().position);
     }
 
     fn take_up(&mut self) {
@@ -181,14 +182,8 @@ impl World {
         if fails {
             return self.shard.handle_failure(seq, false, self.now, 0.5);
         }
-        let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
-        if let Some(after) = reply.replay_after() {
-            let log = (1..).zip(&self.log);
-            for (position, event) in log.filter(|(position, _)| *position > after.0) {
-                reply.push_event(&self.bus, Position(position), event);
-            }
-        }
-        let answer = reply.finish(&mut self.bus).remove(0);
+        let answer = self.root.handle_follow(SHARD, &text, self.now);
+        let answer = answer.unwrap().unwrap();
         self.shard.handle_answer(seq, &answer, self.now, 0.5);
     }
 
@@ -197,24 +192,28 @@ impl World {
             return;
         };
         if fails {
-            return self.bus.handle_failure(shard, call, false, self.now, 0.5);
+            let bus = self.root.bus_mut();
+            return bus.handle_failure(shard, call, false, self.now, 0.5);
         }
         let answer = self.shard.handle_batch(&text, self.now).unwrap();
-        let outcome = self.bus.handle_ack(shard, call, &answer, self.now, 0.5);
+        let bus = self.root.bus_mut();
+        let outcome = bus.handle_ack(shard, call, &answer, self.now, 0.5);
         outcome.unwrap();
     }
 
     fn carry_out(&mut self) {
         self.shard.handle_timeout(self.now, 0.5);
-        self.bus.handle_timeout(self.now, 0.5);
+        self.root.bus_mut().handle_timeout(self.now, 0.5);
         self.isolate.handle_timeout(self.now, 0.5);
-        while self.bus.poll_entry().is_some() {}
+        while let Some(output) = self.root.poll_output(self.now, self.now).unwrap() {
+            if let Output::Batch(call) = output {
+                self.batches.push_back(call);
+            }
+        }
         while let Some(output) = self.shard.poll_output() {
             self.take_output(output);
         }
         self.follows.extend(self.shard.poll_call(self.now));
-        self.batches
-            .extend(std::iter::from_fn(|| self.bus.poll_batch(self.now)));
         loop {
             while let Some(output) = self.isolate.poll_output(self.now) {
                 self.give(output);
@@ -300,7 +299,7 @@ impl World {
 
     /// From here on nothing fails, and there is room.
     fn come_to_rest(&mut self) {
-        self.bus.set_room(usize::MAX, 0);
+        self.root.bus_mut().set_room(usize::MAX, 0);
         for _ in 0..2_000 {
             let step = if !self.up.is_empty() {
                 Step::TakeUp

@@ -2,6 +2,7 @@
 
 use mcp_listen::{
     bus::{EdgeCloseReason, JournalEntry, ShardId, ShardOutput},
+    root::Output,
     topic::Topic,
     wire::Batch,
 };
@@ -21,18 +22,14 @@ impl World {
                 self.mail.extend(ack);
             }
             Mail::BatchAck { shard, call, text } => {
-                let outcome = self.bus.handle_ack(shard, call, &text, self.now, 0.5);
+                let bus = self.root.bus_mut();
+                let outcome = bus.handle_ack(shard, call, &text, self.now, 0.5);
                 outcome.unwrap();
                 self.settle_root();
             }
             Mail::Follow { shard, seq, text } => {
-                let mut reply = self.bus.handle_follow(shard, &text).unwrap();
-                if let Some(after) = reply.replay_after() {
-                    for (position, event) in self.disk.after(after) {
-                        reply.push_event(&self.bus, position, &event);
-                    }
-                }
-                let text = reply.finish(&mut self.bus).remove(0);
+                let answer = self.root.handle_follow(shard, &text, self.now);
+                let text = answer.unwrap().unwrap();
                 self.settle_root();
                 self.mail.push(Mail::Answer { shard, seq, text });
             }
@@ -54,7 +51,8 @@ impl World {
                 ..
             }
             | Mail::BatchAck { shard, call, .. } => {
-                self.bus
+                self.root
+                    .bus_mut()
                     .handle_failure(*shard, *call, is_overloaded, self.now, 0.5);
                 self.settle_root();
             }
@@ -81,32 +79,37 @@ impl World {
     }
 
     pub(super) fn settle_root(&mut self) {
-        while let Some(change) = self.bus.poll_entry() {
-            if let JournalEntry::Follows { shard, add, .. } = &change {
-                self.asked
-                    .entry(*shard)
-                    .or_default()
-                    .extend(add.iter().cloned());
+        while let Some(output) = self.root.poll_output(self.now, self.now).unwrap() {
+            match output {
+                Output::Persist(entry) => self.persist(entry),
+                Output::Batch(call) => {
+                    self.calls += 1;
+                    self.mail.push(Mail::Batch {
+                        shard: call.shard,
+                        call: Some(call.call),
+                        text: call.text,
+                    });
+                }
+                other => panic!("there are no sessions: {other:?}"),
             }
-            if matches!(change, JournalEntry::Opened { .. }) {
-                self.move_out();
-            }
-            self.disk.apply(change);
         }
-        while let Some(call) = self.bus.poll_batch(self.now) {
-            self.calls += 1;
-            self.mail.push(Mail::Batch {
-                shard: call.shard,
-                call: Some(call.call),
-                text: call.text,
-            });
+    }
+
+    fn persist(&mut self, entry: JournalEntry) {
+        if let JournalEntry::Follows { shard, add, .. } = &entry {
+            let asked = self.asked.entry(*shard).or_default();
+            asked.extend(add.iter().cloned());
         }
+        if matches!(entry, JournalEntry::Opened { .. }) {
+            self.move_out();
+        }
+        self.disk.apply(entry);
     }
 
     /// The root closes its edges: they return and are redirected.
     pub(super) fn move_out(&mut self) {
         for (edge, listener) in std::mem::take(&mut self.own) {
-            self.bus.disconnect(edge);
+            self.root.disconnect(edge, self.now).unwrap();
             self.listeners[listener].lose(false);
         }
     }

@@ -174,7 +174,7 @@ fn an_overloaded_shard_gets_a_longer_pause() {
         for mail in std::mem::take(&mut world.mail) {
             world.fail(&mail, is_overloaded);
         }
-        world.bus.poll_timeout().unwrap() - world.now
+        world.root.bus().poll_timeout().unwrap() - world.now
     };
     assert_eq!(wait(false), Millis(150));
     assert_eq!(wait(true), Millis(3_250));

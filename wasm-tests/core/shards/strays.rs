@@ -14,7 +14,7 @@ impl World {
     /// An edge is placed but never connects.
     pub(crate) fn stray(&mut self, continent: &str) {
         let own = u32::try_from(self.own.len()).unwrap();
-        if let Route::Shard(shard) = self.bus.route(continent, own, None) {
+        if let Route::Shard(shard) = self.root.bus_mut().route(continent, own, None) {
             let object = self.shards.entry(shard);
             object.or_insert_with(|| ShardObject::new(0));
         }
@@ -31,7 +31,7 @@ impl World {
     /// Publishes one event for each topic in the rows of the root, so that the root calls a shard
     /// that was reset.
     pub(crate) fn publish_what_is_followed(&mut self) {
-        for topic in self.bus.wanted().topics() {
+        for topic in self.root.bus().wanted().topics() {
             match topic {
                 Topic::Tools => self.publish(&ServerEvent::ToolsListChanged),
                 Topic::Prompts => self.publish(&ServerEvent::PromptsListChanged),
@@ -51,9 +51,9 @@ impl World {
     /// report.
     pub(crate) fn check_forgotten(&self) {
         assert!(self.disk.topics.is_empty(), "{:?}", self.disk.topics);
-        assert_eq!(self.bus.wanted(), SubscriptionFilter::default());
+        assert_eq!(self.root.bus().wanted(), SubscriptionFilter::default());
         let was_reset = |shard| self.shards[&shard].shard.cursor().is_none();
-        let known: Vec<_> = self.bus.shards().collect();
+        let known: Vec<_> = self.root.bus().shards().collect();
         assert!(
             known
                 .iter()
@@ -66,16 +66,16 @@ impl World {
 #[test]
 fn a_shard_without_its_first_edge_is_closed() {
     let mut world = sharded(&[]);
-    let before = world.bus.shards().count();
+    let before = world.root.bus().shards().count();
     world.stray("OC");
-    assert_eq!(world.bus.shards().count(), before + 1);
+    assert_eq!(world.root.bus().shards().count(), before + 1);
     world.come_to_rest();
-    assert_eq!(world.bus.shards().count(), before);
+    assert_eq!(world.root.bus().shards().count(), before);
     // A stray that is still in flight is waited for.
     world.stray("OC");
     world.pass(9_000);
-    let (late, ..) = world.bus.shards().last().unwrap();
+    let (late, ..) = world.root.bus().shards().last().unwrap();
     world.listen_at(tools(), late);
     world.come_to_rest();
-    assert_eq!(world.bus.shards().count(), before + 1);
+    assert_eq!(world.root.bus().shards().count(), before + 1);
 }

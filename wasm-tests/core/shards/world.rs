@@ -9,12 +9,12 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     position::{Cursor, Position},
+    root::Received,
     topic::Topic,
     wire::decode_topics,
 };
 
-use crate::follow;
-use crate::follow::Publish as _;
+use crate::{follow::Publish as _, log::Root};
 
 use super::{disk::Disk, listener::Listener};
 
@@ -24,7 +24,7 @@ pub(crate) const PER_SHARD: u32 = 3;
 pub(crate) struct World {
     pub(crate) now: Millis,
     pub(crate) disk: Disk,
-    pub(crate) bus: Bus,
+    pub(crate) root: Root,
     pub(super) own: BTreeMap<EdgeId, usize>,
     pub(crate) shards: BTreeMap<ShardId, ShardObject>,
     pub(crate) listeners: Vec<Listener>,
@@ -68,27 +68,17 @@ pub(crate) enum Mail {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let cursor = Cursor {
-            epoch: "e".into(),
-            position: Position(0),
-        };
+        let disk = Disk::default();
         Self {
             now: Millis(0),
-            disk: Disk::default(),
-            bus: bus_with_shards(cursor, Position(0), 0, PER_SHARD),
+            root: disk.root(),
+            disk,
             own: BTreeMap::new(),
             shards: BTreeMap::new(),
             listeners: Vec::new(),
             mail: Vec::new(),
             asked: BTreeMap::new(),
             calls: 0,
-        }
-    }
-
-    fn cursor(&self) -> Cursor {
-        Cursor {
-            epoch: "e".into(),
-            position: Position(self.disk.log.len() as u64),
         }
     }
 
@@ -118,7 +108,7 @@ impl World {
         }
         let own = u32::try_from(self.own.len()).unwrap();
         let continent = self.listeners[listener].continent;
-        match self.bus.route(continent, own, full) {
+        match self.root.bus_mut().route(continent, own, full) {
             Route::Root => self.enter_root(listener),
             Route::Shard(shard) => {
                 self.listeners[listener].home = Some(shard);
@@ -134,18 +124,16 @@ impl World {
     }
 
     fn enter_root(&mut self, listener: usize) {
-        let edge = self.bus.connect();
+        let edge = self.root.bus_mut().connect();
         self.own.insert(edge, listener);
         self.listeners[listener].home = None;
         let attach = self.listeners[listener].attach();
-        let mut reply = follow::accepted(&mut self.bus, edge, &attach);
+        let received = self.root.handle_message(edge, &attach, self.now);
+        let Ok(Received::Followed { frames, .. }) = received else {
+            panic!("{received:?} to {attach}");
+        };
         self.listeners[listener].connect();
-        if let Some(after) = reply.replay_after() {
-            for (position, event) in self.disk.after(after) {
-                reply.push_event(&self.bus, position, &event);
-            }
-        }
-        for frame in reply.finish(&mut self.bus) {
+        for frame in frames {
             self.listeners[listener].receive(&frame);
         }
     }
@@ -194,7 +182,7 @@ impl World {
         self.listeners[listener].lose(is_over);
         self.own.retain(|edge, holder| {
             if *holder == listener {
-                self.bus.disconnect(*edge);
+                self.root.disconnect(*edge, self.now).unwrap();
             }
             *holder != listener
         });
@@ -211,9 +199,9 @@ impl World {
     }
 
     pub(crate) fn publish(&mut self, event: &ServerEvent) -> Position {
-        let publication = self.bus.publish(event);
+        let publication = self.root.bus_mut().publish(event);
         let position = publication.position;
-        self.disk.log.push(event.clone());
+        self.disk.log.push(event);
         for listener in &mut self.listeners {
             listener.expect(position, event);
         }
@@ -228,21 +216,20 @@ impl World {
 
     /// The log keeps only the last `count` events.
     pub(crate) fn trim(&mut self, count: u64) {
-        self.disk.floor =
-            Position(self.cursor().position.0.saturating_sub(count)).max(self.disk.floor);
-        self.bus.handle_trimmed(self.disk.floor);
+        self.disk.log.trim(count);
     }
 
     /// The alarm fires.
     pub(crate) fn ring(&mut self) {
-        self.bus.settle();
+        self.root.bus_mut().settle();
         self.settle_root();
     }
 
     pub(crate) fn pass(&mut self, ms: u64) {
         self.now = self.now + Millis(ms);
-        if self.bus.poll_timeout().is_some_and(|at| at <= self.now) {
-            self.bus.handle_timeout(self.now, 0.5);
+        let bus = self.root.bus_mut();
+        if bus.poll_timeout().is_some_and(|at| at <= self.now) {
+            bus.handle_timeout(self.now, 0.5);
         }
         self.settle_root();
         for shard in self.shards.keys().copied().collect::<Vec<_>>() {
@@ -263,23 +250,24 @@ impl World {
                 *call = None;
             }
         }
-        let cursor = self.cursor();
+        let registry = self.root.bus().registry();
         let stored: Vec<_> = self
             .own
             .iter()
             .map(|(edge, listener)| {
-                let stored = self.bus.registry().stored_topics(*edge);
-                let seq = self.bus.registry().seq(*edge).unwrap();
-                (stored, self.bus.registry().last(*edge), seq, *listener)
+                let stored = registry.stored_topics(*edge);
+                let seq = registry.seq(*edge).unwrap();
+                (stored, registry.last(*edge), seq, *listener)
             })
             .collect();
-        self.bus = self.disk.bus(cursor);
+        self.root = self.disk.root();
         self.own.clear();
         for (stored, last, seq, listener) in stored {
             if keeps_sockets {
                 let texts = stored.iter().map(String::as_str);
-                let edge = self.bus.restore(&decode_topics(texts).unwrap(), last, seq);
-                self.own.insert(edge, listener);
+                let topics = decode_topics(texts).unwrap();
+                let edge = self.root.restore(&topics, last, seq, None);
+                self.own.insert(edge.unwrap().unwrap(), listener);
             } else {
                 self.listeners[listener].lose(false);
             }
@@ -354,7 +342,7 @@ impl World {
 
     fn is_idle(&self) -> bool {
         let mut shards = self.shards.values();
-        self.bus.poll_timeout().is_none()
+        self.root.bus().poll_timeout().is_none()
             && shards.all(|object| object.shard.poll_timeout().is_none())
     }
 

@@ -44,7 +44,7 @@ describe.each([
     expect(await stream.message()).toBe(updated('1', 'note://a'));
   });
 
-  test('publishes events together or not at all', async () => {
+  test.each([1, 50])('publishes events together or not at all, %i times two', async (times) => {
     const server = serving({ bus: make(() => {}), onError: () => {} });
     const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
     await stream.message();
@@ -52,8 +52,9 @@ describe.each([
       { kind: 'resource_updated', uri: 'note://a' },
       { kind: 'tools_list_changed' },
     ];
+    const many = Array.from({ length: times }, () => events).flat();
     await expect(
-      server.bus.publishAll([...events, { kind: 'x' } as unknown as ServerEvent]),
+      server.bus.publishAll([...many, { kind: 'x' } as unknown as ServerEvent]),
     ).rejects.toThrow();
     await server.bus.publishAll([]);
     await server.bus.publishAll(events.toReversed());

@@ -17,10 +17,10 @@ use crate::{
     error::coded,
     number::millis,
     object::{object, optional},
+    position::position,
 };
 
 use super::{
-    super::log::position,
     output::{Counts, Step, response_of},
     rows::Rows,
 };

@@ -188,7 +188,7 @@ export class RootBus implements WatchedBus {
   follow(shard: number, call: string): string {
     const answer = calling(() => this.#core.follow(shard, call, Date.now()));
     this.#runOutputs();
-    return answer ?? '';
+    return answer;
   }
 
   /**

@@ -1,0 +1,83 @@
+//! A log in memory, and the root of a bus that reads it.
+
+use std::{cell::RefCell, convert::Infallible, rc::Rc};
+
+use mcp_listen::{
+    event::ServerEvent,
+    position::{Cursor, Position},
+    root,
+};
+
+use crate::sessions::rows::Rows;
+
+/// A log whose epoch is `e`. Its clones share the events, which outlive a root.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log(Rc<RefCell<Entries>>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    events: Vec<ServerEvent>,
+    floor: Position,
+}
+
+pub(crate) type Root = root::Root<Log, Rows>;
+
+type Take<'t> = dyn FnMut(Position, &ServerEvent) + 't;
+
+impl Log {
+    pub(crate) fn push(&self, event: &ServerEvent) {
+        self.0.borrow_mut().events.push(event.clone());
+    }
+
+    /// Keeps only the last `count` events.
+    pub(crate) fn trim(&self, count: u64) {
+        let mut entries = self.0.borrow_mut();
+        let last = entries.events.len() as u64;
+        entries.floor = entries.floor.max(Position(last.saturating_sub(count)));
+    }
+
+    /// Returns a root without sessions.
+    pub(crate) fn root(&self) -> Root {
+        Root::new(self.clone(), None)
+    }
+}
+
+impl root::Log for Log {
+    type Error = Infallible;
+
+    fn cursor(&self) -> Cursor {
+        Cursor {
+            epoch: "e".into(),
+            position: Position(self.0.borrow().events.len() as u64),
+        }
+    }
+
+    fn floor(&self) -> Position {
+        self.0.borrow().floor
+    }
+
+    fn after(&self, position: Position, take: &mut Take<'_>) -> Result<(), Infallible> {
+        assert!(
+            position >= self.floor(),
+            "the log does not reach back so far"
+        );
+        let entries = self.0.borrow();
+        let numbered = (1..).map(Position).zip(&entries.events);
+        for (at, event) in numbered.filter(|(at, _)| *at > position) {
+            take(at, event);
+        }
+        Ok(())
+    }
+
+    fn at(&self, positions: &[Position], take: &mut Take<'_>) -> Result<(), Infallible> {
+        assert!(positions.is_sorted());
+        let after = positions
+            .first()
+            .map_or(self.cursor().position, |first| first.previous());
+        self.after(after, &mut |position, event| {
+            if positions.contains(&position) {
+                take(position, event);
+            }
+        })
+    }
+}

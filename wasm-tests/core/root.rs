@@ -1,0 +1,247 @@
+//! What a root decides between its bus, its log and its sessions.
+
+use mcp_listen::{
+    bus::{EdgeId, JournalEntry, Route, ShardId},
+    clock::Millis,
+    event::ServerEvent,
+    position::Position,
+    root::{Output, Received},
+    session::{Ask, Limits, NewSession, Question, Reply, Store as _},
+    topic::Topic,
+    wire::{BusMessage, Claim, Follow, ProtocolError},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{claim, updated, uri},
+    follow::Publish as _,
+    log::{Log, Root},
+    sessions::rows::Rows,
+};
+
+const NOW: Millis = Millis(0);
+
+/// A root with session `s`, whose first stream was opened.
+struct World {
+    root: Root,
+    log: Log,
+    rows: Rows,
+}
+
+impl World {
+    fn new() -> Self {
+        let (log, rows) = (Log::default(), Rows::default());
+        let mut root = Root::new(log.clone(), Some(rows.clone()));
+        let new = NewSession {
+            principal: None,
+            address: None,
+            upstream_id: None,
+            capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
+            idle: Millis(1_000),
+        };
+        let sessions = root.sessions_mut().unwrap();
+        let begun = sessions.begin("s", new, "0-e", &LIMITS, NOW).unwrap();
+        assert!(begun);
+        let mut world = Self { root, log, rows };
+        let opened = world.ask(Ask::Open { resumes: true });
+        assert!(matches!(opened, Reply::Open { stream: 1, .. }));
+        world
+    }
+
+    fn ask(&mut self, ask: Ask) -> Reply {
+        let question = Question {
+            session: "s".into(),
+            principal: None,
+            ask,
+        };
+        let sessions = self.root.sessions_mut().unwrap();
+        sessions.ask(question, NOW).unwrap()
+    }
+
+    fn watch(&mut self, name: &str) {
+        let (uri, limits) = (uri(name), LIMITS);
+        assert_eq!(self.ask(Ask::Watch { uri, limits }), Reply::Done);
+    }
+
+    fn publish(&mut self, event: &ServerEvent) -> Vec<EdgeId> {
+        self.log.push(event);
+        let deliveries = self.root.bus_mut().publish(event).deliveries;
+        deliveries.into_iter().flat_map(|it| it.edges).collect()
+    }
+
+    /// Attaches the stream of the session at a new edge.
+    fn join(&mut self) -> (EdgeId, Received) {
+        let edge = self.root.bus_mut().connect();
+        let follow = of_stream(1).to_json();
+        (edge, self.root.handle_message(edge, &follow, NOW).unwrap())
+    }
+
+    fn outputs(&mut self) -> Vec<Output> {
+        let root = &mut self.root;
+        std::iter::from_fn(|| root.poll_output(NOW, NOW).unwrap()).collect()
+    }
+
+    /// The shard with the stream of the session, according to the store.
+    fn shard_of_session(&self) -> Option<u32> {
+        self.rows.get("s").unwrap().unwrap().shard
+    }
+}
+
+fn of_stream(stream: u32) -> Follow {
+    Follow {
+        joined: vec![claim(&format!("s {stream}"))],
+        ..Follow::fresh(stream.into(), vec![Topic::Tools])
+    }
+}
+
+#[test]
+fn the_edge_of_a_session_follows_its_subscriptions() {
+    let mut world = World::new();
+    world.watch("a");
+    let (edge, received) = world.join();
+    let Received::Followed {
+        session, frames, ..
+    } = received
+    else {
+        panic!("{received:?}")
+    };
+    assert_eq!((session, frames.len()), (Some(claim("s 1")), 1));
+    assert_eq!(world.publish(&updated("a")), [edge]);
+    assert_eq!(world.publish(&updated("b")), []);
+    world.watch("b");
+    let outputs = world.outputs();
+    assert!(matches!(&outputs[..], [Output::Send(to, _)] if *to == edge));
+    assert_eq!(world.publish(&updated("b")), [edge]);
+}
+
+#[test]
+fn an_edge_whose_session_is_over_is_released() {
+    let mut world = World::new();
+    world.ask(Ask::End {
+        is_forwarded: false,
+    });
+    let (_, received) = world.join();
+    assert_eq!(received, Received::Released);
+}
+
+#[test]
+fn a_frame_that_cannot_be_read_is_dropped() {
+    let mut world = World::new();
+    let edge = world.root.bus_mut().connect();
+    let received = world.root.handle_message(edge, "{", NOW).unwrap();
+    assert_eq!(received, Received::Dropped(ProtocolError::Malformed));
+    let answer = world.root.handle_follow(ShardId(1), "{", NOW).unwrap();
+    assert_eq!(answer, Err(ProtocolError::Malformed));
+}
+
+#[test]
+fn a_restored_edge_follows_the_subscriptions_of_its_session() {
+    let mut world = World::new();
+    world.join();
+    world.watch("a");
+    world.root = Root::new(world.log.clone(), Some(world.rows.clone()));
+    let topics = [Topic::Tools].into_iter().collect();
+    let restored = world.root.restore(&topics, None, 1, Some(&claim("s 1")));
+    let edge = restored.unwrap().unwrap();
+    world.root.handle_restored(NOW).unwrap();
+    assert_eq!(world.publish(&updated("a")), [edge]);
+    assert_eq!(world.shard_of_session(), Some(0));
+}
+
+#[test]
+fn an_edge_is_not_restored_if_its_session_is_over() {
+    let mut world = World::new();
+    let topics = [Topic::Tools].into_iter().collect();
+    for session in ["s 0", "other 1"] {
+        let claim: Claim = claim(session);
+        world.join();
+        let restored = world.root.restore(&topics, None, 1, Some(&claim)).unwrap();
+        assert_eq!(restored, None, "{session}");
+    }
+    assert_eq!(world.root.bus().registry().attached(), 2);
+}
+
+#[test]
+fn a_session_has_no_stream_once_its_edge_was_not_restored() {
+    let mut world = World::new();
+    world.join();
+    assert_eq!(world.shard_of_session(), Some(0));
+    world.root = Root::new(world.log.clone(), Some(world.rows.clone()));
+    world.root.handle_restored(NOW).unwrap();
+    assert_eq!(world.shard_of_session(), None);
+}
+
+#[test]
+fn events_that_the_log_no_longer_holds_are_not_replayed() {
+    for (kept, missed) in [(4, vec![Position(3), Position(4)]), (3, Vec::new())] {
+        let mut world = World::new();
+        let since = mcp_listen::root::Log::cursor(&world.log);
+        for _ in 0..3 {
+            world.publish(&ServerEvent::ToolsListChanged);
+        }
+        world.publish(&ServerEvent::PromptsListChanged);
+        world.log.trim(kept);
+        let edge = world.root.bus_mut().connect();
+        let follow = Follow::fresh(1, vec![Topic::Tools, Topic::Prompts]).since(&since);
+        let received = world.root.handle_message(edge, &follow.to_json(), NOW);
+        let Ok(Received::Followed { frames, .. }) = received else {
+            panic!("{received:?}")
+        };
+        let replayed: Vec<Position> = frames[1..].iter().flat_map(|it| positions(it)).collect();
+        assert_eq!(replayed, missed, "{kept}");
+    }
+}
+
+/// Returns the positions of the events in a batch.
+fn positions(text: &str) -> Vec<Position> {
+    let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(text) else {
+        panic!("{text}")
+    };
+    batch
+        .events
+        .into_iter()
+        .map(|(position, _)| position)
+        .collect()
+}
+
+#[test]
+fn the_sessions_of_a_closed_shard_have_no_stream() {
+    let mut world = World::new();
+    let bus = world.root.bus_mut();
+    bus.set_shards(Position(0), 0, 1);
+    let Route::Shard(shard) = bus.route("EU", 1, None) else {
+        panic!("no shard was opened")
+    };
+    let follow = Follow {
+        is_fresh: false,
+        is_low: true,
+        ..of_stream(1)
+    };
+    let answer = world.root.handle_follow(shard, &follow.to_json(), NOW);
+    answer.unwrap().unwrap();
+    assert_eq!(world.shard_of_session(), Some(shard.0));
+    world.outputs();
+    // Reports without an edge let the root close it.
+    for call in 0.. {
+        let ack = r#"{"v":1,"type":"taken","edges":0,"retired":true}"#;
+        let bus = world.root.bus_mut();
+        bus.handle_ack(shard, call, ack, NOW, 0.5).unwrap();
+        let outputs = world.outputs();
+        if outputs.contains(&Output::Persist(JournalEntry::Closed(shard))) {
+            break;
+        }
+        assert!(call < 10, "it is not closed: {outputs:?}");
+    }
+    assert_eq!(world.shard_of_session(), None);
+}
+
+const LIMITS: Limits = Limits {
+    sessions: 4,
+    unnamed_sessions: 4,
+    sessions_per_principal: 4,
+    uris: 4,
+    session_uri_bytes: 1_000,
+    bus_uri_bytes: 1_000,
+    unnamed_uri_bytes: 1_000,
+};
