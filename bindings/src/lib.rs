@@ -24,6 +24,8 @@ mod events;
 mod number;
 mod object;
 #[cfg(any(feature = "bus", feature = "events"))]
+mod position;
+#[cfg(any(feature = "bus", feature = "events"))]
 mod posted;
 #[cfg(any(feature = "edge", feature = "events"))]
 mod response;

@@ -1,62 +1,48 @@
-import {
-  type Broker,
-  type BrokerBusOptions,
-  type BrokerListener,
-  brokerBus,
-  type ProcessBus,
-} from 'mcp-listen';
-import { PostgresChannel } from './postgres-channel.ts';
+import { once } from 'node:events';
+import { type Broker, type BrokerBusOptions, brokerBus, type ProcessBus } from 'mcp-listen';
+import pg from 'pg';
 
 /** A bus over LISTEN and NOTIFY of the Postgres at `url`, for all processes on one channel. */
-export function postgresBus(
-  url: string,
-  channel = 'mcp-listen',
-  options: BrokerBusOptions = {},
-): ProcessBus {
-  return brokerBus(new PostgresBroker(url, channel), options);
+export function postgresBus(url: string, channel: string, options?: BrokerBusOptions): ProcessBus {
+  return brokerBus(postgresBroker(url, channel), options);
 }
 
-/**
- * Postgres does not store notifications for a lost connection, so each reconnection is a gap:
- * streams receive one notification for everything that they subscribe to. A publish of more than
- * 7,999 bytes of JSON fails: publish fewer events at once.
- */
-class PostgresBroker implements Broker {
-  readonly #events: PostgresChannel;
-  /** What the option `wanted` sends to other processes. */
-  readonly #signals: PostgresChannel;
-  #receivedAll = async (): Promise<void> => {};
+function postgresBroker(connectionString: string, channel: string): Broker {
+  const alive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+  const timeouts = { connectionTimeoutMillis: 4_000, query_timeout: 4_000 };
+  const settings = { connectionString, ...alive, ...timeouts };
+  // One connection, so that events keep their order. The pool opens another after a loss.
+  const writer = new pg.Pool({ ...settings, max: 1 });
+  writer.on('error', () => {}); // An idle connection was lost.
+  let reader: pg.Client | undefined;
+  return {
+    // Waits for the connection for less than the five seconds of the bus, so nothing is sent later.
+    // Postgres refuses payloads of 8,000 bytes: publish fewer events at once.
+    async publish(events) {
+      await writer.query('SELECT pg_notify($1, $2)', [channel, events]);
+    },
 
-  constructor(url: string, channel: string) {
-    this.#events = new PostgresChannel(url, channel);
-    this.#signals = new PostgresChannel(url, `${channel}:wanted`);
-  }
+    async follow(listener, signal) {
+      const client = new pg.Client(settings);
+      client.on('error', () => {}); // `once` below rejects with it.
+      client.on('notification', ({ payload = '' }) => listener.onEvents(payload));
+      try {
+        await client.connect();
+        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+        reader = client;
+        // Postgres keeps nothing for a lost connection, so each new one is a gap.
+        listener.onReady(false);
+        await once(client, 'end', { signal });
+      } finally {
+        void client.end();
+      }
+    },
 
-  publish(events: string, timeout: AbortSignal): Promise<void> {
-    return this.#events.notify(events, timeout);
-  }
+    // Everything published before a query is delivered before the answer to it.
+    async settle() {
+      await reader?.query('SELECT 1');
+    },
 
-  follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
-    const onReady = (receivedAll: () => Promise<void>) => {
-      listener.onReady(false);
-      this.#receivedAll = receivedAll;
-    };
-    return this.#events.listen((events) => listener.onEvents(events), onReady, signal);
-  }
-
-  signal(text: string): Promise<void> {
-    return this.#signals.notify(text, AbortSignal.timeout(5_000));
-  }
-
-  followSignals(onSignal: (text: string) => void, onReady: () => void, signal: AbortSignal) {
-    return this.#signals.listen(onSignal, onReady, signal);
-  }
-
-  settle(): Promise<void> {
-    return this.#receivedAll();
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#events.close(), this.#signals.close()]);
-  }
+    close: () => writer.end(),
+  };
 }

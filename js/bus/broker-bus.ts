@@ -27,10 +27,9 @@ import { InMemoryBus, type InMemoryBusOptions } from './memory/bus.js';
 import { BrokerEvents } from './occurrences/broker-events.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
-import { BrokerInterest } from './wanted/broker-interest.js';
+import { BrokerInterest, isSignal } from './wanted/broker-interest.js';
 import type { WantedBus } from './wanted/interest.js';
 import type { WantedOptions } from './wanted/options.js';
-
 import type { Topic } from './wanted/topic.js';
 
 /** Options of {@link brokerBus}. */
@@ -259,6 +258,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     this.#isLive = true;
     this.#isTold = false;
     this.#live.resolve();
+    this.interest?.handleReady();
   }
 
   onEvents(events: string): void {
@@ -268,6 +268,10 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     for (const line of events.split('\n')) {
       if (isOccurrence(line)) {
         this.#events?.receive(line);
+        continue;
+      }
+      if (isSignal(line)) {
+        this.interest?.receive(line);
         continue;
       }
       try {

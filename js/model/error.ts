@@ -43,6 +43,7 @@ export type ListenErrorCode =
   | 'not-supported'
   | 'redirected'
   | 'refused'
+  | 'secret-unreadable'
   | 'silence'
   | 'too-many-event-names'
   | 'unknown-event-kind'

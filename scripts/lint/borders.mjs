@@ -3,7 +3,7 @@ import { foreignImports } from '../build/wasm.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { tap } from '../process/tap.mjs';
-import { circles } from './circles.mjs';
+import { circles, rustCircles } from './circles.mjs';
 import { unverified } from './lock.mjs';
 import { prefixes, sharedTypes } from './names.mjs';
 import { proseChecks } from './prose.mjs';
@@ -53,6 +53,10 @@ export const checks = [
   [
     'the files and folders of each folder import one way, types included',
     (files) => circles(matching(files, /^(js|console|scripts|bench)\/.*\.(ts|mjs)$/)),
+  ],
+  [
+    'the files and folders of each folder of a crate use each other one way',
+    (files) => rustCircles(matching(files, /^(src|bindings\/src)\/.*\.rs$/)),
   ],
   [
     'the built core imports its own bindings only',

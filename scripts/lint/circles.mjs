@@ -1,3 +1,4 @@
+import { modulesUsed } from './modules.mjs';
 import { importsOf } from './source-file.mjs';
 
 /** @typedef {import('./source-file.mjs').SourceFile} SourceFile */
@@ -8,7 +9,22 @@ import { importsOf } from './source-file.mjs';
  * @param {SourceFile[]} files
  */
 export function circles(files) {
-  return [...neighbours(files)].flatMap(([folder, graph]) =>
+  return circlesOf(files.map((file) => [file.path, importsOf(file)]));
+}
+
+/**
+ * Returns the circles of uses among Rust files. The file of a module and those beneath it may name
+ * each other.
+ * @param {SourceFile[]} files
+ */
+export function rustCircles(files) {
+  const used = [...modulesUsed(files)];
+  return circlesOf(used.map(([{ path }, targets]) => [path, targets]));
+}
+
+/** @param {[path: string, targets: string[]][]} imports */
+function circlesOf(imports) {
+  return [...neighbours(imports)].flatMap(([folder, graph]) =>
     [...graph.keys()]
       .filter((name) => reaches(graph, name, name))
       .map((name) => `${folder}/${name} imports itself by way of its neighbours`),
@@ -17,16 +33,17 @@ export function circles(files) {
 
 /**
  * Returns which entries of a folder import which of the same folder, for each folder.
- * @param {SourceFile[]} files
+ * @param {[path: string, targets: string[]][]} imports
  * @returns {Map<string, Map<string, Set<string>>>}
  */
-function neighbours(files) {
+function neighbours(imports) {
   const folders = new Map();
-  for (const file of files) {
-    for (const target of importsOf(file)) {
-      const [folder, from, to] = fork(file.path, target);
+  for (const [path, targets] of imports) {
+    for (const target of targets) {
+      const [folder, from, to] = fork(path, target);
       const graph = folders.get(folder) ?? new Map();
-      if (from !== to) graph.set(from, (graph.get(from) ?? new Set()).add(to));
+      const isWithin = from === to || isParent(path, from) || isParent(target, to);
+      if (!isWithin) graph.set(from, (graph.get(from) ?? new Set()).add(to));
       folders.set(folder, graph);
     }
   }
@@ -43,6 +60,15 @@ function fork(path, target) {
   const [one, other] = [parts(path), parts(target)];
   const at = one.findIndex((part, index) => part !== other[index]);
   return [one.slice(0, at).join('/'), one[at] ?? '', other[at] ?? ''];
+}
+
+/**
+ * Whether an entry of a folder is the file of the Rust module that the folder is.
+ * @param {string} path
+ * @param {string} entry
+ */
+function isParent(path, entry) {
+  return path.endsWith('.rs') && (entry === 'mod' || entry === 'lib');
 }
 
 /**

@@ -35,13 +35,20 @@ async function release() {
  * @param {string[]} found
  */
 async function dryRun(version, found) {
+  // The rest takes minutes.
+  printProblems(found);
   const artefacts = await rehearse(version);
   print(`\n${version} was packed and tested; nothing was published.\n`);
   for (const file of Object.values(artefacts)) print(`  ${file}: ${await sizeAndDigest(file)}\n`);
-  if (found.length > 0) print(`\n${listed('A release is not possible yet:', found)}\n`);
+  printProblems(found);
   print(
     `\nA release would run:\n\n${commands(version, artefacts).map(quoted).join('\n')}\n\n${PROVENANCE}`,
   );
+}
+
+/** @param {string[]} found what prevents a release */
+function printProblems(found) {
+  if (found.length > 0) print(`\n${listed('A release is not possible yet:', found)}\n`);
 }
 
 /** @param {string} version */

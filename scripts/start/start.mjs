@@ -8,13 +8,14 @@ import { step } from '../process/step.mjs';
 import { missingParts, setUp } from '../setup/setup.mjs';
 import { startWorkerd } from '../workerd/workerd.mjs';
 import { costs, demoBundle, demoParts } from './demo.mjs';
+import { variablesOf } from './variables.mjs';
 
 async function start() {
   const port = wantedPort(process.env['PORT'] || '8787');
   await expectFree(port);
   const bundle = await builtWorker();
   const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
-  const text = { ...everythingOn(token), ...fromEnvironment(process.env) };
+  const text = variablesOf(token, process.env);
   const workerd = await step('Starting workerd', () =>
     // The upstream server and webhooks are on this machine.
     startWorkerd({ bundle, port, text, reachesLocal: true }),
@@ -46,38 +47,6 @@ async function builtWorker() {
   }
   await sideBySide([...(await missingParts()), ...(await demoParts())], costs);
   return demoBundle;
-}
-
-/**
- * Returns the variables that enable what a deployment disables, since only this machine is served.
- * @param {string} token the publish secret
- */
-function everythingOn(token) {
-  const switches = { CONSOLE: 'on', DEMO_CALLERS: 'on', NOTEBOOK_WRITE: 'on', STATS_OPEN: 'on' };
-  return { ...switches, PUBLISH_TOKEN: token, ALLOWED_HOSTS: 'localhost,127.0.0.1,[::1]' };
-}
-
-/**
- * Returns the variables of the environment that set the allowed hosts or make the Worker a
- * gateway.
- * @param {NodeJS.ProcessEnv} environment
- * @returns {Record<string, string>}
- */
-function fromEnvironment(environment) {
-  const names = [
-    ...[
-      'UPSTREAM',
-      'UPSTREAM_TOKEN',
-      'UPSTREAM_WATCH',
-      'UPSTREAM_RIGHTS',
-      'TENANTS',
-      'TENANT_NAMES',
-    ],
-    ...['EVENTS', 'WEBHOOK_KEY', 'CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
-  ];
-  return Object.fromEntries(
-    names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-  );
 }
 
 /** @param {string} text a port, 0 for any that is free */

@@ -10,6 +10,8 @@ use crate::{
     },
 };
 
+use super::{Bus, registry::EdgeId};
+
 /// The position of the latest event of each topic in the log. A lookup of what an edge missed costs
 /// in proportion to its topics, not to the number of events published since, however many edges
 /// reconnect at once.
@@ -71,5 +73,26 @@ impl LatestByTopic {
             }
             topic => self.topics.get(topic).into_iter().for_each(take),
         }
+    }
+}
+
+/// The events of the log that an edge has missed.
+impl Bus {
+    /// Whether the events of the log were indexed; if not, pass all of them to [`Bus::index_event`]
+    /// before [`Bus::missed`].
+    pub fn is_log_indexed(&self) -> bool {
+        self.latest.is_some()
+    }
+
+    /// Adds the next event of the log; every event has to be added in order.
+    pub fn index_event(&mut self, position: Position, event: &ServerEvent) {
+        let latest = self.latest.get_or_insert_default();
+        latest.push(position, event);
+    }
+
+    /// Returns the positions after `after` of the events that an edge has to receive, in order.
+    pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
+        let latest = self.latest.as_ref().zip(self.edges.topics(edge));
+        latest.map_or_else(Vec::new, |(latest, topics)| latest.missed(topics, after))
     }
 }

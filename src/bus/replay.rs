@@ -10,8 +10,6 @@ use crate::{
     wire::{Backlog, Batch},
 };
 
-use super::{Bus, registry::EdgeId};
-
 /// The events that a receiver missed, collapsed to the latest of each topic.
 #[derive(Debug)]
 pub(super) struct Replay {
@@ -75,27 +73,6 @@ impl Replay {
             after: left_out.map_or(self.after, |(position, _)| position),
             events,
         }
-    }
-}
-
-/// The events of the log that an edge has missed.
-impl Bus {
-    /// Whether the events of the log were indexed; if not, pass all of them to [`Bus::index_event`]
-    /// before [`Bus::missed`].
-    pub fn is_log_indexed(&self) -> bool {
-        self.latest.is_some()
-    }
-
-    /// Adds the next event of the log; every event has to be added in order.
-    pub fn index_event(&mut self, position: Position, event: &ServerEvent) {
-        let latest = self.latest.get_or_insert_default();
-        latest.push(position, event);
-    }
-
-    /// Returns the positions after `after` of the events that an edge has to receive, in order.
-    pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
-        let latest = self.latest.as_ref().zip(self.edges.topics(edge));
-        latest.map_or_else(Vec::new, |(latest, topics)| latest.missed(topics, after))
     }
 }
 

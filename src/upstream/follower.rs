@@ -27,8 +27,8 @@ use super::{
 /// [`Follower::handle_timeout`] and poll [`Follower::poll_call`] until it returns `None`.
 #[derive(Debug)]
 pub struct Follower {
-    pub(super) link: Link,
-    pub(super) cursor: Option<Cursor>,
+    link: Link,
+    cursor: Option<Cursor>,
     /// What the pending attach states as received before.
     past: ResumePoint,
     /// The cursor at the time when more was wanted than the bus had confirmed.
@@ -41,7 +41,7 @@ pub struct Follower {
     early: EarlyStates,
     /// The batch for which the bus was last asked because it has an unwanted event.
     unwanted: Option<Position>,
-    pub(super) settling: Settling,
+    settling: Settling,
     counts: Counts,
 }
 
@@ -162,12 +162,7 @@ impl Follower {
         {
             let cursor = self.resume().unwrap_or_else(|| cursor.clone());
             self.before = None;
-            // A log without an epoch cannot be replayed.
-            self.past = if cursor.epoch.is_empty() {
-                ResumePoint::Unknown
-            } else {
-                ResumePoint::Since(cursor)
-            };
+            self.past = ResumePoint::of(cursor);
         }
         Some(call)
     }
@@ -194,10 +189,7 @@ impl Follower {
 
     /// Returns the cursor in the pending attach.
     pub fn since(&self) -> Option<&Cursor> {
-        match &self.past {
-            ResumePoint::Since(cursor) => Some(cursor),
-            ResumePoint::None | ResumePoint::Unknown => None,
-        }
+        self.past.since()
     }
 
     /// Returns the cursor from which to follow the log without a gap: the current cursor, or an
@@ -214,6 +206,20 @@ impl Follower {
     /// Returns the cursor up to which every event was received; `None` before the first attach.
     pub fn cursor(&self) -> Option<&Cursor> {
         self.cursor.as_ref()
+    }
+
+    /// Requests from the bus everything published before this call: see [`Follower::is_settled`]. A
+    /// bus without an epoch cannot be asked.
+    pub fn settle(&mut self, now: Millis) {
+        if self.may_verify() {
+            self.settling = Settling::begun(self.link.awaits());
+            self.link.retry_now(now);
+        }
+    }
+
+    /// Whether everything published before [`Follower::settle`] was received.
+    pub fn is_settled(&self) -> bool {
+        self.settling == Settling::Over && self.is_certain()
     }
 
     /// Whether there is no connection.
@@ -275,18 +281,18 @@ impl Follower {
             position: missed.after,
             ..followed.cursor
         };
-        let is_whole = match core::mem::replace(&mut self.past, ResumePoint::None) {
-            ResumePoint::None => true,
-            ResumePoint::Since(since) => since == cursor,
-            ResumePoint::Unknown => false,
-        };
+        let past = core::mem::replace(&mut self.past, ResumePoint::None);
+        let is_whole = past.is_whole_from(&cursor);
         self.counts.resyncs += u32::from(!is_whole);
         self.counts.healed += u32::from(self.link.handle_attached(now));
         if self.cursor.as_ref().map(|former| &former.epoch) != Some(&cursor.epoch) {
             self.early.clear();
         }
         self.cursor = Some(cursor);
-        self.handle_head(head, now);
+        // What the reply replays is at or before the head.
+        if self.settling.handle_answer(head > missed.after) {
+            self.link.retry_now(now);
+        }
         BusFrame::Attached {
             is_whole,
             head,
@@ -379,7 +385,7 @@ impl Follower {
     }
 
     /// Whether the bus can be asked for missed events, which needs an epoch.
-    pub(super) fn may_verify(&self) -> bool {
+    fn may_verify(&self) -> bool {
         self.cursor
             .as_ref()
             .is_some_and(|cursor| !cursor.epoch.is_empty())

@@ -29,3 +29,31 @@ pub struct SessionStart {
     /// Resources that the client may no longer receive, although the session is subscribed to them.
     pub denied: Vec<Uri>,
 }
+
+impl ResumePoint {
+    /// Returns the point at this cursor; a log without an epoch cannot be replayed.
+    pub(super) fn of(cursor: Cursor) -> Self {
+        if cursor.epoch.is_empty() {
+            Self::Unknown
+        } else {
+            Self::Since(cursor)
+        }
+    }
+
+    /// Returns the cursor up to which every event was received, if it is known.
+    pub(super) fn since(&self) -> Option<&Cursor> {
+        match self {
+            Self::Since(cursor) => Some(cursor),
+            Self::None | Self::Unknown => None,
+        }
+    }
+
+    /// Whether nothing is missing if the bus continues from this cursor.
+    pub(super) fn is_whole_from(&self, cursor: &Cursor) -> bool {
+        match self {
+            Self::None => true,
+            Self::Since(since) => since == cursor,
+            Self::Unknown => false,
+        }
+    }
+}

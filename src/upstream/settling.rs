@@ -1,7 +1,3 @@
-use crate::{clock::Millis, vocabulary::position::Position};
-
-use super::follower::Follower;
-
 /// The replies of the bus that are still needed until everything published earlier was received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Settling {
@@ -42,30 +38,5 @@ impl Settling {
             Self::Over | Self::Asked | Self::Replayed => Self::Over,
         };
         *self != Self::Over
-    }
-}
-
-/// Lets a host wait until every event published so far was received.
-impl Follower {
-    /// Requests from the bus everything published before this call: see [`Follower::is_settled`]. A
-    /// bus without an epoch cannot be asked.
-    pub fn settle(&mut self, now: Millis) {
-        if self.may_verify() {
-            self.settling = Settling::begun(self.link.awaits());
-            self.link.retry_now(now);
-        }
-    }
-
-    /// Whether everything published before [`Follower::settle`] was received.
-    pub fn is_settled(&self) -> bool {
-        self.settling == Settling::Over && self.is_certain()
-    }
-
-    /// Handles the head of the log in a reply: what the reply replays is at or before it.
-    pub(super) fn handle_head(&mut self, head: Position, now: Millis) {
-        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
-        if self.settling.handle_answer(Some(head) > reached) {
-            self.link.retry_now(now);
-        }
     }
 }

@@ -34,7 +34,7 @@ test('the example postgresBus refuses more than a notification carries, and keep
   await bus.publishAll([long, long, long]);
   await expect(bus.publishAll([long, long, long, long])).rejects.toMatchObject({
     code: 'bus-unavailable',
-    cause: { message: 'more than 7999 bytes' },
+    cause: { message: 'payload string too long' },
   });
   await bus.publish({ kind: 'tools_list_changed' });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));

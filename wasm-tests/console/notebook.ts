@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { workerBundle } from '../../scripts/build/build.mjs';
+import { variablesOf } from '../../scripts/start/variables.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { SECRET } from '../host/signing.ts';
 
@@ -21,7 +22,8 @@ export function startNotebook(port: number): Promise<Workerd> {
   return startWorkerd({
     bundle: workerBundle,
     port,
-    text: { PUBLISH_TOKEN: SECRET, STATS_OPEN: 'on', CONSOLE: 'on', NOTEBOOK_WRITE: 'on' },
+    text: variablesOf(SECRET),
+    reachesLocal: true,
   });
 }
 

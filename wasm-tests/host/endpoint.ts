@@ -32,8 +32,8 @@ export function endpoint(...secrets: string[]): Promise<Endpoint> {
   return endpointAt('127.0.0.1', ...secrets);
 }
 
-/** Serves an endpoint at a loopback address, such as 127.0.0.2, until the test ends. */
-export async function endpointAt(address: string, ...secrets: string[]): Promise<Endpoint> {
+/** Serves an endpoint at a host of this machine, such as `localhost` or `::1`. */
+export async function endpointAt(host: string, ...secrets: string[]): Promise<Endpoint> {
   const received: Received[] = [];
   const own: Endpoint = {
     url: '',
@@ -54,7 +54,7 @@ export async function endpointAt(address: string, ...secrets: string[]): Promise
       body = '',
     } = typeof reply === 'number' ? { status: reply } : reply;
     response.writeHead(status, headers).end(body);
-  }, address);
+  }, host);
   own.url = `${origin}/hook`;
   return own;
 }

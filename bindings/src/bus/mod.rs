@@ -9,24 +9,13 @@ mod rows;
 mod sessions;
 mod shards;
 
-use mcp_listen::{position::Position, wire::ProtocolError};
+use mcp_listen::wire::ProtocolError;
 use wasm_bindgen::JsValue;
 
-use crate::error::coded;
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positions are whole numbers below 2^53, and the cast saturates"
-)]
-fn at(position: f64) -> Position {
-    Position(position as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
-fn number(position: Position) -> f64 {
-    position.0 as f64
-}
+use crate::{
+    error::coded,
+    position::{number, position as at},
+};
 
 fn refused(error: ProtocolError) -> JsValue {
     coded("malformed-message", &error.to_string())

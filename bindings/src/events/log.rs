@@ -4,13 +4,14 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     events::{self, Draft, OccurrenceError, Window, page::LogQuery},
     json,
-    position::{Cursor, Position},
+    position::Cursor,
 };
 
 use crate::{
     error::{coded, malformed},
     number::millis,
     object::object,
+    position::{number, position},
 };
 
 use super::rows::Rows;
@@ -149,18 +150,4 @@ fn query_of(text: &str) -> Result<LogQuery, JsValue> {
 
 fn refused(error: OccurrenceError) -> JsValue {
     coded(error.code(), &error.to_string())
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positions are whole numbers below 2^53, and the cast saturates"
-)]
-pub(super) fn position(at: f64) -> Position {
-    Position(at as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
-pub(super) fn number(position: Position) -> f64 {
-    position.0 as f64
 }

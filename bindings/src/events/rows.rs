@@ -8,9 +8,10 @@ use mcp_listen::{
     position::Position,
 };
 
-use crate::number::{millis, time};
-
-use super::log::{number, position};
+use crate::{
+    number::{millis, time},
+    position::{number, position},
+};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"

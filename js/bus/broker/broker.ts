@@ -58,8 +58,10 @@ export interface Broker {
    */
   settle?(): Promise<void>;
   /**
-   * Sends a text of at most 7,999 bytes to the other processes, whether or not it arrives. The bus
-   * calls it only with the option `wanted`, which needs it.
+   * Sends a signal, a text of at most 7,999 bytes, to the other processes, whether or not it
+   * arrives. The bus calls it only with the option `wanted`. Without `signal` and `followSignals`
+   * signals are published with the events, as lines that begin with `signal:`: right for a broker
+   * that keeps nothing.
    */
   signal?(text: string): Promise<void>;
   /**

@@ -1,26 +1,31 @@
-import { ListenError } from '../../model/error.js';
 import { keepTrying } from '../../timing/keep-trying.js';
 import type { Broker } from '../broker/broker.js';
 import { ProcessInterest, type ProcessInterestOptions } from './process-interest.js';
 
-/** What the streams of the processes that share a broker subscribe to. */
+/**
+ * What the streams of the processes that share a broker subscribe to. Processes exchange signals
+ * about it: by the broker's own way of sending them, or as lines among its events.
+ */
 export class BrokerInterest extends ProcessInterest {
   readonly #broker: Broker;
 
   /** @throws ListenError `invalid-options`. */
   constructor(broker: Broker, options: ProcessInterestOptions) {
-    if (broker.signal === undefined || broker.followSignals === undefined)
-      throw new ListenError('invalid-options', 'wanted needs a broker that has signals');
+    const send = hasSignals(broker)
+      ? (text: string) => broker.signal(text)
+      : (text: string) => broker.publish(SIGNAL + text, AbortSignal.timeout(SIGNAL_MS));
     // A signal that is lost is detected, and sent again.
-    super({ ...options, signal: async (text) => broker.signal?.(text).catch(() => {}) });
+    super({ ...options, signal: (text) => send(text).catch(() => {}) });
     this.#broker = broker;
   }
 
   /** Follows the signals of the other processes until `signal` aborts. */
   follow(signal: AbortSignal): void {
+    const broker = this.#broker;
+    if (!hasSignals(broker)) return;
     const { peers } = this;
-    const follow = async (): Promise<void> =>
-      this.#broker.followSignals?.(
+    const follow = (): Promise<void> =>
+      broker.followSignals(
         (text) => peers?.receive(text),
         () => peers?.join(),
         signal,
@@ -28,4 +33,30 @@ export class BrokerInterest extends ProcessInterest {
     // `follow` of the broker has lost it, too, and reports that.
     void keepTrying(follow, signal, () => {});
   }
+
+  /** Handles that every later event is received, and with the events the signals. */
+  handleReady(): void {
+    if (!hasSignals(this.#broker)) this.peers?.join();
+  }
+
+  /** Handles a signal among the events. */
+  receive(line: string): void {
+    this.peers?.receive(line.slice(SIGNAL.length));
+  }
 }
+
+/** Whether a line of a broker is a signal and no event. */
+export function isSignal(line: string): boolean {
+  return line.startsWith(SIGNAL);
+}
+
+function hasSignals(
+  broker: Broker,
+): broker is Broker & Required<Pick<Broker, 'signal' | 'followSignals'>> {
+  return broker.signal !== undefined && broker.followSignals !== undefined;
+}
+
+/** How a signal among events begins. An event is a JSON object. */
+const SIGNAL = 'signal:';
+/** Milliseconds after which a signal must not be sent any more. */
+const SIGNAL_MS = 5_000;

@@ -10,7 +10,10 @@ use crate::{
     wire::{Backlog, Claim, Follow, SessionInterest},
 };
 
-use super::{Asked, EdgeCloseReason, Shard, Waiting};
+use super::{
+    EdgeCloseReason, Shard,
+    waiting_follows::{Asked, Waiting},
+};
 
 impl Shard {
     /// Handles a fresh follow of an edge, and replies once the root follows its topics.
@@ -45,7 +48,7 @@ impl Shard {
         if let Some(session) = &session {
             self.take_over(session, edge);
         }
-        self.waiting.retain(|waiting| waiting.edge != edge);
+        self.waiting.remove(edge);
         let is_current = session.is_none() && self.is_current(&topics, since.as_ref());
         let call = self.call_that_serves(&topics, session.as_ref(), since.as_ref());
         if is_current {
@@ -99,14 +102,10 @@ impl Shard {
         missed: Option<&Backlog>,
         joined: &[SessionInterest],
     ) {
-        let waiting = core::mem::take(&mut self.waiting).into_iter();
-        let (answered, waiting): (Vec<_>, Vec<_>) =
-            waiting.partition(|waiting| waiting.call == Some(call));
-        self.waiting = waiting;
-        for Waiting {
-            edge, seq, what, ..
-        } in answered
-        {
+        for waiting in self.waiting.take(call, |_| true) {
+            let Waiting {
+                edge, seq, what, ..
+            } = waiting;
             let (since, session) = match what {
                 Asked::More(_) => {
                     self.confirm(edge, seq, cursor);

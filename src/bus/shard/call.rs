@@ -10,7 +10,7 @@ use crate::{
     wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
 };
 
-use super::{Asked, EdgeCloseReason, FollowCall, Sent, Shard};
+use super::{EdgeCloseReason, FollowCall, Sent, Shard};
 
 impl Shard {
     /// Returns the next call if one is due; store its number before you make it.
@@ -20,10 +20,10 @@ impl Shard {
         }
         self.seq = self.seq.saturating_add(1);
         let seq = self.seq;
-        let joined = self.join(seq);
+        let mut joined = self.waiting.assign(seq);
+        let left = self.sessions.assign(seq, &mut joined);
         self.arrived.clear();
         let Delta { add, drop } = self.interest.begin();
-        let left = core::mem::take(&mut self.left);
         let follow = Follow {
             seq,
             is_fresh: self.is_fresh,
@@ -75,43 +75,15 @@ impl Shard {
     }
 
     pub(super) fn is_call_due(&self) -> bool {
-        let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
-            || self
-                .interest_changes
-                .iter()
-                .any(|change| change.call.is_none());
+        let is_asked = self.waiting.is_due() || self.sessions.is_due();
         let is_due = self.is_behind || self.interest.is_due() || self.low.is_due();
-        !self.is_retired && (is_asked || is_due || !self.left.is_empty())
+        !self.is_retired && (is_asked || is_due)
     }
 
-    /// Assigns everything that waits for a call to this one, and returns the sessions that it has
-    /// to name.
-    pub(super) fn join(&mut self, seq: u64) -> Vec<Claim> {
-        let mut joined = Vec::new();
-        for waiting in &mut self.waiting {
-            waiting.call = Some(seq);
-            if let Asked::All { session, .. } = &waiting.what {
-                joined.extend(session.clone());
-            }
-        }
-        for change in &mut self.interest_changes {
-            change.call = Some(seq);
-            let is_here = self.sessions.edge_of(&change.session).is_some();
-            if is_here && !joined.contains(&change.session) {
-                joined.push(change.session.clone());
-            }
-        }
-        joined
-    }
-
-    pub(super) fn oldest_since(&self) -> Option<Position> {
+    fn oldest_since(&self) -> Option<Position> {
         let own = self.cursor.as_ref().filter(|_| self.is_behind);
-        let edges = self.waiting.iter();
-        let edges = edges.filter_map(|waiting| match &waiting.what {
-            Asked::All { since, .. } => since.as_ref(),
-            Asked::More(_) => None,
-        });
-        edges.chain(own).map(|since| since.position).min()
+        let own = own.map(|own| own.position);
+        own.into_iter().chain(self.waiting.oldest_since()).min()
     }
 
     pub(super) fn undo(&mut self) {
@@ -133,17 +105,8 @@ impl Shard {
     }
 
     fn ask_again(&mut self, left: Vec<Claim>) {
-        for waiting in &mut self.waiting {
-            waiting.call = None;
-        }
-        for change in &mut self.interest_changes {
-            change.call = None;
-        }
-        let gone = left.into_iter();
-        let gone: Vec<_> = gone
-            .filter(|session| self.sessions.holder(session).is_none())
-            .collect();
-        self.left.extend(gone);
+        self.waiting.ask_again();
+        self.sessions.ask_again(left);
     }
 
     pub(super) fn handle_followed(&mut self, followed: Followed, now: Millis) {

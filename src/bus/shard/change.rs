@@ -10,7 +10,10 @@ use crate::{
     wire::{Follow, ProtocolError},
 };
 
-use super::{Asked, EdgeCloseReason, Shard, ShardOutput, ShardReceived, Waiting};
+use super::{
+    EdgeCloseReason, Shard, ShardOutput, ShardReceived,
+    waiting_follows::{Asked, Waiting},
+};
 
 impl Shard {
     /// Changes the topics of an edge. Drops take effect at once, even if the additions are refused;
@@ -66,9 +69,8 @@ impl Shard {
 
     /// Refuses the edges that wait for topics of a call for which the root has no room.
     pub(super) fn refuse_waiting(&mut self, seq: u64) {
-        let waiting = core::mem::take(&mut self.waiting).into_iter();
-        let (refused, waiting): (Vec<_>, Vec<_>) =
-            waiting.partition(|waiting| waiting.call == Some(seq) && self.lacks(waiting.edge));
+        let mut waiting = core::mem::take(&mut self.waiting);
+        let refused = waiting.take(seq, |edge| self.lacks(edge));
         self.waiting = waiting;
         for waiting in refused {
             match waiting.what {

@@ -7,6 +7,7 @@ mod low_watermark;
 mod output;
 mod restore;
 mod session;
+mod waiting_follows;
 
 use alloc::collections::VecDeque;
 use alloc::{string::String, vec::Vec};
@@ -32,6 +33,7 @@ use super::{
 use held_sessions::HeldSessions;
 use low_watermark::LowWatermark;
 pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
+use waiting_follows::WaitingFollows;
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
 ///
@@ -50,10 +52,8 @@ pub struct Shard {
     edges: Registry,
     /// The topics that it follows at the root.
     interest: InterestTracker,
-    waiting: Vec<Waiting>,
+    waiting: WaitingFollows,
     sessions: HeldSessions,
-    left: Vec<Claim>,
-    interest_changes: Vec<InterestChange>,
     flight: Flight<Sent>,
     /// Events that arrived while a call is in flight: the latest of each topic.
     arrived: Map<Subject, (Position, ServerEvent)>,
@@ -62,36 +62,6 @@ pub struct Shard {
     low: LowWatermark,
     is_retired: bool,
     outputs: VecDeque<ShardOutput>,
-}
-
-/// A follow that has no reply yet.
-#[derive(Debug)]
-struct Waiting {
-    edge: EdgeId,
-    /// The number of the follow.
-    seq: u64,
-    what: Asked,
-    /// The call whose reply it waits for; `None`: the next one.
-    call: Option<u64>,
-}
-
-#[derive(Debug)]
-enum Asked {
-    /// A fresh follow.
-    All {
-        since: Option<Cursor>,
-        session: Option<Claim>,
-    },
-    /// A follow that added these topics.
-    More(Vec<Topic>),
-}
-
-/// A change of a session's subscriptions that the root waits for.
-#[derive(Debug)]
-struct InterestChange {
-    ticket: u32,
-    session: Claim,
-    call: Option<u64>,
 }
 
 /// A call in flight.
@@ -113,10 +83,8 @@ impl Shard {
             is_fresh: true,
             edges: Registry::default(),
             interest: InterestTracker::new(usize::MAX),
-            waiting: Vec::new(),
+            waiting: WaitingFollows::default(),
             sessions: HeldSessions::default(),
-            left: Vec::new(),
-            interest_changes: Vec::new(),
             flight: Flight::default(),
             arrived: Map::new(),
             is_behind: false,
@@ -186,10 +154,10 @@ impl Shard {
 
     /// Removes a connection.
     pub fn disconnect(&mut self, edge: EdgeId, now: Millis) {
-        self.waiting.retain(|waiting| waiting.edge != edge);
+        self.waiting.remove(edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(former.followed());
-            self.leave_session(edge);
+            self.sessions.remove(edge);
             self.low.handle_count(self.edges.attached(), now);
         }
     }
@@ -202,11 +170,7 @@ impl Shard {
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
             SessionCall::Changed(session) if self.sessions.edge_of(&session).is_some() => {
-                self.interest_changes.push(InterestChange {
-                    ticket,
-                    session,
-                    call: None,
-                });
+                self.sessions.push_change(ticket, session);
                 return Ok(());
             }
             // The root assumes that the stream is here, and would repeat the call.
@@ -262,10 +226,10 @@ impl Shard {
     }
 
     fn close(&mut self, edge: EdgeId, reason: EdgeCloseReason) {
-        self.waiting.retain(|waiting| waiting.edge != edge);
+        self.waiting.remove(edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(former.followed());
-            self.leave_session(edge);
+            self.sessions.remove(edge);
         }
         self.outputs.push_back(ShardOutput::Close(edge, reason));
     }
@@ -303,9 +267,7 @@ impl Shard {
     }
 
     fn finish_interest_changes(&mut self) {
-        self.left.clear();
-        let interest_changes = core::mem::take(&mut self.interest_changes).into_iter();
-        let done = interest_changes.map(|change| ShardOutput::Done(change.ticket));
+        let done = self.sessions.finish().map(ShardOutput::Done);
         self.outputs.extend(done);
     }
 

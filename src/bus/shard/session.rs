@@ -1,12 +1,10 @@
-use alloc::vec::Vec;
-
 use crate::{
     bus::registry::EdgeId,
     vocabulary::topic::Topic,
     wire::{BusMessage, Claim, SessionInterest},
 };
 
-use super::{EdgeCloseReason, InterestChange, Shard, ShardOutput};
+use super::{EdgeCloseReason, Shard, ShardOutput, held_sessions::InterestChange};
 
 impl Shard {
     /// Whether a newer stream of its session is here.
@@ -22,7 +20,6 @@ impl Shard {
             self.give_way(session);
         }
         self.sessions.insert(session.clone(), edge);
-        self.left.retain(|left| !left.is_of_session(session));
     }
 
     /// Closes older streams of a session. If this stream is here, it is attached elsewhere: its
@@ -39,28 +36,17 @@ impl Shard {
         }
     }
 
-    pub(super) fn leave_session(&mut self, edge: EdgeId) {
-        self.left.extend(self.sessions.remove(edge));
-    }
-
     /// Tells the root that the stream of a session is not here, unless that call is pending.
     pub(super) fn leave_out(&mut self, session: Claim) {
-        let pending = self.flight.call().into_iter();
-        let pending = pending.flat_map(|call| &call.sent.left);
-        if !self.left.iter().chain(pending).any(|left| *left == session) {
-            self.left.push(session);
-        }
+        let pending = self.flight.call().map_or(&[][..], |call| &call.sent.left);
+        self.sessions.leave_out(session, pending);
     }
 
     pub(super) fn answer_interest_changes(&mut self, seq: u64, joined: &[SessionInterest]) {
-        let all = core::mem::take(&mut self.interest_changes).into_iter();
-        let (answered, left) = all.partition(|change: &InterestChange| change.call == Some(seq));
-        self.interest_changes = left;
-        let answered: Vec<InterestChange> = answered;
-        for InterestChange {
-            ticket, session, ..
-        } in answered
-        {
+        for change in self.sessions.take_changes(seq) {
+            let InterestChange {
+                ticket, session, ..
+            } = change;
             let holder = self.sessions.edge_of(&session);
             if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
                 let mut joined = joined.iter();

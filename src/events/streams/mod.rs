@@ -1,6 +1,7 @@
 //! Streams of events (`events/stream`): pages of the log in, the bytes for every stream out
 //! (SEP-3415, Push-Based Delivery).
 
+mod class;
 mod frames;
 mod message;
 mod place;
@@ -27,10 +28,11 @@ use super::{
     page::{LogQuery, Page},
 };
 
+use class::Class;
 use place::Place;
 use spread::Spread;
 use stream::{State, Stream};
-use topic::{Class, Topic};
+use topic::Topic;
 
 /// All event streams of one process or isolate on one bus.
 ///

@@ -13,7 +13,7 @@ use crate::{
     vocabulary::{id::RequestId, position::Position, scope::Name},
 };
 
-use super::{frames::Frames, message, place::Place, topic::Class};
+use super::{class::Class, frames::Frames, message, place::Place};
 
 /// What a stream needs of its request.
 #[derive(Clone, Debug, PartialEq, Eq)]

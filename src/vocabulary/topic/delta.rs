@@ -37,3 +37,18 @@ impl Delta {
         self.add.is_empty() && self.drop.is_empty()
     }
 }
+
+impl Topics {
+    /// Applies a change. A set with [`Topic::Everything`] does not change.
+    pub fn apply(&mut self, delta: Delta) {
+        if self.contains(&Topic::Everything) {
+            return;
+        }
+        for topic in &delta.drop {
+            self.remove(topic);
+        }
+        for topic in delta.add {
+            self.insert(topic);
+        }
+    }
+}

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use crate::{sorted::Set, vocabulary::event::ServerEvent};
 
-use super::{Delta, Topic};
+use super::Topic;
 
 /// An ordered set of topics; the cost of a change does not depend on its size.
 #[derive(Clone, Debug, Default)]
@@ -25,19 +25,6 @@ impl Topics {
         let was_there = self.topics.remove(topic);
         self.bytes -= if was_there { topic.name_bytes() } else { 0 };
         was_there
-    }
-
-    /// Applies a change. A set with [`Topic::Everything`] does not change.
-    pub fn apply(&mut self, delta: Delta) {
-        if self.contains(&Topic::Everything) {
-            return;
-        }
-        for topic in &delta.drop {
-            self.remove(topic);
-        }
-        for topic in delta.add {
-            self.insert(topic);
-        }
     }
 
     /// Whether the set contains a topic.

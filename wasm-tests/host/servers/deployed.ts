@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { SECRET } from '../signing.ts';
 
 /** Starts the deployed Worker with these variables only, and stops it after the test. */
 export async function startDeployed(
@@ -28,12 +27,3 @@ export async function startError(text: Record<string, string>): Promise<string> 
     (error: Error) => error.message,
   );
 }
-
-/** The variables with which `npm start` enables everything. */
-export const EVERYTHING_ON = {
-  CONSOLE: 'on',
-  DEMO_CALLERS: 'on',
-  NOTEBOOK_WRITE: 'on',
-  PUBLISH_TOKEN: SECRET,
-  STATS_OPEN: 'on',
-};

@@ -1,5 +1,6 @@
 import {
   type Broker,
+  type BrokerBusOptions,
   type BrokerListener,
   brokerBus,
   type ListenBus,
@@ -46,6 +47,31 @@ test('brokerBus reports a loss once, reconnects, and cues its streams after a ga
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   await bus.close();
   expect(await stream.message()).toBeUndefined();
+});
+
+test('processes tell each other what is wanted over a broker that has only events', async () => {
+  const brokers: LoopBroker[] = [];
+  const published: string[] = [];
+  const busWith = (options: BrokerBusOptions) => {
+    const broker = new LoopBroker();
+    broker.publish = async (events) => {
+      published.push(events);
+      for (const { listener } of brokers) listener?.onEvents(events);
+    };
+    brokers.push(broker);
+    return brokerBus(broker, options);
+  };
+  const [near, other] = [busWith({ wanted: {} }), busWith({})];
+  const topic = { kind: 'tools_list_changed' } as const;
+  const stream = await open(serving({ bus: near }), TOOLS);
+  await vi.waitFor(() => expect(published.join()).toContain('"kind":"wants"'));
+  const far = busWith({ wanted: {} });
+  await Promise.all([far.ready(), other.ready()]);
+  await vi.waitFor(async () => expect(await far.isWanted(topic)).toBe(true));
+  stream.drop();
+  await vi.waitFor(async () => expect(await far.isWanted(topic)).toBe(false));
+  expect(other.stats().dropped).toBe(0);
+  for (const bus of [near, far, other]) await bus.close();
 });
 
 test('a bus with only the public methods serves streams', async () => {

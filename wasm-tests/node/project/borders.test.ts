@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { checks } from '../../../scripts/lint/borders.mjs';
-import { circles } from '../../../scripts/lint/circles.mjs';
+import { circles, rustCircles } from '../../../scripts/lint/circles.mjs';
 import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
 import { prefixes, sharedTypes } from '../../../scripts/lint/names.mjs';
 import { rooms } from '../../../scripts/lint/rooms.mjs';
@@ -204,6 +204,31 @@ test('a circle of imports is found, types included', () => {
     (name) => `${name} imports itself by way of its neighbours`,
   );
   expect(circles(files)).toEqual(found);
+});
+
+test.each([
+  ['a path from the crate', 'use crate::bus::replay::Replay;', []],
+  ['a path in the code', 'fn replay() -> super::replay::Replay {}', []],
+  ['a list', 'use super::{\n  clock::Millis,\n  replay::{self, Replay},\n};', []],
+  ['a name that the parent exports', 'use super::Replay;', ['pub use replay::Replay;']],
+  ['an alias of the parent', 'use super::Missed;', ['use replay::Replay as Missed;']],
+])('a circle of Rust files is found by %s', (_, used, parent) => {
+  const files = (registry: string) =>
+    Object.entries({
+      'src/lib.rs': 'mod bus;\nmod clock;',
+      'src/clock.rs': 'pub struct Millis;',
+      'src/bus/mod.rs': ['mod registry;', 'mod replay;', ...parent].join('\n'),
+      'src/bus/registry/mod.rs': 'mod edge;\npub use edge::EdgeId;',
+      'src/bus/registry/edge.rs': registry,
+      'src/bus/replay.rs': 'use crate::clock::Millis;\nuse super::registry::EdgeId;',
+    }).map(([path, text]) => ({ path, lines: text.split('\n') }));
+  const found = ['src/bus/registry', 'src/bus/replay'].map(
+    (name) => `${name} imports itself by way of its neighbours`,
+  );
+  expect(rustCircles(files(used.replaceAll('super', 'super::super')))).toEqual(found);
+  expect(
+    rustCircles(files('use crate::clock::Millis;\n// use super::super::replay::Replay;')),
+  ).toEqual([]);
 });
 
 test('a page of the book without a link to the next one is found', async () => {

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
+import { variablesOf } from '../../../scripts/start/variables.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { call, callTool } from '../../host/call.ts';
-import { EVERYTHING_ON, startDeployed, startError } from '../../host/servers/deployed.ts';
-import { BEARER } from '../../host/signing.ts';
+import { startDeployed, startError } from '../../host/servers/deployed.ts';
+import { BEARER, SECRET } from '../../host/signing.ts';
 import { type RequestParts, statusAt } from '../../host/wire/status.ts';
 
+/** The variables with which `npm start` enables everything. */
+const EVERYTHING_ON = variablesOf(SECRET);
 const WRITE_TOOLS = [
   ['edit_note', { name: 'todo', text: 'overwritten' }],
   ['delete_note', { name: 'todo' }],
@@ -76,11 +79,7 @@ test.each([
 describe('with ALLOWED_HOSTS', () => {
   let workerd: Workerd;
   beforeAll(async () => {
-    const text = {
-      ...EVERYTHING_ON,
-      ALLOWED_HOSTS: 'localhost,127.0.0.1,[::1]',
-      METRICS_TOKEN: 'a-token-for-metrics',
-    };
+    const text = { ...EVERYTHING_ON, METRICS_TOKEN: 'a-token-for-metrics' };
     workerd = await startWorkerd({ bundle: workerBundle, edges: 1, text });
   });
   afterAll(() => workerd?.stop());

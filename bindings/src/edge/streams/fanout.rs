@@ -7,7 +7,9 @@ use mcp_listen::{
     fanout::{self, StreamId, StreamMut},
     isolate::Isolate,
     json,
+    lease::Budget,
     listen::{EndReason, ServerStream},
+    upstream::Timeouts,
 };
 
 use crate::{
@@ -17,8 +19,6 @@ use crate::{
 };
 
 use super::{
-    isolate::following,
-    lease::budget_of,
     reauthorization::{Reauthorized, expire, renew},
     retirement::Retirement,
     stream::{Stream, StreamState},
@@ -54,7 +54,7 @@ impl Fanout {
         #[wasm_bindgen(js_name = shedMs)] shed_ms: Option<f64>,
     ) -> Self {
         let core = match epoch {
-            Some(epoch) => Core::Following(Box::new(following(epoch, budget_of(writes, shed_ms)))),
+            Some(epoch) => Core::Following(Box::new(following(epoch, writes, shed_ms))),
             None => Core::Fed(Box::default()),
         };
         Self { core, provided: 0 }
@@ -369,6 +369,18 @@ impl Fanout {
 
 pub(crate) fn slots_of(streams: Vec<StreamId>) -> Vec<u32> {
     streams.into_iter().map(StreamId::slot).collect()
+}
+
+/// Creates an isolate that follows a bus, with the default budget but for these overrides.
+fn following(epoch: f64, writes: Option<u32>, shed_ms: Option<f64>) -> Isolate {
+    let default = Budget::default();
+    let mut isolate = Isolate::new(Timeouts::default(), millis(epoch));
+    isolate.lease().set_budget(Budget {
+        writes: writes.map_or(default.writes, |writes| writes as usize),
+        shed: shed_ms.map_or(default.shed, millis),
+        ..default
+    });
+    isolate
 }
 
 /// The approximate bytes of an idle stream.

@@ -3,8 +3,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    isolate::{Isolate, IsolateOutput},
-    lease::Budget,
+    isolate::IsolateOutput,
     upstream::{Timeouts, UpstreamCall},
 };
 
@@ -183,13 +182,6 @@ impl Fanout {
         let deadline = isolate.poll_timeout().map(time);
         numbers.map(f64::from).chain(deadline).collect()
     }
-}
-
-/// Creates an isolate that follows a bus.
-pub(crate) fn following(epoch: f64, budget: Budget) -> Isolate {
-    let mut isolate = Isolate::new(Timeouts::default(), millis(epoch));
-    isolate.lease().set_budget(budget);
-    isolate
 }
 
 /// How a connection to a bus was lost.

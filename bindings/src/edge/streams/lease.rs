@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     fanout::StreamId,
     isolate::Isolate,
-    lease::{Budget, LeaseOutput, Term},
+    lease::{LeaseOutput, Term},
 };
 
 use crate::{
@@ -102,19 +102,5 @@ impl From<LeaseOutput<StreamId>> for Call {
                 streams: slots_of(ids).as_slice().into(),
             },
         }
-    }
-}
-
-/// Returns the default budget with these overrides.
-pub(crate) fn budget_of(writes: Option<u32>, shed_ms: Option<f64>) -> Budget {
-    let Budget {
-        writes: default,
-        shed,
-        shed_share,
-    } = Budget::default();
-    Budget {
-        writes: writes.map_or(default, |writes| writes as usize),
-        shed: shed_ms.map_or(shed, millis),
-        shed_share,
     }
 }
