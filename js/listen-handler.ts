@@ -49,7 +49,7 @@ import {
 } from './options.js';
 import { SessionHandler } from './sessions/handler.js';
 import { idleOf, sessionLimits } from './sessions/limits.js';
-import { InnerStreams, StreamManager } from './streams/index.js';
+import { INNER_SERVICE, InnerStreams, StreamManager } from './streams/index.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {
   type Exchange,
@@ -303,7 +303,7 @@ class RequestHandler {
   }
 
   #createEventServer(options: ListenHandlerOptions): EventServer | undefined {
-    const streams = new InnerStreams(this.#service, this.#streams);
+    const streams = new InnerStreams(serviceOf(options, INNER_SERVICE), this.#streams);
     return options.events?.serve({
       bus: this.bus,
       holdsStreams: expectListen(options),

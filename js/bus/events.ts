@@ -189,8 +189,25 @@ export interface WebhookHost {
 
 /** The rows of the subscriptions of webhooks. */
 export interface WebhookRows extends SubscriptionRows {
+  /** The revocations that were kept, at least those of the last minute: one for each caller. */
+  readonly revocations: readonly Revocation[];
   /** Whether there is a subscription with this id. */
   has(id: string): boolean;
+  /** Keeps a revocation for a minute, so that a delivery that restarts does not forget it. */
+  keepRevocation(revocation: Revocation): void;
+}
+
+/**
+ * The access of a caller was revoked. Times are in milliseconds since 1970.
+ *
+ * @internal
+ */
+export interface Revocation {
+  principal: string;
+  /** When, by the clock of the bus: compared with `askedAt` of a {@link SubscribeCall}. */
+  publishedAt: number;
+  /** When, by the clock of the delivery, which need not agree with that of the bus. */
+  at: number;
 }
 
 /** What a bus answers to the delivery that follows event types. */
@@ -216,8 +233,11 @@ export interface WebhookDelivery extends WebhookSubscriptions {
    * delivered even if the host restarts.
    */
   wake(names: readonly string[], epoch: string, head: number): Promise<void>;
-  /** Ends the subscriptions of a caller whose access was revoked. Resolves as `wake` does. */
-  disconnect(principal: string): Promise<void>;
+  /**
+   * Ends the subscriptions of a caller whose access was revoked, but those that were made or
+   * renewed later. Resolves as `wake` does.
+   */
+  disconnect(revocation: Revocation): Promise<void>;
   /** Handles the alarm. */
   alarm(): Promise<void>;
 }

@@ -41,6 +41,7 @@ export type ListenErrorCode =
   | 'not-supported'
   | 'redirected'
   | 'refused'
+  | 'secret-unreadable'
   | 'silence'
   | 'too-many-event-names'
   | 'unknown-event-kind'

@@ -10,5 +10,5 @@ export {
 } from './connection/own-connections.js';
 export { SharedConnection } from './connection/shared-connection.js';
 export type { FanoutStream } from './fanout/stream.js';
-export { type InnerStreamOptions, InnerStreams } from './inner/streams.js';
+export { INNER_SERVICE, type InnerStreamOptions, InnerStreams } from './inner/streams.js';
 export { StreamManager } from './manager.js';

@@ -1,7 +1,8 @@
-import { HOUR_MS } from '../../timing/spans.js';
+import { HOUR_MS, MINUTE_MS } from '../../timing/spans.js';
 import type { SubscriptionRow } from '../../wasm/events/bindings.js';
 import type {
   EventLogMaker,
+  Revocation,
   SubscribeCall,
   SubscribedWebhook,
   WebhookDelivery,
@@ -53,9 +54,11 @@ export class MemoryWebhooks implements WebhookSubscriptions {
 
   /** Ends the subscriptions of a caller, also if the core fails meanwhile. */
   disconnect(principal: string): void {
-    this.#current.disconnect(principal).catch(() => {
+    const now = Date.now();
+    const revocation = { principal, publishedAt: now, at: now };
+    this.#current.disconnect(revocation).catch(() => {
       // The core that has just failed must not be called in this turn.
-      setTimeout(() => void this.#current.disconnect(principal).catch(ignored), 0);
+      setTimeout(() => void this.#current.disconnect(revocation).catch(ignored), 0);
     });
   }
 
@@ -97,13 +100,24 @@ export class MemoryWebhooks implements WebhookSubscriptions {
 class MemorySubscriptionRows implements WebhookRows {
   readonly #rows = new Map<string, string>();
   readonly #watermarks = new Map<string, string>();
+  readonly #revocations = new Map<string, Revocation>();
 
   get isEmpty(): boolean {
     return this.#rows.size === 0;
   }
 
+  get revocations(): Revocation[] {
+    return [...this.#revocations.values()];
+  }
+
   has(id: string): boolean {
     return this.#rows.has(id);
+  }
+
+  keepRevocation(revocation: Revocation): void {
+    for (const { at, principal } of this.revocations)
+      if (at + MINUTE_MS <= Date.now()) this.#revocations.delete(principal);
+    this.#revocations.set(revocation.principal, revocation);
   }
 
   subscriptions(): SubscriptionRow[] {

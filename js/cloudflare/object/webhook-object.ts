@@ -8,7 +8,7 @@ import type { BusStats } from '../../model/stats/bus.js';
 import { report } from '../../observe/on-error.js';
 import type { WebhookAddress } from '../wire/names.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
-import type { WakeCall } from '../wire/webhooks.js';
+import { revocationsIn, type WakeCall } from '../wire/webhooks.js';
 import { ownNamespace } from './own-namespace.js';
 import { WebhookTable } from './tables/webhooks.js';
 
@@ -56,9 +56,11 @@ export class WebhookObject {
 
   /** Handles a call of the bus. Resolves once it need not be repeated. */
   async wake(call: string): Promise<void> {
-    const { epoch, head, names, revoked } = JSON.parse(call) as WakeCall;
+    const wake = JSON.parse(call) as WakeCall;
+    const { epoch, head, names } = wake;
+    const revocations = revocationsIn(wake, Date.now());
     const delivery = await this.#started();
-    for (const principal of revoked) await delivery?.disconnect(principal);
+    for (const revocation of revocations) await delivery?.disconnect(revocation);
     if (names.length > 0) await delivery?.wake(names, epoch, head);
   }
 

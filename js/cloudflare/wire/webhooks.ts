@@ -1,3 +1,5 @@
+import type { Revocation } from '../../bus/events.js';
+
 /** A call by which an object that delivers to webhooks states what it follows. */
 export interface FollowCall {
   /** The number of the object. */
@@ -20,6 +22,22 @@ export interface WakeCall {
   head: number;
   /** The callers whose subscriptions end. */
   revoked: readonly string[];
+  /** When the access of each of them was revoked, by the clock of the bus. */
+  revokedAt?: readonly number[];
+  /** When the bus made this call, by its clock. */
+  sentAt?: number;
+}
+
+/**
+ * Returns the revocations of a call that arrived at a time of the object's clock. How long ago
+ * something was is the same by all clocks.
+ */
+export function revocationsIn(call: WakeCall, arrivedAt: number): Revocation[] {
+  const { revoked, revokedAt = [], sentAt = arrivedAt } = call;
+  return revoked.map((principal, index) => {
+    const publishedAt = revokedAt[index] ?? sentAt;
+    return { principal, publishedAt, at: arrivedAt - Math.max(sentAt - publishedAt, 0) };
+  });
 }
 
 /** Returns the number of the object that has the webhooks of a caller. */

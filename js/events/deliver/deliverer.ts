@@ -1,5 +1,6 @@
 import { callUserFunction } from '../../auth/authorize.js';
 import type {
+  Revocation,
   SubscribeCall,
   SubscribedWebhook,
   WebhookDelivery,
@@ -8,6 +9,7 @@ import type {
 } from '../../bus/events.js';
 import { ListenError } from '../../model/error.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
+import { MINUTE_MS } from '../../timing/spans.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import {
   type DelivererStep,
@@ -80,6 +82,9 @@ export class WebhookDeliverer implements WebhookDelivery {
       failed: () => this.#setAlarm(),
     });
     this.#call(() => this.#compare(definitions));
+    for (const revocation of host.rows.revocations) {
+      if (revocation.at + MINUTE_MS > Date.now()) this.#revoke(revocation);
+    }
     if (!this.#follower.isComplete) void this.#follower.update();
   }
 
@@ -116,8 +121,9 @@ export class WebhookDeliverer implements WebhookDelivery {
     this.#expectGoingOn();
   }
 
-  async disconnect(principal: string): Promise<void> {
-    this.#call(() => this.#core.disconnected(principal, Date.now()));
+  async disconnect(revocation: Revocation): Promise<void> {
+    this.#call(() => this.#host.rows.keepRevocation(revocation));
+    this.#revoke(revocation);
     await this.#alarmSet;
     this.#expectGoingOn();
   }
@@ -157,6 +163,10 @@ export class WebhookDeliverer implements WebhookDelivery {
       if (!eventsGuard.isTrapError(error)) this.#settings.onError(error as Error);
       this.#end();
     }
+  }
+
+  #revoke({ at, principal, publishedAt }: Revocation): void {
+    this.#call(() => this.#core.disconnected(principal, publishedAt, at, Date.now()));
   }
 
   /** Ends the subscriptions to event types that this deployment no longer has, or has changed. */

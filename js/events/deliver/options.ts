@@ -100,8 +100,8 @@ export interface EventWebhookOptions {
    */
   send?: WebhookSender;
   /**
-   * Called with errors of `authorize`, of functions in the definitions, and of the storage. It
-   * receives no URL, secret, argument or payload.
+   * Called with errors of `authorize`, of functions in the definitions, and of the storage, and if
+   * no key opens a stored secret. It receives no URL, secret, argument or payload.
    *
    * @default console.error
    */

@@ -6,7 +6,10 @@ import { acceptedCallback } from './callback.js';
 import type { WebhookResponse } from './sender.js';
 import type { WebhookSettings } from './settings.js';
 
-/** Signs and posts a message; resolves with the outcome. */
+/**
+ * Signs and posts a message; resolves with the outcome. A message that cannot be signed is not
+ * sent, and `onError` is called.
+ */
 export async function postSigned(
   message: WebhookPost,
   settings: WebhookSettings,
@@ -17,8 +20,10 @@ export async function postSigned(
   const { signal } = abort;
   try {
     const { isLocal } = acceptedCallback(message.url, settings.rules);
+    const secrets = await openedSecrets(message, settings);
+    if (secrets === undefined) return 'unsent';
     const body = new TextEncoder().encode(message.body);
-    const headers = await headersOf(message, body, settings);
+    const headers = await headersOf(message, body, secrets, settings);
     const bodyBytes = message.kind === 'verification' ? MAX_RESPONSE_BYTES : 0;
     const request = { url: message.url, headers, body, isLocal, bodyBytes, signal };
     return outcomeOf(await abortable(settings.send(request), signal));
@@ -32,21 +37,39 @@ export async function postSigned(
 async function headersOf(
   message: WebhookPost,
   body: Uint8Array<ArrayBuffer>,
-  { hasMessageIds, secrets }: WebhookSettings,
+  secrets: readonly string[],
+  { hasMessageIds }: WebhookSettings,
 ): Promise<Record<string, string>> {
   const { kind, subscription } = message;
   const id = kind === 'event' && hasMessageIds ? await messageId(message) : message.id;
   const timestamp = String(Math.floor(Date.now() / 1_000));
-  const opened = await Promise.all(
-    message.secrets.map((secret) => secrets.open(secret, subscription)),
-  );
   return {
     'content-type': 'application/json',
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': await signatures(opened, { id, timestamp, body }),
+    'webhook-signature': await signatures(secrets, { id, timestamp, body }),
     'x-mcp-subscription-id': subscription,
   };
+}
+
+/**
+ * Returns the secrets to sign a message with: the newest one, and the former ones that can be read.
+ * Undefined if the newest one cannot.
+ */
+async function openedSecrets(
+  { secrets: stored, subscription }: WebhookPost,
+  { onError, secrets }: WebhookSettings,
+): Promise<string[] | undefined> {
+  const opened = await Promise.all(
+    stored.map((secret) =>
+      secrets.open(secret, subscription).catch((error: Error) => {
+        onError(error);
+        return undefined;
+      }),
+    ),
+  );
+  if (opened[0] === undefined) return undefined;
+  return opened.filter((secret) => secret !== undefined);
 }
 
 /** Returns an id of a message about an occurrence that differs between subscriptions. */

@@ -25,7 +25,11 @@ export class SecretBox {
     return `${SEALED}${base64(iv)}.${base64(new Uint8Array(sealed))}`;
   }
 
-  /** Returns the secret of what {@link seal} returned; rejects if no key fits. */
+  /**
+   * Returns the secret of what {@link seal} returned.
+   *
+   * @throws ListenError (as a rejection) `secret-unreadable` if no key opens it.
+   */
   async open(stored: string, subscription: string): Promise<string> {
     if (!stored.startsWith(SEALED)) return stored;
     const [iv, sealed] = stored.slice(SEALED.length).split('.').map(bytesOfBase64);
@@ -36,7 +40,10 @@ export class SecretBox {
         .catch(() => undefined);
       if (opened !== undefined) return new TextDecoder().decode(opened);
     }
-    throw new ListenError('invalid-options', 'no encryptionKey opens the secret of a subscription');
+    throw new ListenError(
+      'secret-unreadable',
+      'no key of webhooks.encryptionKey opens the secret of a subscription',
+    );
   }
 
   #cryptoKeys(): Promise<CryptoKey[]> {

@@ -6,6 +6,13 @@ import { PerInstance } from '../../wasm/per-instance.js';
 import type { Exchange, Refusal, Service } from '../../wasm/server/bindings.js';
 import type { InnerStream } from './stream.js';
 
+/** The options of their requests, to which the limits on requests of clients do not apply. */
+export const INNER_SERVICE = {
+  limits: undefined,
+  holdsStreams: true,
+  earlier: 'forwarded',
+} as const;
+
 /** What an inner stream subscribes to, and for which caller. */
 export interface InnerStreamOptions extends Omit<InnerStream, 'known' | 'scope'> {
   /** The URI of the events. */

@@ -14,7 +14,9 @@ mod url;
 
 pub use super::matching::MatchRules;
 pub use address::is_public_address;
-pub use deliverer::{Authorization, Counts, Deliverer, MessageKind, Options, Output, Post};
+pub use deliverer::{
+    Authorization, Counts, Deliverer, MessageKind, Options, Output, Post, Revocation,
+};
 pub use outcome::{Failure, Outcome, Response};
 pub use store::{SharedWatermark, Store};
 pub use subscribe::Subscribe;

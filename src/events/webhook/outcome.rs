@@ -12,6 +12,8 @@ pub enum Outcome {
     Response(Response),
     /// It did not.
     Failure(Failure),
+    /// The host could not send the message, for a reason that is not of the endpoint.
+    Unsent,
 }
 
 /// A response of an endpoint.
@@ -57,41 +59,30 @@ pub(super) enum DeliveryResult {
     Rejected(Failure),
     /// The message may be sent again.
     Failed {
-        failure: Failure,
+        /// `None` if the message did not leave the host.
+        failure: Option<Failure>,
         status: u16,
         retry_after: Option<Millis>,
     },
 }
 
 impl Outcome {
-    /// Reads `{"response":{"status":N,"retryAfterMs"?:N,"body"?:TEXT}}` or `{"failure":CATEGORY}`;
-    /// `None` if it is neither.
+    /// Reads `{"response":{"status":N,"retryAfterMs"?:N,"body"?:TEXT}}`, `{"failure":CATEGORY}` or
+    /// `"unsent"`; `None` if it is none of them.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
 
     pub(super) fn delivery_result(&self) -> DeliveryResult {
-        let response = match self {
-            Self::Failure(failure) => {
-                return DeliveryResult::Failed {
-                    failure: *failure,
-                    status: 0,
-                    retry_after: None,
-                };
-            }
-            Self::Response(response) => response,
+        let failure = match self {
+            Self::Response(response) => return response.delivery_result(),
+            Self::Failure(failure) => Some(*failure),
+            Self::Unsent => None,
         };
-        match response.status {
-            200..=299 => DeliveryResult::Delivered,
-            410 | 413 => DeliveryResult::Rejected(Failure::Http4xx),
-            status => DeliveryResult::Failed {
-                failure: match status {
-                    300..=499 => Failure::Http4xx,
-                    _ => Failure::Http5xx,
-                },
-                status,
-                retry_after: response.retry_after_ms,
-            },
+        DeliveryResult::Failed {
+            failure,
+            status: 0,
+            retry_after: None,
         }
     }
 
@@ -102,6 +93,23 @@ impl Outcome {
                 Some(&response.body)
             }
             _ => None,
+        }
+    }
+}
+
+impl Response {
+    fn delivery_result(&self) -> DeliveryResult {
+        match self.status {
+            200..=299 => DeliveryResult::Delivered,
+            410 | 413 => DeliveryResult::Rejected(Failure::Http4xx),
+            status => DeliveryResult::Failed {
+                failure: Some(match status {
+                    300..=499 => Failure::Http4xx,
+                    _ => Failure::Http5xx,
+                }),
+                status,
+                retry_after: self.retry_after_ms,
+            },
         }
     }
 }

@@ -42,6 +42,9 @@ pub struct Subscription {
     pub(super) codes: CodeSet,
     /// When it was made or last renewed.
     pub(super) granted_at: Millis,
+    /// When the server received the request for that; 0 if unknown.
+    #[serde(default)]
+    pub(super) asked_at: Millis,
     /// When it expires; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) until: Option<Millis>,
@@ -101,6 +104,7 @@ impl Subscription {
             secrets: Vec::new(),
             codes: subscribe.codes,
             granted_at: Millis(0),
+            asked_at: Millis(0),
             until: None,
             verified_until: None,
             authorize_at: None,
@@ -125,6 +129,7 @@ impl Subscription {
         self.groups.clone_from(&subscribe.groups);
         self.codes = subscribe.codes;
         self.granted_at = now;
+        self.asked_at = subscribe.asked_at;
         self.until = until;
         self.replace_secret(subscribe, now);
         self.progress.probe_now();

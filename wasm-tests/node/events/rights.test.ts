@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { EventReader } from '../../host/events.ts';
 import { discovering, requestOf } from './requests.ts';
 
@@ -82,4 +83,58 @@ test('callers that read slowly get all in order, however often they are authoriz
     await new Promise((resolve) => setTimeout(resolve, 3));
   }
   expect(asked).toBeGreaterThan(3);
+});
+
+test('a caller that gains a group while a page is read for it alone receives what is published for that group', async () => {
+  let groups = ['a'];
+  let asked = 0;
+  const principal = () => {
+    asked += 1;
+    return { name: 'guest', groups };
+  };
+  const bus = new InMemoryBus({ events: eventLog() });
+  const { events } = bus;
+  if (events === undefined) throw new Error('the bus keeps no events');
+  let gate: Promise<void> | undefined;
+  let waiting = 0;
+  const page = async (query: string): Promise<string> => {
+    if (gate !== undefined) waiting += 1;
+    await gate;
+    return events.page(query);
+  };
+  Object.assign(bus, { events: { ...events, page } });
+  const types = defineEvents({ 'order.paid': {} });
+  const options = { bus, events: types, principal, authorizationTtlMs: 1 };
+  const server = createListenHandler(discovering, options);
+  const publish = (number: number, group?: string) =>
+    server.notify.event('order.paid', { number }, group === undefined ? {} : { group });
+  const reader = new EventReader(
+    await server.fetch(requestOf('events/stream', { name: 'order.paid' }, 1)),
+  );
+  const received: unknown[] = [];
+  const next = async (): Promise<void> => {
+    const message = (await reader.next()) as { params: { data?: { number: number } } } | undefined;
+    if (message?.params.data !== undefined) received.push(message.params.data.number);
+  };
+  await next();
+  // Its client does not read: it falls behind, and reads its own pages.
+  for (const number of [1, 2, 3]) {
+    await publish(number);
+    await sleep(20);
+  }
+  const { promise, resolve } = Promise.withResolvers<void>();
+  gate = promise;
+  await next();
+  await vi.waitUntil(() => waiting > 0);
+  groups = ['a', 'b'];
+  const before = asked;
+  await publish(4);
+  await vi.waitUntil(() => asked > before);
+  await sleep(20);
+  await publish(5, 'b');
+  gate = undefined;
+  resolve();
+  await publish(6);
+  while (received.at(-1) !== 6) await next();
+  expect(received).toEqual([1, 2, 3, 4, 5, 6]);
 });

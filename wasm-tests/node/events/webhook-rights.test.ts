@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import type { Revocation } from '../../../dist/bus/events.js';
 import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
 import { poisonEvents } from '../../host/poison.ts';
@@ -119,10 +120,10 @@ test('a request from before its caller was disconnected subscribes nothing', asy
 });
 
 test('a disconnect is repeated if the delivery fails meanwhile', async () => {
-  const disconnected: string[] = [];
+  const disconnected: Revocation[] = [];
   const deliver = ((host: Parameters<DeliverMaker>[0]) => ({
-    disconnect: async (principal: string) => {
-      disconnected.push(principal);
+    disconnect: async (revocation: Revocation) => {
+      disconnected.push(revocation);
       if (disconnected.length > 1) return;
       host.reset();
       throw new Error('the core has failed');
@@ -130,8 +131,10 @@ test('a disconnect is repeated if the delivery fails meanwhile', async () => {
   })) as unknown as DeliverMaker;
   const end = () => ({ epoch: 'e', head: 0 });
   const webhooks = new MemoryWebhooks(deliver, { end, page: () => '' });
+  const at = Date.now();
   webhooks.disconnect('ada');
   await pass(1);
   await settle();
-  expect(disconnected).toEqual(['ada', 'ada']);
+  const revocation = { principal: 'ada', publishedAt: at, at };
+  expect(disconnected).toEqual([revocation, revocation]);
 });

@@ -1,9 +1,8 @@
-import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { endpoint, type Received } from '../../host/endpoint.ts';
 import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
-import { rowsIn } from './webhook-rows.ts';
+import { deploy, emptyStore, webhookOf } from './deployments.ts';
 import { received, serving } from './webhook-server.ts';
 
 beforeEach(() => {
@@ -267,58 +266,22 @@ test('each message may have its own id', async () => {
 });
 
 test('a version that changes the schema of an event type ends its subscriptions', async () => {
-  const kept = new Map<string, string>();
-  let definitions: string | undefined;
+  const store = emptyStore();
   const delivery = (type: string) => {
     const inputSchema = { type: 'object', properties: { customer: { type } } };
-    const events = defineEvents(
-      { 'order.paid': { inputSchema }, other: {} },
-      { webhooks: { allowInsecureLocalhost: true } },
-    );
-    return eventLog({ webhooks: events }).deliver?.({
-      rows: rowsIn(kept),
-      alarmAt: undefined,
-      maxTtlMs: undefined,
-      maxHeld: undefined,
-      followed: [],
-      definitions,
-      keepDefinitions: (text) => {
-        definitions = text;
-      },
-      setAlarm: async () => {},
-      page: async () => PAGE,
-      follow: async () => ({ epoch: 'e', head: 0, total: 0 }),
-      reset: () => {},
-    });
+    return deploy(store, { noted: { inputSchema }, other: {} });
   };
   const hook = await endpoint(HOOK_SECRET);
-  const webhook = {
-    principal: 'ada',
-    groups: [],
-    arguments: '{}',
-    url: hook.url,
-    secret: HOOK_SECRET,
-    askedAt: 0,
-    ttl: 'default' as const,
-    cursor: undefined,
-    maxAgeMs: undefined,
-    codes: 'sep' as const,
-  };
   const former = delivery('string');
-  for (const name of ['order.paid', 'other']) await former?.subscribe({ ...webhook, name });
-  expect(kept.size).toBe(2);
+  for (const name of ['noted', 'other']) await former.subscribe({ ...webhookOf(hook), name });
+  expect(store.rows.size).toBe(2);
   const newer = delivery('number');
   await until(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
   expect(hook.received.at(-1)?.body).toMatchObject({
-    error: { code: -32_026, data: { reason: 'schema_changed' } },
+    error: { code: -32_014, data: { reason: 'schema_changed' } },
   });
-  await until(() => kept.size === 1);
-  expect(newer?.stats.subscriptions).toBe(1);
-});
-
-const PAGE = JSON.stringify({
-  ...{ epoch: 'e', head: 0, from: 0, through: 0, more: false, trimmed: false, skipped: false },
-  events: [],
+  await until(() => store.rows.size === 1);
+  expect(newer.stats.subscriptions).toBe(1);
 });
 
 describe('requests that are refused before anything is sent', () => {

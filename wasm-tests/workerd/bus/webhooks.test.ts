@@ -71,6 +71,7 @@ function at<T = unknown>(object: string, method: string, ...args: unknown[]): Pr
 }
 
 const ROOT = 'mcp-listen';
+const FORBIDDEN = '{"error":{"forbidden":{}}}';
 /** Further hosts on this machine: two messages may be under way to one host. */
 const THERE = 'localhost';
 const ELSEWHERE = '::1';
@@ -246,7 +247,7 @@ test('a caller that is disconnected loses its subscriptions', async () => {
   expect(ids(mine)).toEqual([]);
 });
 
-test('a call from before its caller was disconnected is refused, by an object without subscriptions too', async () => {
+test('a call from before its caller was disconnected is refused, by an object without subscriptions too, and after its restart', async () => {
   const hook = await endpoint(HOOK_SECRET);
   const call = {
     ...{ principal: 'zoe', groups: [], name: 'noted', arguments: '{"topic":"z"}' },
@@ -257,10 +258,34 @@ test('a call from before its caller was disconnected is refused, by an object wi
   await expect
     .poll(async () => (await at<Counts>(ROOT, 'counts')).starts)
     .toMatchObject({ [object]: 1 });
-  const answer = await at<string>(object, 'subscribeWebhook', JSON.stringify(call));
-  expect(JSON.parse(answer)).toEqual({ error: { forbidden: {} } });
+  const answer = () => at<string>(object, 'subscribeWebhook', JSON.stringify(call));
+  expect(await answer()).toBe(FORBIDDEN);
+  await at(object, 'reset');
+  expect(await answer()).toBe(FORBIDDEN);
   expect(hook.received).toEqual([]);
 });
+
+test.each([
+  ['lea', 'a bus', async () => {}],
+  ['leo', 'a bus that was reset meanwhile', () => at(ROOT, 'reset')],
+])(
+  'a disconnect of %s that %s relays late ends what was there before, and nothing that was made later',
+  async (caller, _, meanwhile) => {
+    const [before, after] = [await endpoint(HOOK_SECRET), await endpoint(HOOK_SECRET)];
+    await subscribe(before, caller, { caller });
+    await at(ROOT, 'refuseWakes', true);
+    await post('disconnect', caller).catch(() => {});
+    await setTimeout(50);
+    await subscribe(after, caller, { caller });
+    await meanwhile();
+    await at(ROOT, 'refuseWakes', false);
+    const ended = () => before.received.at(-1)?.body['type'];
+    await expect.poll(ended, { timeout: 15_000 }).toBe('terminated');
+    await publish(caller, caller);
+    await expect.poll(() => ids(after)).toEqual([caller]);
+    expect(ids(before)).toEqual([]);
+  },
+);
 
 test('a log of another epoch is a gap, and deliveries go on', async () => {
   const hook = await endpoint(HOOK_SECRET);
@@ -298,6 +323,12 @@ test('an object reads the rows of wire 3, and creates tables like these', async 
   await expect
     .poll(() => at('corpus', 'rows', 'webhook_name'))
     .toContainEqual({ object: 1, name: 'noted' });
+  const late = {
+    ...{ principal: 'eve', groups: [], name: 'noted', arguments: '{}', url: 'http://127.0.0.1:9/' },
+    ...{ secret: HOOK_SECRET, ttl: 'default', codes: 'sep', askedAt: 4_102_444_800_000 },
+  };
+  const answer = at('corpus/hooks-1', 'subscribeWebhook', JSON.stringify(late));
+  await expect(answer).resolves.toBe(FORBIDDEN);
 });
 
 test('five hundred subscriptions sleep in an object that takes no more, and cost a call where an event is theirs', async () => {

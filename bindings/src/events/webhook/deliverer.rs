@@ -7,7 +7,7 @@ use mcp_listen::{
         error::{EventError, Missing},
         matching::match_results,
         page::Page,
-        webhook::{Authorization, Deliverer, MatchRules, Options, Outcome, Subscribe},
+        webhook::{Authorization, Deliverer, MatchRules, Options, Outcome, Revocation, Subscribe},
     },
     json,
     position::Cursor,
@@ -74,7 +74,9 @@ export interface WebhookSubscribe extends EventSubscribe {
 /** The outcome of a message. */
 export type WebhookOutcome =
   | { response: { status: number; retryAfterMs?: number; body?: string } }
-  | { failure: 'connection_refused' | 'timeout' | 'tls_error' };
+  | { failure: 'connection_refused' | 'timeout' | 'tls_error' }
+  /** The host could not send it, for a reason that is not of the endpoint. */
+  | 'unsent';
 ";
 
 /// Delivers occurrences to webhooks. After each call, carry out what `poll` returns until it
@@ -203,9 +205,21 @@ impl EventDeliverer {
         Ok(is_valid)
     }
 
-    /// Ends the subscriptions of a subscriber whose access was revoked.
-    pub fn disconnected(&mut self, principal: &str, now: f64) -> Result<(), JsValue> {
-        self.0.handle_disconnected(principal, millis(now))
+    /// Ends the subscriptions of a subscriber whose access was revoked: `publishedAt` by the clock
+    /// of the bus, `at` by that of this host. Those that were made or renewed later remain.
+    pub fn disconnected(
+        &mut self,
+        principal: &str,
+        #[wasm_bindgen(js_name = publishedAt)] published_at: f64,
+        at: f64,
+        now: f64,
+    ) -> Result<(), JsValue> {
+        let revocation = Revocation {
+            published_at: millis(published_at),
+            at: millis(at),
+        };
+        self.0
+            .handle_disconnected(principal, revocation, millis(now))
     }
 
     /// Ends the subscriptions to an event type, as an `EndedEvent` says.

@@ -49,7 +49,7 @@ export class Occurrences {
    */
   append({ drafts, revoked }: Prepared, first: number, now: number): EventReceipt[] {
     const names = [...drafts.values()].map(({ name }) => name);
-    if (names.length + revoked.length > 0) this.#webhooks?.enqueue(names, revoked);
+    if (names.length + revoked.length > 0) this.#webhooks?.enqueue(names, revoked, now);
     return [...drafts].map(([index, draft]) => {
       const { eventId, position } = this.#required.append(draft, first + index, now);
       draft.free();

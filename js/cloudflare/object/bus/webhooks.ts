@@ -3,7 +3,11 @@ import { type BusNamespace, webhookStub } from '../../wire/stubs.js';
 import { type FollowCall, type WakeCall, webhookObjectOf } from '../../wire/webhooks.js';
 import type { AlarmScheduler } from '../alarm.js';
 import type { EventLog } from '../tables/event-log.js';
-import { type WebhookFollower, WebhookFollowers } from '../tables/webhook-followers.js';
+import {
+  type Follow,
+  type WebhookFollower,
+  WebhookFollowers,
+} from '../tables/webhook-followers.js';
 
 /**
  * The objects that deliver the occurrences of a bus to webhooks. What an object has to learn is
@@ -32,7 +36,7 @@ export class RootWebhooks {
     this.#bus = bus;
     this.#namespace = namespace;
     this.#table = new WebhookFollowers(sql);
-    for (const row of this.#table.rows) this.#objects.set(row.object, followerOf(row));
+    for (const row of this.#table.rows) this.#objects.set(row.object, this.#restored(row));
   }
 
   /** Handles a call of an object that states what it follows. */
@@ -42,7 +46,7 @@ export class RootWebhooks {
     if (known === undefined || known.call < call) {
       // A call that changes nothing is not worth a write.
       if (known === undefined || !isSame(known, follow)) this.#table.follow(follow);
-      const follower = known ?? followerOf({ ...follow, hasPendingWake: false, revoked: [] });
+      const follower = known ?? followerOf(follow);
       this.#objects.set(object, follower);
       follower.call = call;
       follower.names = new Set(names);
@@ -53,10 +57,10 @@ export class RootWebhooks {
 
   /**
    * Stores that occurrences of these event types were published, and that these callers were
-   * revoked, for the objects that have to learn it.
+   * revoked at a time, for the objects that have to learn it.
    */
-  enqueue(names: readonly string[], revoked: readonly string[]): void {
-    for (const principal of revoked) this.#revoke(webhookObjectOf(principal), principal);
+  enqueue(names: readonly string[], revoked: readonly string[], now: number): void {
+    for (const principal of revoked) this.#revoke(webhookObjectOf(principal), principal, now);
     const following: Follower[] = [];
     for (const follower of this.#objects.values()) {
       const followed = names.filter((name) => follower.names.has(name));
@@ -103,10 +107,25 @@ export class RootWebhooks {
     return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
   }
 
+  /**
+   * The stored row does not say which event types are pending, so all of them are. The log says
+   * when the access of callers was revoked; if it no longer does, it is now for their object.
+   */
+  #restored(row: WebhookFollower): Follower {
+    const { hasPendingWake: isPending, names, revoked } = row;
+    const timeOf = (principal: string) => this.#log.disconnectedAt(principal) ?? Date.now();
+    return {
+      ...followerOf(row),
+      pending: new Set(isPending ? names : []),
+      revoked: new Map(revoked.map((principal) => [principal, timeOf(principal)])),
+      isStored: isPending,
+    };
+  }
+
   /** An object without subscriptions has to learn it too: a call that adds one may be under way. */
-  #revoke(object: number, principal: string): void {
+  #revoke(object: number, principal: string, now: number): void {
     const follower = this.#objects.get(object) ?? this.#added(object);
-    follower.revoked.add(principal);
+    follower.revoked.set(principal, now);
     this.#table.revoke(object, principal);
     this.#store([follower]);
   }
@@ -114,7 +133,7 @@ export class RootWebhooks {
   #added(object: number): Follower {
     const row = { object, call: 0, names: [], subscriptions: 0 };
     this.#table.follow(row);
-    const follower = followerOf({ ...row, hasPendingWake: false, revoked: [] });
+    const follower = followerOf(row);
     this.#objects.set(object, follower);
     return follower;
   }
@@ -134,27 +153,38 @@ export class RootWebhooks {
 
   /** Wakes an object. The next publish or the alarm repeats a call that fails. */
   async #call(object: number, follower: Follower): Promise<void> {
-    const [names, revoked] = [[...follower.pending], [...follower.revoked]];
+    const names = [...follower.pending];
+    const revoked = new Map(follower.revoked);
     follower.pending.clear();
     follower.revoked.clear();
     follower.isBusy = true;
     const isConfirmed = await this.#isConfirmed(object, names, revoked);
     follower.isBusy = false;
     if (isConfirmed) {
-      const over = revoked.filter((principal) => !follower.revoked.has(principal));
+      const over = [...revoked.keys()].filter((principal) => !follower.revoked.has(principal));
       if (over.length > 0) this.#table.revoked(object, over);
       this.wake();
     } else {
       for (const name of names) follower.pending.add(name);
-      for (const principal of revoked) follower.revoked.add(principal);
+      follower.revoked = new Map([...revoked, ...follower.revoked]);
     }
   }
 
-  async #isConfirmed(object: number, names: string[], revoked: string[]): Promise<boolean> {
+  async #isConfirmed(
+    object: number,
+    names: string[],
+    revoked: ReadonlyMap<string, number>,
+  ): Promise<boolean> {
     const [namespace, bus] = [this.#namespace, this.#bus];
     if (namespace === undefined) return false;
     try {
-      const call: WakeCall = { names, ...this.#end, revoked };
+      const call: WakeCall = {
+        names,
+        ...this.#end,
+        revoked: [...revoked.keys()],
+        revokedAt: [...revoked.values()],
+        sentAt: Date.now(),
+      };
       await webhookStub(namespace, { bus, object }).wakeWebhooks(JSON.stringify(call));
       return true;
     } catch {
@@ -174,8 +204,8 @@ interface Follower {
   subscriptions: number;
   /** The event types for which it has to be woken. */
   pending: Set<string>;
-  /** The callers whose subscriptions it has to end. */
-  revoked: Set<string>;
+  /** The callers whose subscriptions it has to end, and when their access was revoked. */
+  revoked: Map<string, number>;
   /** Whether it is being called. */
   isBusy: boolean;
   /** Whether it is stored that it has to learn something. */
@@ -192,18 +222,16 @@ function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean 
   return hasSameNames && subscriptions === known.subscriptions;
 }
 
-/** The stored row does not say which event types are pending, so all of them are. */
-function followerOf(row: WebhookFollower): Follower {
-  const { call, hasPendingWake, names, object, revoked, subscriptions } = row;
+function followerOf({ call, names, object, subscriptions }: Follow): Follower {
   return {
     object,
     call,
     names: new Set(names),
     subscriptions,
-    pending: new Set(hasPendingWake ? names : []),
-    revoked: new Set(revoked),
+    pending: new Set(),
+    revoked: new Map(),
     isBusy: false,
-    isStored: hasPendingWake,
+    isStored: false,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { WebhookRows } from '../../../bus/events.js';
+import type { Revocation, WebhookRows } from '../../../bus/events.js';
+import { MINUTE_MS } from '../../../timing/spans.js';
 import type { SubscriptionRow } from '../../../wasm/events/bindings.js';
 
 /** The subscriptions of webhooks at one object, in SQLite, and what it asked of its bus. */
@@ -33,6 +34,22 @@ export class WebhookTable implements WebhookRows {
   /** Stores the definitions. */
   setDefinitions(text: string): void {
     this.#sql.exec('INSERT OR REPLACE INTO webhook_definitions VALUES (1, ?)', text);
+  }
+
+  get revocations(): Revocation[] {
+    const query = 'SELECT principal, published_at AS publishedAt, at FROM webhook_revocation';
+    return this.#sql.exec<{ principal: string; publishedAt: number; at: number }>(query).toArray();
+  }
+
+  /** Keeps a revocation, and deletes those that are older than a minute. */
+  keepRevocation({ at, principal, publishedAt }: Revocation): void {
+    this.#sql.exec('DELETE FROM webhook_revocation WHERE at <= ?', Date.now() - MINUTE_MS);
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO webhook_revocation VALUES (?, ?, ?)',
+      principal,
+      publishedAt,
+      at,
+    );
   }
 
   has(id: string): boolean {
@@ -72,4 +89,6 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS webhook_followed (only_one INTEGER PRIMARY KEY, call INTEGER NOT NULL,
     names TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS webhook_definitions (only_one INTEGER PRIMARY KEY, text TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS webhook_revocation (principal TEXT PRIMARY KEY,
+    published_at INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
 `;

@@ -38,6 +38,8 @@ export class EventStream {
   isBehind = false;
   /** Whether it is reading a page. */
   isReading = false;
+  /** How often the groups of its caller have changed. */
+  groupChanges = 0;
   /** Whether it has ended, possibly before it has begun. */
   hasEnded = false;
   /** The stream that the bus feeds. */

@@ -61,11 +61,9 @@ export class StreamGroup implements EventStreamGroup {
   async begin(exchange: EventExchange, stream: EventStream): Promise<void> {
     stream.id = calling(() => this.#core.open(exchange));
     this.#enter(stream);
-    const page = await this.#options.log.page(this.#core.queryOf(stream.id) ?? '');
-    this.#expect(stream);
-    const results = await this.#matchResults(stream, page);
-    this.#expect(stream);
-    const bytes = this.#core.begin(stream.id, page, results);
+    const first = await this.#ownPage(stream);
+    if (first === undefined) throw new ListenError('bus-lost', 'the stream has ended');
+    const bytes = this.#core.begin(stream.id, first.page, first.results);
     if (bytes !== undefined) stream.write(bytes);
     this.#settle(stream);
     this.#read(stream.name);
@@ -122,6 +120,7 @@ export class StreamGroup implements EventStreamGroup {
   regroup(stream: EventStream, groups: string[]): void {
     if (!this.#holds(stream)) return;
     calling(() => this.#core.regroup(stream.id, JSON.stringify(groups)));
+    stream.groupChanges += 1;
   }
 
   /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */
@@ -269,14 +268,29 @@ export class StreamGroup implements EventStreamGroup {
 
   async #readOwn(stream: EventStream): Promise<void> {
     while (stream.hasRoom && this.#holds(stream)) {
-      const query = this.#core.queryOf(stream.id);
-      if (query === undefined || !stream.mayReceive) return;
-      const page = await this.#options.log.page(query);
-      if (!this.#holds(stream)) return;
-      const results = await this.#matchResults(stream, page);
-      if (!this.#holds(stream)) return;
-      const bytes = this.#core.own(stream.id, page, results);
+      if (this.#core.queryOf(stream.id) === undefined || !stream.mayReceive) return;
+      const own = await this.#ownPage(stream);
+      if (own === undefined) return;
+      const bytes = this.#core.own(stream.id, own.page, own.results);
       if (bytes !== undefined) stream.write(bytes);
+    }
+  }
+
+  /**
+   * Returns the next page for one stream, with its match results; undefined if there is none, or
+   * if the stream has ended meanwhile. If the groups of its caller change meanwhile, the page is
+   * read again: it lacks what the caller may receive now.
+   */
+  async #ownPage(stream: EventStream): Promise<OwnPage | undefined> {
+    for (;;) {
+      const { groupChanges } = stream;
+      const query = this.#core.queryOf(stream.id);
+      if (query === undefined) return undefined;
+      const page = await this.#options.log.page(query);
+      if (!this.#holds(stream)) return undefined;
+      const results = await this.#matchResults(stream, page);
+      if (!this.#holds(stream)) return undefined;
+      if (stream.groupChanges === groupChanges) return { page, results };
     }
   }
 
@@ -289,11 +303,6 @@ export class StreamGroup implements EventStreamGroup {
   #isFollowed(name: string, read: Read): boolean {
     const latest = this.#reads.get(name);
     return latest !== undefined && latest !== read;
-  }
-
-  /** @throws ListenError `bus-lost` if the stream has ended meanwhile. */
-  #expect(stream: EventStream): void {
-    if (!this.#holds(stream)) throw new ListenError('bus-lost', 'the stream has ended');
   }
 
   /** Finds out whether a stream is behind. */
@@ -351,6 +360,13 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A page of the log for one stream. */
+interface OwnPage {
+  page: string;
+  /** The match results of the server, if it decides. */
+  results: string | undefined;
 }
 
 /** The reading of a page for all streams. */

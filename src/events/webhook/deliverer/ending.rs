@@ -7,7 +7,59 @@ use crate::{
     events::{error::EventError, name::EventName},
 };
 
-use super::{super::store::Store, Deliverer, Output};
+use super::{
+    super::{Subscription, store::Store},
+    Deliverer, Output,
+    calls::Call,
+};
+
+/// When the access of a subscriber was revoked, by two clocks that need not agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    /// By the clock of the bus: compared with when servers received requests.
+    pub published_at: Millis,
+    /// By the clock of the deliverer: its present time, less how long ago it was by the clock of
+    /// the bus.
+    pub at: Millis,
+}
+
+/// What a subscriber has: a subscription, or a call that makes or renews one.
+struct Held<'h> {
+    principal: &'h str,
+    name: &'h EventName,
+    /// When the server received the request.
+    asked_at: Millis,
+    /// When the deliverer received the call, or made or last renewed the subscription.
+    received_at: Millis,
+}
+
+impl<'h> Held<'h> {
+    fn of_call(call: &'h Call) -> Self {
+        Self {
+            principal: &call.subscribe.principal,
+            name: &call.subscribe.name,
+            asked_at: call.subscribe.asked_at,
+            received_at: call.began,
+        }
+    }
+
+    fn of_subscription(row: &'h Subscription) -> Self {
+        Self {
+            principal: &row.principal,
+            name: &row.name,
+            asked_at: row.asked_at,
+            received_at: row.granted_at,
+        }
+    }
+}
+
+impl Revocation {
+    /// Whether it takes away what a subscriber has. Where the clocks disagree, it does: what was
+    /// there before the revocation must never outlive it.
+    fn covers(self, held: &Held<'_>) -> bool {
+        held.asked_at <= self.published_at || held.received_at <= self.at
+    }
+}
 
 impl<S: Store> Deliverer<S> {
     /// Removes a subscription. Returns whether there was one.
@@ -20,12 +72,19 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Ends the subscriptions of a subscriber whose access was revoked, and refuses the calls that
-    /// the server received before.
+    /// the server received before. What was made or renewed later remains: the deliverer may learn
+    /// of the revocation late, or again after a restart.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
-    pub fn handle_disconnected(&mut self, principal: &str, now: Millis) -> Result<(), S::Error> {
-        self.calls.revoke(principal, now);
+    pub fn handle_disconnected(
+        &mut self,
+        principal: &str,
+        revocation: Revocation,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        self.calls.revoke(principal, revocation, now);
         let error = EventError::Forbidden { reason: None };
-        self.end_all(|own, _| *own == *principal, &error, now)
+        let is_revoked = |held: &Held<'_>| *held.principal == *principal && revocation.covers(held);
+        self.end_all(&is_revoked, &error, now)
     }
 
     /// Ends the subscriptions to an event type: it was removed, or its schema has changed.
@@ -36,23 +95,24 @@ impl<S: Store> Deliverer<S> {
         error: &EventError,
         now: Millis,
     ) -> Result<(), S::Error> {
-        self.end_all(|_, own| *own == *name, error, now)
+        self.end_all(&|held| *held.name == *name, error, now)
     }
 
-    /// Ends the subscriptions, and refuses the calls, for whose principal and event type `ends`
-    /// returns true.
+    /// Ends the subscriptions, and refuses the calls, for which `ends` returns true.
     fn end_all(
         &mut self,
-        ends: impl Fn(&str, &EventName) -> bool,
+        ends: &dyn Fn(&Held<'_>) -> bool,
         error: &EventError,
         now: Millis,
     ) -> Result<(), S::Error> {
         self.begin_invocation(now);
-        for call in self.calls.take_all(|one| ends(&one.principal, &one.name)) {
+        for call in self.calls.take_all(|call| ends(&Held::of_call(call))) {
             self.respond(call, Err(error.clone()));
         }
         let entries = self.subscriptions.iter();
-        let ended = entries.filter(|(_, entry)| ends(&entry.row.principal, &entry.row.name));
+        let ended = entries.filter(|(_, entry)| {
+            entry.row.ending.is_none() && ends(&Held::of_subscription(&entry.row))
+        });
         let ids: Vec<Box<str>> = ended.map(|(id, _)| id.into()).collect();
         for id in ids {
             self.end(&id, error, now)?;

@@ -12,6 +12,7 @@ mod queue;
 mod step;
 mod subscriptions;
 
+pub use ending::Revocation;
 pub use options::Options;
 pub use output::{Authorization, MessageKind, Output, Post};
 

@@ -59,7 +59,8 @@ pub(super) struct Progress {
 /// A failed attempt to send an occurrence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedAttempt {
-    pub(super) failure: Failure,
+    /// `None` if the message did not leave the host.
+    pub(super) failure: Option<Failure>,
     pub(super) retry_after: Option<Millis>,
     /// Whether it does not count against the endpoint.
     pub(super) is_excused: bool,
@@ -221,7 +222,7 @@ impl Progress {
         if self.is_throttled() {
             self.pending.forgive(now);
         }
-        self.is_dirty |= self.last_failure().is_some();
+        self.is_dirty |= !self.health.is_default();
         self.health.succeed();
     }
 

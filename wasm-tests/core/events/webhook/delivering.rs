@@ -7,7 +7,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, failure, kinds, named, response, subscribe};
+use super::rig::{Rig, kinds, named, response, subscribe};
 
 pub(crate) fn begun() -> Rig {
     let mut rig = Rig::new();
@@ -263,71 +263,6 @@ fn a_redirect_is_a_failure() {
     assert_eq!(rig.post().url, post.url);
 }
 
-/// An endpoint that is down, with `count` occurrences to deliver.
-fn down(count: usize) -> Rig {
-    let mut rig = begun();
-    for _ in 0..count {
-        rig.publish("order.paid", "{}");
-    }
-    while rig.deliverer.counts().throttled == 0 {
-        for post in std::mem::take(&mut rig.posts) {
-            rig.settle(&post, &failure());
-        }
-        rig.pass(5_000);
-    }
-    rig
-}
-
-#[test]
-fn an_endpoint_that_is_down_is_tried_twice_a_minute_at_most() {
-    let mut rig = down(20);
-    let mut posts = Vec::new();
-    for _ in 0..3_600 {
-        rig.pass(1_000);
-        assert!(rig.posts.len() <= 1);
-        for post in std::mem::take(&mut rig.posts) {
-            rig.settle(&post, &failure());
-            posts.push((rig.now, post.message));
-        }
-    }
-    assert!((60..=180).contains(&posts.len()), "{}", posts.len());
-    let oldest: Vec<Millis> = posts
-        .iter()
-        .filter(|(_, message)| &**message == "evt_e1_1")
-        .map(|(at, _)| *at)
-        .collect();
-    let pauses = oldest.windows(2).map(|pair| (pair[1] - pair[0]).0);
-    assert!(
-        pauses.max().unwrap() <= 60_000,
-        "the oldest is tried every minute"
-    );
-}
-
-#[test]
-fn nothing_is_abandoned_while_an_endpoint_is_down() {
-    let mut rig = down(20);
-    rig.pass_with(36_000_000, &failure());
-    let posts = rig.pass_with(60_000, &response(200));
-    assert!(kinds(&posts).iter().all(|kind| *kind == MessageKind::Event));
-    let mut seen: Vec<Box<str>> = posts.into_iter().map(|post| post.message).collect();
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen.len(), 20);
-    assert_eq!(rig.deliverer.counts().throttled, 0);
-}
-
-#[test]
-fn a_single_occurrence_survives_an_outage() {
-    let mut rig = begun();
-    rig.publish("order.paid", "{}");
-    rig.pass_with(3_000_000, &failure());
-    assert_eq!(rig.deliverer.counts().throttled, 1);
-    assert_eq!(
-        kinds(&rig.pass_with(60_000, &response(200))),
-        [MessageKind::Event]
-    );
-}
-
 #[test]
 fn an_occurrence_that_no_endpoint_accepts_does_not_hold_up_others() {
     let mut rig = begun();
@@ -359,25 +294,6 @@ fn a_503_soon_after_a_subscribe_does_not_count_against_the_endpoint() {
     assert_eq!(rig.deliverer.counts().throttled, 0);
     rig.pass_with(200_000, &response(503));
     assert_eq!(rig.deliverer.counts().throttled, 1);
-}
-
-#[test]
-fn a_renewal_has_an_endpoint_tried_again() {
-    let mut rig = down(3);
-    rig.respond_all(500);
-    rig.subscribe(&subscribe(1)).unwrap();
-    rig.pass(1_000);
-    let post = rig.post();
-    rig.respond(&post, 200);
-    assert_eq!(rig.deliverer.counts().throttled, 0);
-}
-
-#[test]
-fn an_endpoint_that_is_down_is_not_hurried_by_a_503_after_a_renewal() {
-    let mut rig = down(3);
-    rig.subscribe(&subscribe(1)).unwrap();
-    let posts = rig.pass_with(60_000, &response(503));
-    assert!((2..=4).contains(&posts.len()), "{}", posts.len());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use mcp_listen::{
     clock::Millis,
     events::{
-        error::{CodeSet, EventError, Missing},
+        error::{EventError, Missing},
         webhook::{
             Authorization, MatchRules, MessageKind, Options, Output, RequestedTtl, Subscribe,
             TtlOptions,
@@ -14,7 +14,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, echo, failure, named, subscribe};
+use super::rig::{Rig, failure, named, subscribe};
 
 #[test]
 fn an_expired_subscription_is_removed_without_a_message() {
@@ -26,75 +26,6 @@ fn an_expired_subscription_is_removed_without_a_message() {
     rig.pass(1_000);
     assert_eq!((rig.rows(), rig.posts.len(), rig.alarm), (0, 0, None));
     assert_eq!(rig.outputs, [Output::Unfollow(named("order.paid"))]);
-}
-
-#[test]
-fn a_revoked_subscriber_gets_the_error_numbers_that_it_knows() {
-    let mut rig = Rig::new();
-    rig.begin(&subscribe(1));
-    rig.begin(&Subscribe {
-        codes: CodeSet::Sketch,
-        ..subscribe(2)
-    });
-    rig.begin(&Subscribe {
-        principal: "bob".into(),
-        ..subscribe(3)
-    });
-    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
-    rig.drain();
-    let posts = rig.respond_all(200);
-    let bodies: Vec<&str> = posts.iter().map(|post| &*post.body).collect();
-    let expected = [-32_024, -32_012].map(|code| {
-        format!(r#"{{"type":"terminated","error":{{"code":{code},"message":"Forbidden"}}}}"#)
-    });
-    assert_eq!(bodies, expected);
-    assert!(
-        posts
-            .iter()
-            .all(|post| post.kind == MessageKind::Terminated)
-    );
-    assert!(posts[0].message.starts_with("msg_terminated_"));
-    assert_eq!(rig.rows(), 1);
-    rig.publish("order.paid", "{}");
-    assert_eq!(rig.post().subscription, subscribe(3).id);
-}
-
-#[test]
-fn a_call_that_waits_is_refused_when_its_caller_is_revoked() {
-    let mut rig = Rig::new();
-    let call = rig.call(&Subscribe {
-        is_allowed: false,
-        ..subscribe(1)
-    });
-    let post = rig.post();
-    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
-    rig.drain();
-    let error = EventError::Forbidden { reason: None };
-    assert_eq!(rig.result(call), Some(Err(error)));
-    rig.settle(&post, &echo("{\"challenge\":\"challenge\"}"));
-    assert_eq!((rig.rows(), rig.outputs.len()), (0, 0));
-}
-
-#[test]
-fn a_call_from_before_its_caller_was_revoked_is_refused() {
-    let mut rig = Rig::new();
-    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
-    rig.drain();
-    let asked_at = |asked_at: Millis| Subscribe {
-        asked_at,
-        ..subscribe(1)
-    };
-    let revoked_at = rig.now;
-    rig.pass(5_000);
-    let error = EventError::Forbidden { reason: None };
-    assert_eq!(rig.subscribe(&asked_at(revoked_at)), Err(error));
-    let of_bob = Subscribe {
-        principal: "bob".into(),
-        ..asked_at(revoked_at)
-    };
-    assert!(rig.subscribe(&of_bob).is_ok());
-    let later = revoked_at + Millis(1);
-    assert!(rig.subscribe(&asked_at(later)).is_ok());
 }
 
 #[test]
@@ -124,8 +55,7 @@ fn an_event_type_that_is_removed_ends_its_subscriptions() {
 fn the_last_message_is_sent_five_times_at_most() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
-    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
-    rig.drain();
+    rig.disconnect("ann", rig.now, rig.now);
     let mut count = 0;
     for _ in 0..200 {
         for post in std::mem::take(&mut rig.posts) {
@@ -143,8 +73,7 @@ fn a_subscription_that_has_ended_may_be_made_again() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
     rig.publish("order.paid", "{}");
-    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
-    rig.drain();
+    rig.disconnect("ann", rig.now, rig.now);
     let unsubscribed = rig.deliverer.handle_unsubscribe(&subscribe(1).id, rig.now);
     assert_eq!(unsubscribed, Ok(false));
     rig.begin(&subscribe(1));

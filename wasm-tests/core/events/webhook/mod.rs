@@ -3,8 +3,12 @@
 mod address;
 mod asking;
 mod delivering;
+mod disk;
 mod ending;
+mod limits;
+mod outages;
 mod renewing;
+mod revoking;
 mod rig;
 mod selecting;
 mod sharing;

@@ -1,5 +1,3 @@
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
-
 use mcp_listen::{
     clock::Millis,
     events::{
@@ -7,12 +5,13 @@ use mcp_listen::{
         error::{CodeSet, EventError},
         webhook::{
             Deliverer, Failure, MatchRules, MessageKind, Options, Outcome, Output, Post,
-            RequestedTtl, Response, SharedWatermark, Store, Subscribe, Subscription,
+            RequestedTtl, Response, Revocation, Subscribe,
         },
     },
     position::{Cursor, Position},
 };
 
+use super::disk::Disk;
 use crate::events::rows::MemoryRows;
 
 /// A deliverer with its host, the log of its bus and virtual time.
@@ -35,18 +34,6 @@ pub(crate) struct Rig {
     epoch: &'static str,
     head: u64,
     calls: u32,
-}
-
-/// The rows of a deliverer, which outlive it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Disk(Rc<RefCell<Rows>>);
-
-#[derive(Debug, Default)]
-pub(crate) struct Rows {
-    pub(crate) subscriptions: BTreeMap<Box<str>, String>,
-    pub(crate) watermarks: BTreeMap<EventName, SharedWatermark>,
-    pub(crate) writes: usize,
-    pub(crate) is_broken: bool,
 }
 
 impl Rig {
@@ -129,6 +116,16 @@ impl Rig {
     pub(crate) fn wake(&mut self, name: &str) {
         let (head, now) = (self.head(), self.now);
         self.deliverer.handle_wake(&named(name), head, now).unwrap();
+        self.drain();
+    }
+
+    /// Revokes the access of a subscriber: when by the clock of the bus, and by that of the
+    /// deliverer.
+    pub(crate) fn disconnect(&mut self, principal: &str, published_at: Millis, at: Millis) {
+        let revocation = Revocation { published_at, at };
+        self.deliverer
+            .handle_disconnected(principal, revocation, self.now)
+            .unwrap();
         self.drain();
     }
 
@@ -274,69 +271,11 @@ impl Rig {
     }
 
     pub(crate) fn writes(&self) -> usize {
-        self.disk.0.borrow().writes
+        self.disk.writes()
     }
 
     pub(crate) fn rows(&self) -> usize {
-        self.disk.0.borrow().subscriptions.len()
-    }
-
-    pub(crate) fn break_disk(&self) {
-        self.disk.0.borrow_mut().is_broken = true;
-    }
-}
-
-impl Store for Disk {
-    type Error = ();
-
-    fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, ()> {
-        let rows = self.0.borrow();
-        let subscriptions = rows.subscriptions.iter();
-        let read = |text: &str| Subscription::from_json(text).expect("a row");
-        Ok(subscriptions
-            .map(|(id, text)| (id.clone(), read(text)))
-            .collect())
-    }
-
-    fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), ()> {
-        self.write(|rows| {
-            rows.subscriptions.insert(id.into(), subscription.to_json());
-        })
-    }
-
-    fn remove(&mut self, id: &str) -> Result<(), ()> {
-        self.write(|rows| {
-            rows.subscriptions.remove(id);
-        })
-    }
-
-    fn watermarks(&self) -> Result<Vec<SharedWatermark>, ()> {
-        Ok(self.0.borrow().watermarks.values().cloned().collect())
-    }
-
-    fn put_watermark(&mut self, watermark: &SharedWatermark) -> Result<(), ()> {
-        self.write(|rows| {
-            rows.watermarks
-                .insert(watermark.name.clone(), watermark.clone());
-        })
-    }
-
-    fn remove_watermark(&mut self, name: &str) -> Result<(), ()> {
-        self.write(|rows| {
-            rows.watermarks.remove(&named(name));
-        })
-    }
-}
-
-impl Disk {
-    fn write(&self, change: impl FnOnce(&mut Rows)) -> Result<(), ()> {
-        let mut rows = self.0.borrow_mut();
-        if rows.is_broken {
-            return Err(());
-        }
-        rows.writes += 1;
-        change(&mut rows);
-        Ok(())
+        self.disk.len()
     }
 }
 
@@ -363,7 +302,7 @@ pub(crate) fn subscribe(number: u32) -> Subscribe {
         ttl: RequestedTtl::Default,
         challenge: "challenge".into(),
         total: 0,
-        asked_at: Millis(u64::MAX),
+        asked_at: Millis(1 << 52),
     }
 }
 

@@ -134,7 +134,7 @@ fn subscriptions_are_stored_before_the_response() {
 #[test]
 fn a_store_that_fails_is_an_error() {
     let mut rig = Rig::new();
-    rig.break_disk();
+    rig.disk.break_down();
     rig.deliverer
         .handle_subscribe(1, subscribe(1), rig.now)
         .unwrap();

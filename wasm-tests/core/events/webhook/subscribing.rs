@@ -13,7 +13,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::rig::{Rig, echo, failure, response, subscribe};
 
-fn asking(number: u32) -> Subscribe {
+pub(crate) fn asking(number: u32) -> Subscribe {
     Subscribe {
         is_allowed: false,
         ..subscribe(number)
@@ -22,13 +22,6 @@ fn asking(number: u32) -> Subscribe {
 
 fn callback(reason: &'static str) -> EventError {
     EventError::CallbackEndpoint(reason.into())
-}
-
-fn exhausted(limit: &'static str, max: u64) -> EventError {
-    EventError::ResourceExhausted {
-        limit: limit.into(),
-        max,
-    }
 }
 
 #[test]
@@ -97,101 +90,6 @@ fn consent_holds_for_a_day_for_one_subscriber_and_url() {
     rig.pass(300_000);
     rig.call(&same_url);
     assert_eq!(rig.post().kind, MessageKind::Verification);
-}
-
-#[test]
-fn challenges_are_limited_for_a_subscriber_and_for_a_host() {
-    let mut rig = Rig::new();
-    let refused = |rig: &mut Rig, subscribe: &Subscribe| {
-        let call = rig.call(subscribe);
-        rig.posts.clear();
-        rig.result(call)
-    };
-    for number in 1..=10 {
-        assert_eq!(refused(&mut rig, &asking(number)), None);
-    }
-    let limit = Some(Err(exhausted("challenges", 10)));
-    assert_eq!(refused(&mut rig, &asking(11)), limit);
-    for number in 12..72 {
-        let other = Subscribe {
-            principal: format!("p{number}").into(),
-            host: "one.example.com".into(),
-            ..asking(number)
-        };
-        assert_eq!(refused(&mut rig, &other), None, "{number}");
-    }
-    let more = Subscribe {
-        principal: "zoe".into(),
-        host: "one.example.com".into(),
-        ..asking(80)
-    };
-    let limit = Some(Err(exhausted("challenges", 60)));
-    assert_eq!(refused(&mut rig, &more), limit);
-    rig.now = rig.now + Millis(60_000);
-    assert_eq!(refused(&mut rig, &more), None);
-}
-
-#[test]
-fn subscriptions_are_limited_and_renewals_are_not() {
-    let mut rig = Rig::new();
-    for number in 1..=100 {
-        assert!(rig.subscribe(&subscribe(number)).is_ok());
-    }
-    let result = rig.subscribe(&subscribe(101));
-    assert_eq!(result, Err(exhausted("subscriptions", 100)));
-    assert!(rig.subscribe(&subscribe(100)).is_ok());
-    let other = Subscribe {
-        principal: "bob".into(),
-        total: 10_000,
-        ..subscribe(102)
-    };
-    assert_eq!(
-        rig.subscribe(&other),
-        Err(exhausted("subscriptions", 10_000))
-    );
-    let last = Subscribe {
-        total: 9_999,
-        ..other
-    };
-    assert!(rig.subscribe(&last).is_ok());
-}
-
-#[test]
-fn a_deliverer_may_hold_fewer_subscriptions_than_the_bus() {
-    let options = Options {
-        max_held: 2,
-        ..Options::default()
-    };
-    let mut rig = Rig::with(options, MatchRules::default());
-    let of = |number: u32, principal: &str| Subscribe {
-        principal: principal.into(),
-        ..subscribe(number)
-    };
-    let waiting = rig.call(&Subscribe {
-        is_allowed: false,
-        ..of(1, "ann")
-    });
-    rig.subscribe(&of(2, "bob")).unwrap();
-    let full = Err(exhausted("subscriptions", 2));
-    assert_eq!(rig.subscribe(&of(3, "eve")), full, "one waits for consent");
-    let post = rig.post();
-    rig.settle(&post, &echo(r#"{"challenge":"challenge"}"#));
-    assert!(rig.result(waiting).unwrap().is_ok());
-    assert!(rig.subscribe(&of(2, "bob")).is_ok(), "a renewal");
-}
-
-#[test]
-fn a_refusal_for_a_limit_comes_before_a_challenge() {
-    let mut rig = Rig::new();
-    let full = Subscribe {
-        total: 10_000,
-        ..asking(1)
-    };
-    assert_eq!(
-        rig.subscribe(&full),
-        Err(exhausted("subscriptions", 10_000))
-    );
-    assert!(rig.posts.is_empty());
 }
 
 #[test]

@@ -1,17 +1,17 @@
-import { defineEvents, eventLog } from 'mcp-listen/events';
 import { expect } from 'vitest';
 import { type Endpoint, endpoint } from '../../../host/endpoint.ts';
 import { pass, settle, until } from '../../../host/virtual-clock.ts';
 import { HOOK_SECRET } from '../../../host/webhook.ts';
-import { rowsIn } from '../webhook-rows.ts';
+import {
+  deploy,
+  emptyStore,
+  eventAt,
+  type Store,
+  type Ttl,
+  type Types,
+  webhookOf,
+} from '../deployments.ts';
 import type { Checks } from './check.ts';
-
-/** What outlives a deployment: the subscriptions, and what the bus has of one event type. */
-interface Store {
-  rows: Map<string, string>;
-  definitions: string | undefined;
-  events: object[];
-}
 
 /** Subscriptions over deployments, beside a store that outlives them. */
 export const DEPLOYMENTS: Checks = {
@@ -83,7 +83,7 @@ export const DEPLOYMENTS: Checks = {
 };
 
 /** Returns the last message to a subscription after a deployment with these types. */
-async function endAfter(types: Parameters<typeof defineEvents>[0]) {
+async function endAfter(types: Types) {
   const { hook, store } = await deployed();
   deploy(store, types);
   await until(() => hook.received.length === 2);
@@ -103,62 +103,14 @@ async function expectDelivery(store: Store, hook: Endpoint): Promise<void> {
 /** A first deployment with a subscription. */
 async function deployed(ttl: Ttl = 'default') {
   const hook = await endpoint(HOOK_SECRET);
-  const store: Store = { rows: new Map(), definitions: undefined, events: [] };
+  const store = emptyStore();
   const delivery = deploy(store, TYPES);
   const reply = await delivery.subscribe(webhookOf(hook, ttl));
   return { delivery, hook, reply, store };
 }
 
-/** Starts a deployment with these types. */
-function deploy(store: Store, types: Parameters<typeof defineEvents>[0]) {
-  const events = defineEvents(types, {
-    webhooks: { allowInsecureLocalhost: true, noExpiry: true },
-  });
-  const { deliver } = eventLog({ webhooks: events });
-  if (deliver === undefined) throw new Error('nothing is delivered');
-  const { rows } = store;
-  return deliver({
-    rows: rowsIn(rows),
-    alarmAt: undefined,
-    maxTtlMs: undefined,
-    maxHeld: undefined,
-    followed: ['noted'],
-    definitions: store.definitions,
-    keepDefinitions: (text) => {
-      store.definitions = text;
-    },
-    setAlarm: async () => {},
-    page: async () => pageOf(store.events),
-    follow: async () => ({ epoch: 'e', head: store.events.length, total: 0 }),
-    reset: () => {},
-  });
-}
-
-function pageOf(events: object[]): string {
-  const through = events.length;
-  const flags = { more: false, trimmed: false, skipped: false };
-  return JSON.stringify({ epoch: 'e', head: through, from: 0, through, ...flags, events });
-}
-
-function eventAt(position: number): object {
-  const at = Date.now();
-  const timestamp = new Date(at).toISOString();
-  return { position, at, eventId: 'one', timestamp, data: { topic: 'one' } };
-}
-
-function webhookOf({ url }: Endpoint, ttl: Ttl) {
-  return {
-    ...{ principal: 'ada', groups: [], name: 'noted', arguments: '{}' },
-    ...{ url, secret: HOOK_SECRET, ttl, cursor: undefined, maxAgeMs: undefined },
-    codes: 'sketch' as const,
-    askedAt: 0,
-  };
-}
-
 function schemas(properties: object) {
   return { inputSchema: { type: 'object', properties } };
 }
-
-type Ttl = 'default' | 'endless' | { for: number };
 
 const TYPES = { noted: schemas({ topic: { type: 'string' } }) };

@@ -56,16 +56,19 @@ impl<S: Store> Deliverer<S> {
     /// long is refused.
     pub(in super::super) fn send_challenges(&mut self, now: Millis) {
         let mut unsent = self.calls.take_unsent();
-        unsent.retain(|(call, began)| !self.send_challenge(*call, *began, now));
+        unsent.retain(|call| !self.send_challenge(*call, now));
         self.calls.keep_unsent(unsent);
     }
 
     /// Sends the challenge of a call. Returns whether it is no longer to be sent.
-    fn send_challenge(&mut self, call: u32, began: Millis, now: Millis) -> bool {
-        let Some(Call { subscribe, .. }) = self.calls.get(call) else {
+    fn send_challenge(&mut self, call: u32, now: Millis) -> bool {
+        let Some(Call {
+            began, subscribe, ..
+        }) = self.calls.get(call)
+        else {
             return true;
         };
-        if began + MAX_CHALLENGE_WAIT <= now {
+        if *began + MAX_CHALLENGE_WAIT <= now {
             self.calls.take(call);
             self.respond(call, Err(exhausted("challenges", MAX_PER_PRINCIPAL)));
             return true;
@@ -108,7 +111,7 @@ impl<S: Store> Deliverer<S> {
         }
         let failure = match outcome {
             Outcome::Failure(failure) => *failure,
-            Outcome::Response(_) => Failure::ChallengeFailed,
+            Outcome::Response(_) | Outcome::Unsent => Failure::ChallengeFailed,
         };
         let error = EventError::CallbackEndpoint(failure.name().into());
         self.respond(call, Err(error));

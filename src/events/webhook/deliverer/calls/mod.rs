@@ -7,23 +7,25 @@ use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{clock::Millis, events::error::EventError, sorted::Map};
 
-use super::super::subscribe::Subscribe;
+use super::{super::subscribe::Subscribe, ending::Revocation};
 
 /// The calls that wait for an endpoint or the log, and the challenges of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     waiting: Map<u32, Call>,
-    /// The calls whose challenge is not sent yet, and when they began.
-    unsent: VecDeque<(u32, Millis)>,
+    /// The calls whose challenge is not sent yet.
+    unsent: VecDeque<u32>,
     challenges: VecDeque<Challenge>,
     /// The subscribers whose access was revoked in the last minute, and when.
-    revoked: Vec<(Box<str>, Millis)>,
+    revoked: Vec<(Box<str>, Revocation)>,
 }
 
 /// A call that makes or renews a subscription.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) subscribe: Subscribe,
+    /// When the deliverer received it.
+    pub(super) began: Millis,
     /// Until when the consent of the endpoint holds; `None` if it needs none.
     pub(super) verified_until: Option<Millis>,
 }
@@ -41,18 +43,18 @@ impl Calls {
     }
 
     /// Inserts a call whose endpoint has to be asked for its consent.
-    pub(super) fn insert_unsent(&mut self, number: u32, call: Call, now: Millis) {
+    pub(super) fn insert_unsent(&mut self, number: u32, call: Call) {
         self.insert(number, call);
-        self.unsent.push_back((number, now));
+        self.unsent.push_back(number);
     }
 
-    /// Removes the numbers of the calls whose challenge is not sent yet, with when they began.
-    pub(super) fn take_unsent(&mut self) -> VecDeque<(u32, Millis)> {
+    /// Removes the numbers of the calls whose challenge is not sent yet.
+    pub(super) fn take_unsent(&mut self) -> VecDeque<u32> {
         core::mem::take(&mut self.unsent)
     }
 
     /// Has the challenges of calls sent later.
-    pub(super) fn keep_unsent(&mut self, unsent: VecDeque<(u32, Millis)>) {
+    pub(super) fn keep_unsent(&mut self, unsent: VecDeque<u32>) {
         self.unsent = unsent;
     }
 
@@ -69,9 +71,9 @@ impl Calls {
     }
 
     /// Removes the calls for which `is_taken` returns true. Returns their numbers.
-    pub(super) fn take_all(&mut self, is_taken: impl Fn(&Subscribe) -> bool) -> Vec<u32> {
+    pub(super) fn take_all(&mut self, is_taken: impl Fn(&Call) -> bool) -> Vec<u32> {
         let calls = self.waiting.iter();
-        let taken = calls.filter(|(_, call)| is_taken(&call.subscribe));
+        let taken = calls.filter(|(_, call)| is_taken(call));
         let numbers: Vec<u32> = taken.map(|(number, _)| *number).collect();
         self.waiting.retain(|number, _| !numbers.contains(number));
         numbers
@@ -91,9 +93,9 @@ impl Calls {
     }
 
     /// Records that the access of a subscriber was revoked.
-    pub(super) fn revoke(&mut self, principal: &str, now: Millis) {
-        self.revoked.retain(|(_, at)| *at + MINUTE > now);
-        self.revoked.push((principal.into(), now));
+    pub(super) fn revoke(&mut self, principal: &str, revocation: Revocation, now: Millis) {
+        self.revoked.retain(|(_, known)| known.at + MINUTE > now);
+        self.revoked.push((principal.into(), revocation));
     }
 
     /// Checks that the access of a subscriber was not revoked since the server received the call.
@@ -101,8 +103,8 @@ impl Calls {
     /// # Errors
     /// [`EventError::Forbidden`] if it was.
     pub(super) fn check_access(&self, subscribe: &Subscribe) -> Result<(), EventError> {
-        let is_revoked = |(principal, at): &(Box<str>, Millis)| {
-            *principal == subscribe.principal && subscribe.asked_at <= *at
+        let is_revoked = |(principal, known): &(Box<str>, Revocation)| {
+            *principal == subscribe.principal && subscribe.asked_at <= known.published_at
         };
         if self.revoked.iter().any(is_revoked) {
             return Err(EventError::Forbidden { reason: None });

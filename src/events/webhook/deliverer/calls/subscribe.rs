@@ -53,10 +53,11 @@ impl<S: Store> Deliverer<S> {
                 let is_unknown = matches!(consent, Consent::Unknown);
                 let waiting = Call {
                     subscribe,
+                    began: now,
                     verified_until: consent.until(),
                 };
                 if is_unknown {
-                    self.calls.insert_unsent(call, waiting, now);
+                    self.calls.insert_unsent(call, waiting);
                 } else {
                     self.create_or_renew(call, waiting, now)?;
                 }
@@ -74,13 +75,16 @@ impl<S: Store> Deliverer<S> {
         let rows = || self.subscriptions.iter().map(|(_, entry)| &entry.row);
         let live = || rows().filter(|row| row.is_live(now));
         let own = live().filter(|row| row.principal == *principal).count();
+        let (held, waiting) = (live().count(), self.calls.len());
+        // The host has counted before the calls that now wait, and perhaps before some that do not.
+        let total = subscribe.total.max(held);
         for (count, max) in [
             (
                 own + self.calls.count(principal),
                 self.options.max_per_principal,
             ),
-            (live().count() + self.calls.len(), self.options.max_held),
-            (subscribe.total, self.options.max_total),
+            (held + waiting, self.options.max_held),
+            (total + waiting, self.options.max_total),
         ] {
             if count >= max {
                 return Err(exhausted("subscriptions", max));

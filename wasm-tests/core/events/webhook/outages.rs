@@ -1,0 +1,134 @@
+//! What happens while messages cannot be delivered for long.
+
+use mcp_listen::{
+    clock::Millis,
+    events::webhook::{
+        MatchRules, MessageKind, Options, Outcome, RequestedTtl, Subscribe, TtlOptions,
+    },
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{
+    delivering::begun,
+    rig::{Rig, failure, kinds, response, subscribe},
+};
+
+/// An endpoint that is down, with `count` occurrences to deliver.
+fn down(count: usize) -> Rig {
+    let mut rig = begun();
+    for _ in 0..count {
+        rig.publish("order.paid", "{}");
+    }
+    while rig.deliverer.counts().throttled == 0 {
+        for post in std::mem::take(&mut rig.posts) {
+            rig.settle(&post, &failure());
+        }
+        rig.pass(5_000);
+    }
+    rig
+}
+
+#[test]
+fn an_endpoint_that_is_down_is_tried_twice_a_minute_at_most() {
+    let mut rig = down(20);
+    let mut posts = Vec::new();
+    for _ in 0..3_600 {
+        rig.pass(1_000);
+        assert!(rig.posts.len() <= 1);
+        for post in std::mem::take(&mut rig.posts) {
+            rig.settle(&post, &failure());
+            posts.push((rig.now, post.message));
+        }
+    }
+    assert!((60..=180).contains(&posts.len()), "{}", posts.len());
+    let oldest: Vec<Millis> = posts
+        .iter()
+        .filter(|(_, message)| &**message == "evt_e1_1")
+        .map(|(at, _)| *at)
+        .collect();
+    let pauses = oldest.windows(2).map(|pair| (pair[1] - pair[0]).0);
+    assert!(
+        pauses.max().unwrap() <= 60_000,
+        "the oldest is tried every minute"
+    );
+}
+
+#[test]
+fn nothing_is_abandoned_while_an_endpoint_is_down() {
+    let mut rig = down(20);
+    rig.pass_with(36_000_000, &failure());
+    let posts = rig.pass_with(60_000, &response(200));
+    assert!(kinds(&posts).iter().all(|kind| *kind == MessageKind::Event));
+    let mut seen: Vec<Box<str>> = posts.into_iter().map(|post| post.message).collect();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 20);
+    assert_eq!(rig.deliverer.counts().throttled, 0);
+}
+
+#[test]
+fn a_single_occurrence_survives_an_outage() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    rig.pass_with(3_000_000, &failure());
+    assert_eq!(rig.deliverer.counts().throttled, 1);
+    assert_eq!(
+        kinds(&rig.pass_with(60_000, &response(200))),
+        [MessageKind::Event]
+    );
+}
+
+#[test]
+fn a_renewal_has_an_endpoint_tried_again() {
+    let mut rig = down(3);
+    rig.respond_all(500);
+    rig.subscribe(&subscribe(1)).unwrap();
+    rig.pass(1_000);
+    let post = rig.post();
+    rig.respond(&post, 200);
+    assert_eq!(rig.deliverer.counts().throttled, 0);
+}
+
+#[test]
+fn an_endpoint_that_is_down_is_not_hurried_by_a_503_after_a_renewal() {
+    let mut rig = down(3);
+    rig.subscribe(&subscribe(1)).unwrap();
+    let posts = rig.pass_with(60_000, &response(503));
+    assert!((2..=4).contains(&posts.len()), "{}", posts.len());
+}
+
+#[test]
+fn a_message_that_the_host_cannot_sign_waits_and_is_no_failure_of_its_endpoint() {
+    let options = Options {
+        ttl: TtlOptions {
+            no_expiry: true,
+            ..TtlOptions::default()
+        },
+        ..Options::default()
+    };
+    let mut rig = Rig::with(options, MatchRules::default());
+    let endless = Subscribe {
+        ttl: RequestedTtl::Endless,
+        ..subscribe(1)
+    };
+    rig.begin(&endless);
+    for _ in 0..12 {
+        rig.publish("order.paid", "{}");
+    }
+    for _ in 0..4 * 24 {
+        let posts = rig.pass_with(3_600_000, &Outcome::Unsent);
+        assert!(posts.iter().all(|post| post.kind == MessageKind::Event));
+    }
+    let result = rig.subscribe(&endless).unwrap();
+    assert!(result.contains(r#""throttled":true,"#), "{result}");
+    assert!(result.contains(r#""lastError":null"#), "{result}");
+    let mut delivered: Vec<Box<str>> = rig
+        .pass_with(60_000, &response(200))
+        .into_iter()
+        .map(|post| post.message)
+        .collect();
+    delivered.sort_by_key(|id| (id.len(), id.clone()));
+    let all: Vec<Box<str>> = (1..=12).map(|n| format!("evt_e1_{n}").into()).collect();
+    assert_eq!(delivered, all);
+}

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { revocationsIn } from '../../../dist/cloudflare/wire/webhooks.js';
+import { endpoint } from '../../host/endpoint.ts';
+import { pass, settle, until } from '../../host/virtual-clock.ts';
+import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
+import { deploy, emptyStore, eventAt, webhookOf } from './deployments.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const TYPES = { noted: {} };
+const FORMER_KEY = Buffer.alloc(32, 7).toString('base64');
+const NEW_KEY = Buffer.alloc(32, 8).toString('base64');
+
+/** A subscription whose secret was encrypted with a key that is no longer configured. */
+async function sealed() {
+  const hook = await endpoint(HOOK_SECRET, NEXT_SECRET);
+  const store = emptyStore();
+  const former = deploy(store, TYPES, { encryptionKey: FORMER_KEY });
+  await former.subscribe(webhookOf(hook, 'endless'));
+  await pass(2_000);
+  const errors: Error[] = [];
+  const onError = (error: Error): void => void errors.push(error);
+  const delivery = deploy(store, TYPES, { encryptionKey: NEW_KEY, onError });
+  const publish = (): Promise<void> => {
+    store.events.push(eventAt(1));
+    return delivery.wake(['noted'], 'e', 1);
+  };
+  return { delivery, errors, hook, publish, store };
+}
+
+const UNREADABLE = expect.objectContaining({ code: 'secret-unreadable' });
+
+describe('a secret that no key opens', () => {
+  test('is reported, and its messages wait until a key opens it', async () => {
+    const { delivery, errors, hook, publish, store } = await sealed();
+    await publish();
+    for (let hours = 0; hours < 80; hours += 4) {
+      await pass(4 * 3_600_000);
+      await delivery.alarm();
+      await settle();
+    }
+    expect(errors.length).toBeGreaterThan(10);
+    expect(new Set(errors.map((error) => (error as { code?: string }).code))).toEqual(
+      new Set(['secret-unreadable']),
+    );
+    expect([delivery.stats.throttled, store.rows.size, hook.received.length]).toEqual([1, 1, 1]);
+    const repaired = deploy(store, TYPES, { encryptionKey: [NEW_KEY, FORMER_KEY] });
+    await pass(60_000);
+    await repaired.alarm();
+    await until(() => hook.events.length === 1);
+    expect(hook.events[0]?.signers).toEqual([HOOK_SECRET]);
+  });
+
+  test('is no failure of the endpoint for its client', async () => {
+    const { errors, hook, publish, store, delivery } = await sealed();
+    await publish();
+    await until(() => errors.length > 0);
+    await settle();
+    const renewed = await delivery.subscribe(webhookOf(hook, 'endless'));
+    expect(JSON.parse(renewed)).toMatchObject({ result: { deliveryStatus: { lastError: null } } });
+    expect(store.rows.size).toBe(1);
+  });
+
+  test('stops no messages once the client has sent another one', async () => {
+    const { delivery, errors, hook, publish } = await sealed();
+    await delivery.subscribe({ ...webhookOf(hook, 'endless'), secret: NEXT_SECRET });
+    await pass(2_000);
+    await publish();
+    await until(() => hook.events.length === 1);
+    expect([hook.events[0]?.signers, errors]).toEqual([[NEXT_SECRET], [UNREADABLE]]);
+  });
+});
+
+describe('a disconnect', () => {
+  const revocation = (at: number) => ({ principal: 'ada', publishedAt: at, at });
+  const FORBIDDEN = JSON.stringify({ error: { forbidden: {} } });
+
+  test('refuses requests from before for a minute, after a restart too', async () => {
+    const hook = await endpoint(HOOK_SECRET);
+    const store = emptyStore();
+    const askedAt = Date.now();
+    await deploy(store, TYPES).disconnect(revocation(askedAt));
+    await pass(30_000);
+    const restarted = deploy(store, TYPES);
+    expect(await restarted.subscribe({ ...webhookOf(hook), askedAt })).toBe(FORBIDDEN);
+    expect(hook.received).toEqual([]);
+    const later = await restarted.subscribe({ ...webhookOf(hook), askedAt: askedAt + 1 });
+    expect(JSON.parse(later)).toHaveProperty('result.id');
+    await pass(30_000);
+    const afterAMinute = await deploy(store, TYPES).subscribe({ ...webhookOf(hook), askedAt });
+    expect(JSON.parse(afterAMinute)).toHaveProperty('result.id');
+  });
+});
+
+describe('a call that reports disconnects', () => {
+  const call = { names: [], epoch: 'e', head: 0, revoked: ['ada'] };
+
+  test('says how long ago they were, whatever the clocks of bus and object say', () => {
+    const given = { ...call, revokedAt: [1_000], sentAt: 61_000 };
+    const revocation = { principal: 'ada', publishedAt: 1_000 };
+    expect(revocationsIn(given, 500_000)).toEqual([{ ...revocation, at: 440_000 }]);
+  });
+
+  test('from a bus whose clock went back is of now', () => {
+    const given = { ...call, revokedAt: [1_000], sentAt: 500 };
+    const revocation = { principal: 'ada', publishedAt: 1_000 };
+    expect(revocationsIn(given, 500_000)).toEqual([{ ...revocation, at: 500_000 }]);
+  });
+
+  test('from a former version is of now', () => {
+    const revocation = { principal: 'ada', publishedAt: 500_000, at: 500_000 };
+    expect(revocationsIn(call, 500_000)).toEqual([revocation]);
+  });
+});
