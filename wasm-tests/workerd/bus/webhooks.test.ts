@@ -72,11 +72,8 @@ function at<T = unknown>(object: string, method: string, ...args: unknown[]): Pr
 
 const ROOT = 'mcp-listen';
 const FORBIDDEN = '{"error":{"forbidden":{}}}';
-/** Further hosts on this machine: two messages may be under way to one host. */
-const THERE = 'localhost';
-const ELSEWHERE = '::1';
-/** The fourth host on this machine. Some systems need set-up for it, see CONTRIBUTING.md. */
-const FAR = '127.0.0.2';
+/** Further hosts of this machine (CONTRIBUTING.md, on macOS), each with two messages at a time. */
+const [THERE, ELSEWHERE, FAR] = ['localhost', '::1', '127.0.0.2'] as const;
 
 interface Counts {
   starts: Record<string, number>;
