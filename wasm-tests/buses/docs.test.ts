@@ -19,7 +19,7 @@ beforeAll(async () => {
   const nats = cleanup.later(await startNats(true), (it) => it.stop());
   const here = (code: string) =>
     code.replace(':6379', `:${redis.port}`).replace(':4222', `:${nats.port}`);
-  await writeSnippetsOf('buses.md', FOLDER, here);
+  await writeSnippetsOf(['buses.md', 'wanted.md', 'own-bus.md'], FOLDER, here);
   await writeFile(join(FOLDER, 'handler.ts'), HANDLER);
   await writeFile(join(FOLDER, 'notebook.ts'), NOTEBOOK);
   await compile(FOLDER);

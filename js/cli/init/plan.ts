@@ -105,7 +105,7 @@ function routerNotes({ dependencies }: Manifest): string[] {
   return [
     `${routers} can route client requests to every Durable Object binding. The bus refuses such requests.
 To keep them from starting the object at all, refuse its binding in the router: see "Routers that reach every object"
-in docs/hosts.md.`,
+in docs/workers.md.`,
   ];
 }
 

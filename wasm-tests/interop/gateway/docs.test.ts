@@ -99,7 +99,7 @@ test('Go publishes', async () => {
 
 test('PHP publishes', async () => {
   const stream = await listening();
-  const [code = '', ...others] = await programs('php', 'serverless.md');
+  const [code = '', ...others] = await programs('php', 'publish.md');
   expect(others).toEqual([]);
   await run(['php'], 'publish.php', code.replaceAll('lamp://desk', 'note://todo'));
   expect(await stream.message()).toBe(updated('1', 'note://todo'));
