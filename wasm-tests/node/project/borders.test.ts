@@ -75,6 +75,7 @@ test.each([
     'js/listen-handler.ts',
     "import { manager } from './streams/manager.js';",
   ],
+  ['no recipe of the book has more than 120 lines', 'docs/hosts.md', '\n'.repeat(120)],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
   ['no file contains a path of one machine', 'README.md', `cd ${elsewhere}`],
   [WORDS, 'docs/page.md', 'Whoever publishes waits.'],

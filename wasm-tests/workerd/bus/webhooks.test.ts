@@ -72,11 +72,8 @@ function at<T = unknown>(object: string, method: string, ...args: unknown[]): Pr
 
 const ROOT = 'mcp-listen';
 const FORBIDDEN = '{"error":{"forbidden":{}}}';
-/** Further hosts on this machine: two messages may be under way to one host. */
-const THERE = 'localhost';
-const ELSEWHERE = '::1';
-/** The fourth host on this machine. Some systems need set-up for it, see CONTRIBUTING.md. */
-const FAR = '127.0.0.2';
+/** Further hosts of this machine (CONTRIBUTING.md, on macOS), each with two messages at a time. */
+const [THERE, ELSEWHERE, FAR] = ['localhost', '::1', '127.0.0.2'] as const;
 
 interface Counts {
   starts: Record<string, number>;
@@ -255,9 +252,8 @@ test('a call from before its caller was disconnected is refused, by an object wi
   };
   await post('disconnect', 'zoe').catch(() => {});
   const object = `${ROOT}/hooks-${webhookObjectOf('zoe')}`;
-  await expect
-    .poll(async () => (await at<Counts>(ROOT, 'counts')).starts)
-    .toMatchObject({ [object]: 1 });
+  const starts = async () => (await at<Counts>(ROOT, 'counts')).starts;
+  await expect.poll(starts).toMatchObject({ [object]: 1 });
   const answer = () => at<string>(object, 'subscribeWebhook', JSON.stringify(call));
   expect(await answer()).toBe(FORBIDDEN);
   await at(object, 'reset');
@@ -279,8 +275,8 @@ test.each([
     await subscribe(after, caller, { caller });
     await meanwhile();
     await at(ROOT, 'refuseWakes', false);
-    const ended = () => before.received.at(-1)?.body['type'];
-    await expect.poll(ended, { timeout: 15_000 }).toBe('terminated');
+    const ended = () => before.received.at(-1)?.body;
+    await expect.poll(ended, { timeout: 15_000 }).toMatchObject({ type: 'terminated' });
     await publish(caller, caller);
     await expect.poll(() => ids(after)).toEqual([caller]);
     expect(ids(before)).toEqual([]);
@@ -327,8 +323,7 @@ test('an object reads the rows of wire 3, and creates tables like these', async 
     ...{ principal: 'eve', groups: [], name: 'noted', arguments: '{}', url: 'http://127.0.0.1:9/' },
     ...{ secret: HOOK_SECRET, ttl: 'default', codes: 'sep', askedAt: 4_102_444_800_000 },
   };
-  const answer = at('corpus/hooks-1', 'subscribeWebhook', JSON.stringify(late));
-  await expect(answer).resolves.toBe(FORBIDDEN);
+  expect(await at('corpus/hooks-1', 'subscribeWebhook', JSON.stringify(late))).toBe(FORBIDDEN);
 });
 
 test('five hundred subscriptions sleep in an object that takes no more, and cost a call where an event is theirs', async () => {

@@ -11,17 +11,8 @@ use super::{
     super::{Subscription, store::Store},
     Deliverer, Output,
     calls::Call,
+    revocation::Revocation,
 };
-
-/// When the access of a subscriber was revoked, by two clocks that need not agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Revocation {
-    /// By the clock of the bus: compared with when servers received requests.
-    pub published_at: Millis,
-    /// By the clock of the deliverer: its present time, less how long ago it was by the clock of
-    /// the bus.
-    pub at: Millis,
-}
 
 /// What a subscriber has: a subscription, or a call that makes or renews one.
 struct Held<'h> {
@@ -53,14 +44,6 @@ impl<'h> Held<'h> {
     }
 }
 
-impl Revocation {
-    /// Whether it takes away what a subscriber has. Where the clocks disagree, it does: what was
-    /// there before the revocation must never outlive it.
-    fn covers(self, held: &Held<'_>) -> bool {
-        held.asked_at <= self.published_at || held.received_at <= self.at
-    }
-}
-
 impl<S: Store> Deliverer<S> {
     /// Removes a subscription. Returns whether there was one.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
@@ -83,7 +66,9 @@ impl<S: Store> Deliverer<S> {
     ) -> Result<(), S::Error> {
         self.calls.revoke(principal, revocation, now);
         let error = EventError::Forbidden { reason: None };
-        let is_revoked = |held: &Held<'_>| *held.principal == *principal && revocation.covers(held);
+        let is_revoked = |held: &Held<'_>| {
+            *held.principal == *principal && revocation.covers(held.asked_at, held.received_at)
+        };
         self.end_all(&is_revoked, &error, now)
     }
 

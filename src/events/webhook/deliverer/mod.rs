@@ -9,12 +9,13 @@ mod outcomes;
 mod output;
 mod pages;
 mod queue;
+mod revocation;
 mod step;
 mod subscriptions;
 
-pub use ending::Revocation;
 pub use options::Options;
 pub use output::{Authorization, MessageKind, Output, Post};
+pub use revocation::Revocation;
 
 use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 

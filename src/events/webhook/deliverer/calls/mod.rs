@@ -7,7 +7,7 @@ use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{clock::Millis, events::error::EventError, sorted::Map};
 
-use super::{super::subscribe::Subscribe, ending::Revocation};
+use super::{super::subscribe::Subscribe, revocation::Revocation};
 
 /// The calls that wait for an endpoint or the log, and the challenges of the last minute.
 #[derive(Debug, Default)]

@@ -1,0 +1,20 @@
+use crate::clock::Millis;
+
+/// When the access of a subscriber was revoked, by two clocks that need not agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    /// By the clock of the bus: compared with when servers received requests.
+    pub published_at: Millis,
+    /// By the clock of the deliverer: its present time, less how long ago it was by the clock of
+    /// the bus.
+    pub at: Millis,
+}
+
+impl Revocation {
+    /// Whether it takes away what a subscriber has by a request: when the server received that, and
+    /// when the deliverer did. Where the clocks disagree, it does: what was there before the
+    /// revocation must never outlive it.
+    pub(super) fn covers(self, asked_at: Millis, received_at: Millis) -> bool {
+        asked_at <= self.published_at || received_at <= self.at
+    }
+}
