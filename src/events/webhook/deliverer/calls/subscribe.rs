@@ -234,6 +234,7 @@ impl<S: Store> Deliverer<S> {
             entry.row.verified_until = waiting.verified_until;
             entry.row.authorize_at = authorize_at;
             entry.asked_at = None;
+            entry.send_after = Millis(0);
         }
         self.forget_selections(&subscribe.id, &subscribe.name, &former);
         self.subscriptions.put(&subscribe.id)
