@@ -230,7 +230,7 @@ impl<S: Store> Deliverer<S> {
         let authorize_at = self.options.authorization_ttl_ms.map(|ttl| now + ttl);
         let former = self.subscriptions.groups(&subscribe.name);
         if let Some(entry) = self.subscriptions.get_mut(&subscribe.id) {
-            entry.row.apply(subscribe, until, now);
+            entry.row.apply(subscribe, waiting.began, until, now);
             entry.row.verified_until = waiting.verified_until;
             entry.row.authorize_at = authorize_at;
             entry.asked_at = None;
