@@ -76,7 +76,8 @@ impl<S: Store> Deliverer<S> {
         let live = || rows().filter(|row| row.is_live(now));
         let own = live().filter(|row| row.principal == *principal).count();
         let (held, waiting) = (live().count(), self.calls.len());
-        // The host has counted before the calls that now wait, and perhaps before some that do not.
+        // The host does not count if it has a row for this id, which may be of a subscription that
+        // has ended.
         let total = subscribe.total.max(held);
         for (count, max) in [
             (
