@@ -30,39 +30,16 @@ import {
 } from '../events.js';
 import type { RetentionOptions } from '../retention.js';
 import type { WantedBus } from '../wanted/interest.js';
-import type { WantedOptions } from '../wanted/options.js';
 import { ProcessInterest, type SessionTopics } from '../wanted/process-interest.js';
 import type { Topic } from '../wanted/topic.js';
 import { wantedChange } from '../wanted/wanted-change.js';
 import { MemoryEventRows } from './event-rows.js';
 import { MemoryLog } from './log.js';
+import type { InMemoryBusOptions } from './options.js';
+import { OrderedQueue } from './ordered-queue.js';
 import { MemorySessionTable } from './session-table.js';
 import { MemorySessions } from './sessions.js';
 import { type DeliverMaker, MemoryWebhooks } from './webhooks.js';
-
-/** Options of {@link InMemoryBus}. */
-export interface InMemoryBusOptions extends RetentionOptions {
-  /**
-   * Called with exceptions of listeners, and with the error of each publish that fails, awaited or
-   * not.
-   *
-   * @default console.error
-   */
-  onError?: (error: Error) => void;
-  /**
-   * Opens the log of occurrences of MCP Events: `eventLog()` of `mcp-listen/events`. Without it the
-   * bus carries changes only.
-   *
-   * @default undefined
-   */
-  events?: EventLogMaker;
-  /**
-   * Hooks for what streams subscribe to, and `isWanted`: `{}` enables the latter alone.
-   *
-   * @default undefined
-   */
-  wanted?: WantedOptions;
-}
 
 /** A bus within one process or isolate. Events reach only the streams attached to this object. */
 export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
@@ -95,9 +72,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   readonly #retention: RetentionOptions;
   readonly #openEvents: EventLogMaker | undefined;
   #occurrences: EventStore | undefined;
-  /** What was published while a listener was called. */
-  readonly #unsent: Unsent[] = [];
-  #isSending = false;
+  readonly #unsent = new OrderedQueue<Unsent>((batch) => this.#sendBatch(batch));
   readonly #webhooks: MemoryWebhooks | undefined;
 
   /**
@@ -214,8 +189,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
    */
   protected deliver(texts: string[]): void {
     for (let first = 0; first < texts.length; first += BATCH) {
-      this.#unsent.push(this.#publish(texts.slice(first, first + BATCH)));
-      this.#sendAll();
+      this.#unsent.add(this.#publish(texts.slice(first, first + BATCH)));
     }
   }
 
@@ -314,18 +288,6 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     const { deliveries, events = texts } = calling(() => this.#bus.publish(texts, Date.now()));
     for (const event of events) this.#log.append(event);
     return { deliveries, lines: events.join('\n'), listeners: this.#listeners };
-  }
-
-  /** Sends everything that was published, in this order. */
-  #sendAll(): void {
-    if (this.#isSending) return;
-    this.#isSending = true;
-    try {
-      for (let next = this.#unsent.shift(); next; next = this.#unsent.shift())
-        this.#sendBatch(next);
-    } finally {
-      this.#isSending = false;
-    }
   }
 
   #sendBatch({ deliveries, lines, listeners }: Unsent): void {
