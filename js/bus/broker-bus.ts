@@ -242,11 +242,14 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isLive = false;
-    await this.interest?.close();
-    this.#closing.abort();
-    this.#live.resolve();
-    this.#local.end();
-    await this.#broker.close();
+    try {
+      await this.interest?.close();
+    } finally {
+      this.#closing.abort();
+      this.#live.resolve();
+      this.#local.end();
+      await this.#broker.close();
+    }
   }
 
   onReady(isWhole: boolean): void {
@@ -271,7 +274,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
         continue;
       }
       if (isSignal(line)) {
-        this.interest?.receive(line);
+        // Signals that the broker has kept since the last loss are of processes that may be gone.
+        if (this.#isLive) this.interest?.receive(line);
         continue;
       }
       try {

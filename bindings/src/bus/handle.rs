@@ -63,6 +63,8 @@ export interface Publication {
   position: number;
   /** The frames to send. */
   deliveries: { text: string; edges: Uint32Array }[];
+  /** The events as the core writes them; absent if they were passed like that. */
+  events?: string[];
 }
 ";
 
@@ -103,6 +105,8 @@ struct KeptEdge {
 struct Publication {
     position: f64,
     deliveries: Vec<Output>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Vec<String>>,
 }
 
 #[wasm_bindgen]
@@ -319,16 +323,19 @@ impl Bus {
     #[wasm_bindgen(unchecked_return_type = "Publication")]
     pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
         let bus = self.root()?.bus_mut();
-        let events: Result<Vec<ServerEvent>, JsValue> =
+        let parsed: Result<Vec<ServerEvent>, JsValue> =
             events.iter().map(|event| event_of(event)).collect();
         let mut deliveries = Vec::new();
-        for event in events? {
+        let mut written = Vec::new();
+        for event in parsed? {
             deliveries.extend(bus.publish_at(&event, Some(millis(at))).deliveries);
+            written.push(event.to_json());
         }
         let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
         Ok(object(&Publication {
             position: number(bus.cursor().position),
             deliveries: deliveries.map(Output::from).collect(),
+            events: (written != events).then_some(written),
         }))
     }
 

@@ -2,7 +2,14 @@ import { calling, ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
-import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
+import {
+  Bus,
+  type BusOutput,
+  eventsIn,
+  FixedText,
+  type Publication,
+  textOf,
+} from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
 import { expectLoaded } from '../../wasm/server/load.js';
 import type {
@@ -88,6 +95,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   readonly #retention: RetentionOptions;
   readonly #openEvents: EventLogMaker | undefined;
   #occurrences: EventStore | undefined;
+  /** What was published while a listener was called. */
+  readonly #unsent: Unsent[] = [];
+  #isSending = false;
   readonly #webhooks: MemoryWebhooks | undefined;
 
   /**
@@ -197,17 +207,15 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   /**
-   * Delivers events, each as JSON text, to all streams and listeners. Of a batch, all are delivered
-   * or none.
+   * Delivers events, each as JSON text, to all streams and listeners, also those that a listener
+   * publishes meanwhile: after it. Of a batch, all are delivered or none.
    *
    * @throws ListenError as `publish`.
    */
   protected deliver(texts: string[]): void {
     for (let first = 0; first < texts.length; first += BATCH) {
-      const batch = texts.slice(first, first + BATCH);
-      this.#publish(batch);
-      const lines = batch.join('\n');
-      this.#eachSink((sink) => sink.publish(lines));
+      this.#unsent.push(this.#publish(texts.slice(first, first + BATCH)));
+      this.#sendAll();
     }
   }
 
@@ -301,12 +309,29 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     for (const listener of listeners.values()) this.#guarded(() => listener.onLost(reason));
   }
 
-  #publish(texts: string[]): void {
-    const { deliveries } = calling(() => this.#bus.publish(texts, Date.now()));
-    for (const text of texts) this.#log.append(text);
-    for (const { edges, text: frame } of deliveries) {
-      for (const edge of edges) this.#send(edge, frame);
+  /** Publishes a batch. Returns what to send. */
+  #publish(texts: string[]): Unsent {
+    const { deliveries, events = texts } = calling(() => this.#bus.publish(texts, Date.now()));
+    for (const event of events) this.#log.append(event);
+    return { deliveries, lines: events.join('\n'), listeners: this.#listeners };
+  }
+
+  /** Sends everything that was published, in this order. */
+  #sendAll(): void {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    try {
+      for (let next = this.#unsent.shift(); next; next = this.#unsent.shift())
+        this.#sendBatch(next);
+    } finally {
+      this.#isSending = false;
     }
+  }
+
+  #sendBatch({ deliveries, lines, listeners }: Unsent): void {
+    for (const { edges, text } of deliveries)
+      for (const edge of edges) if (listeners === this.#listeners) this.#send(edge, text);
+    this.#eachSink((sink) => sink.publish(lines));
   }
 
   #send(edge: number, frame: string): void {
@@ -371,6 +396,15 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.#bus.disconnect(edge, performance.now());
     this.sessionsChanged();
   }
+}
+
+/** A batch that was published and is not sent yet. */
+interface Unsent {
+  deliveries: Publication['deliveries'];
+  /** The events, each a line of JSON text. */
+  lines: string;
+  /** The listeners at the publish: after a reset, edge numbers are assigned again to others. */
+  listeners: Map<number, AttachmentListener>;
 }
 
 /** Creates a core bus whose sessions have no streams: those of a former bus must attach again. */
