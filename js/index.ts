@@ -24,7 +24,8 @@ export {
   type ProcessBusStats,
 } from './bus/broker-bus.js';
 export type { ListenBus, ServerEventBus } from './bus/bus.js';
-export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/bus.js';
+export { InMemoryBus } from './bus/memory/bus.js';
+export type { InMemoryBusOptions } from './bus/memory/options.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { Opening } from './bus/opening.js';
 export type { RetentionOptions } from './bus/retention.js';

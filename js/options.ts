@@ -27,7 +27,7 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   /**
    * Whether the handler holds streams. `off` is for hosts that cannot hold them, such as serverless
    * functions. A listen then gets 404 with JSON-RPC -32601, a GET gets 405, and
-   * `resources/subscribe` of earlier revisions gets -32601. Answers to `server/discover` and
+   * `resources/subscribe` of earlier revisions gets -32601. Responses to `server/discover` and
    * `initialize` announce neither `listChanged` nor `subscribe`. `notify` still publishes on the
    * bus. `server`, `advertise`, `principal` and `authorize` have no effect, and
    * `legacy: 'sessions'` is `invalid-options`.

@@ -23,7 +23,7 @@ import {
   type EventSource,
   isOccurrence,
 } from './events.js';
-import { InMemoryBus, type InMemoryBusOptions } from './memory/bus.js';
+import { LocalBus } from './memory/local-bus.js';
 import { BrokerEvents } from './occurrences/broker-events.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
@@ -242,11 +242,14 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isLive = false;
-    await this.interest?.close();
-    this.#closing.abort();
-    this.#live.resolve();
-    this.#local.end();
-    await this.#broker.close();
+    try {
+      await this.interest?.close();
+    } finally {
+      this.#closing.abort();
+      this.#live.resolve();
+      this.#local.end();
+      await this.#broker.close();
+    }
   }
 
   onReady(isWhole: boolean): void {
@@ -271,7 +274,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
         continue;
       }
       if (isSignal(line)) {
-        this.interest?.receive(line);
+        // What the broker has kept since the last loss is of processes that may be gone.
+        if (this.#isLive) this.interest?.receive(line);
         continue;
       }
       try {
@@ -358,37 +362,6 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     this.#counts.dropped += 1;
     const message = `a message of the bus is not an event: ${firstError.code}`;
     this.#onError(new ListenError('bus-frame-dropped', message, { cause: firstError }));
-  }
-}
-
-/** The streams of this process, and the events that they can resume from. */
-class LocalBus extends InMemoryBus {
-  readonly #onChange: () => void;
-
-  /** @param onChange - called after a change of what the streams of sessions subscribe to. */
-  constructor(onChange: () => void, options: InMemoryBusOptions) {
-    super(options);
-    this.#onChange = onChange;
-  }
-
-  protected override sessionsChanged(): void {
-    this.#onChange();
-  }
-
-  override get streams(): number {
-    return super.streams;
-  }
-
-  override deliver(texts: string[]): void {
-    super.deliver(texts);
-  }
-
-  override gap(): void {
-    super.gap();
-  }
-
-  override end(): void {
-    super.end();
   }
 }
 

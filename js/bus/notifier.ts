@@ -49,10 +49,13 @@ export function notifierOn(
   tracing?: Tracing,
   event: Notifier['event'] = withoutEvents,
 ): Notifier {
-  const publish = (event: ChangeEvent, { group, ...context }: NotifyOptions = {}): Promise<void> =>
-    publishing(tracing, event.kind, context, () =>
-      bus.publish(group === undefined ? event : { kind: 'for_group', group, event }),
-    );
+  const publish = async (change: ChangeEvent, options: NotifyOptions = {}): Promise<void> => {
+    const { group } = options;
+    const event =
+      group === undefined ? change : { kind: 'for_group' as const, group, event: change };
+    if (tracing === undefined) await bus.publish(event);
+    else await publishing(tracing, change.kind, options, () => bus.publish(event));
+  };
   return {
     toolsChanged: (context) => publish({ kind: 'tools_list_changed' }, context),
     promptsChanged: (context) => publish({ kind: 'prompts_list_changed' }, context),

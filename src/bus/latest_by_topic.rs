@@ -90,6 +90,12 @@ impl Bus {
         latest.push(position, event);
     }
 
+    /// Discards what was indexed, after a read of the log that failed: a part would count as the
+    /// whole log.
+    pub fn clear_index(&mut self) {
+        self.latest = None;
+    }
+
     /// Returns the positions after `after` of the events that an edge has to receive, in order.
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
         let latest = self.latest.as_ref().zip(self.edges.topics(edge));

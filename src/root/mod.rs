@@ -255,8 +255,12 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
             return Ok(());
         }
         let bus = &mut self.bus;
-        self.log.after(self.log.floor(), &mut |position, event| {
+        let read = self.log.after(self.log.floor(), &mut |position, event| {
             bus.index_event(position, event);
-        })
+        });
+        if read.is_err() {
+            self.bus.clear_index();
+        }
+        read
     }
 }

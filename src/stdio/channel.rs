@@ -3,7 +3,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     json::{self, Document, Node},
-    listen::{Accepted, ListenOutcome, accept_message},
+    listen::{Accepted, EndReason, ListenOutcome, accept_message},
     message::{self, CANCELLED, LISTEN},
     request::{names_method, version_of},
     vocabulary::{
@@ -159,9 +159,9 @@ impl Channel {
         self.subscriptions.handle_gap();
     }
 
-    /// Handles the permanent loss of the bus. A stream over HTTP would just break off; here the
-    /// client gets a cancellation of each acknowledged subscription, and an error for each other
-    /// listen request. A session has no such message.
+    /// Handles the permanent loss of the bus. A stream over HTTP would just break off, as at every
+    /// end without a result; here the client gets a cancellation of each acknowledged subscription,
+    /// and an error for each other listen request. A session has no such message.
     pub fn handle_bus_closed(&mut self) {
         for handle in self.subscriptions.all() {
             let subscription = self.subscriptions.change(handle);
@@ -212,14 +212,17 @@ impl Channel {
 
     /// Returns the next line for the client, or `None` until the next `handle_*` call.
     pub fn poll_line(&mut self) -> Option<String> {
-        if let Some(response) = self.responses.pop_front() {
-            return Some(response + "\n");
-        }
         let is_ready = self.session.is_initialized();
         loop {
+            if let Some(response) = self.responses.pop_front() {
+                return Some(response + "\n");
+            }
             let (handle, message) = self.subscriptions.poll_message(is_ready)?;
-            if self.subscriptions.has_ended(handle) {
-                self.drop_subscription(handle);
+            if let Some(reason) = self.subscriptions.end_of(handle)
+                && let Some(id) = self.drop_subscription(handle)
+                && reason != EndReason::Closed
+            {
+                self.responses.push_back(message::cancelled(&id));
             }
             if let Some(message) = message {
                 return Some(message + "\n");

@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     clock::Millis,
     fanout::{Fanout, StreamId},
-    listen::{Accepted, Output, ServerStream, StreamKind},
+    listen::{Accepted, EndReason, Output, ServerStream, StreamKind},
     sorted::Map,
     vocabulary::{
         capabilities::{Capabilities, Discovered},
@@ -203,18 +203,17 @@ impl Subscriptions {
                 return Some((handle, message));
             }
             subscription.has_turn = false;
-            if self.has_ended(handle) {
+            if self.end_of(handle).is_some() {
                 return Some((handle, None));
             }
         }
     }
 
-    /// Whether the subscription has sent all its output: its id is then free, and the client knows
-    /// it.
-    pub(super) fn has_ended(&self, handle: SubscriptionHandle) -> bool {
-        let stream = self.by_number.get(&handle).and_then(|it| it.stream);
-        let stream = stream.and_then(|id| self.fanout.stream(id));
-        stream.is_some_and(ServerStream::is_ending)
+    /// Returns why a subscription ended that has sent all its output: its id is then free.
+    pub(super) fn end_of(&self, handle: SubscriptionHandle) -> Option<EndReason> {
+        let id = self.by_number.get(&handle)?.stream?;
+        let stream = self.fanout.stream(id)?;
+        stream.end_reason().filter(|_| stream.is_ending())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use mcp_listen::{
     capabilities::Capabilities, error::Reason, event::ServerEvent, filter::SubscriptionFilter,
+    stdio::Input,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -216,6 +217,22 @@ fn a_gap_cues_everything_that_each_subscription_honors() {
     channel.handle_gap();
     let prompts = tools_changed("2").replace("tools", "prompts");
     assert_eq!(written(&mut channel), [tools_changed("1"), prompts]);
+}
+
+#[test]
+fn a_gap_cancels_a_subscription_to_tasks_since_their_states_may_be_lost() {
+    let mut channel = channel();
+    let filter = r#"{"toolsListChanged":true,"taskIds":["t"]}"#;
+    let with_tasks = r#"apabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+    let body = body("1", filter).replace(r#"apabilities":{}"#, with_tasks);
+    let [Input::Listen { handle, .. }] = say(&mut channel, &body)[..] else {
+        panic!("no listen request");
+    };
+    channel.open(handle, &discovered(), None);
+    assert_eq!(written(&mut channel), [ack("1", filter)]);
+    channel.handle_gap();
+    assert_eq!(written(&mut channel), [cancel("1")]);
+    assert_eq!(channel.subscriptions(), 0);
 }
 
 #[test]

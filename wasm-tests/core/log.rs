@@ -1,6 +1,6 @@
 //! A log in memory, and the root of a bus that reads it.
 
-use std::{cell::RefCell, convert::Infallible, rc::Rc};
+use std::{cell::RefCell, rc::Rc};
 
 use mcp_listen::{
     event::ServerEvent,
@@ -18,7 +18,13 @@ pub(crate) struct Log(Rc<RefCell<Entries>>);
 struct Entries {
     events: Vec<ServerEvent>,
     floor: Position,
+    /// After how many events the next read fails.
+    fails_after: Option<usize>,
 }
+
+/// The error of a read that failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable;
 
 pub(crate) type Root = root::Root<Log, Rows>;
 
@@ -36,6 +42,11 @@ impl Log {
         entries.floor = entries.floor.max(Position(last.saturating_sub(count)));
     }
 
+    /// Makes the next read fail after so many events.
+    pub(crate) fn fail_after(&self, events: usize) {
+        self.0.borrow_mut().fails_after = Some(events);
+    }
+
     /// Returns a root without sessions.
     pub(crate) fn root(&self) -> Root {
         Root::new(self.clone(), None)
@@ -43,7 +54,7 @@ impl Log {
 }
 
 impl root::Log for Log {
-    type Error = Infallible;
+    type Error = Unreadable;
 
     fn cursor(&self) -> Cursor {
         Cursor {
@@ -56,20 +67,22 @@ impl root::Log for Log {
         self.0.borrow().floor
     }
 
-    fn after(&self, position: Position, take: &mut Take<'_>) -> Result<(), Infallible> {
+    fn after(&self, position: Position, take: &mut Take<'_>) -> Result<(), Unreadable> {
         assert!(
             position >= self.floor(),
             "the log does not reach back so far"
         );
+        let fails_after = self.0.borrow_mut().fails_after.take();
         let entries = self.0.borrow();
         let numbered = (1..).map(Position).zip(&entries.events);
-        for (at, event) in numbered.filter(|(at, _)| *at > position) {
+        let later = numbered.filter(|(at, _)| *at > position);
+        for (at, event) in later.take(fails_after.unwrap_or(usize::MAX)) {
             take(at, event);
         }
-        Ok(())
+        fails_after.map_or(Ok(()), |_| Err(Unreadable))
     }
 
-    fn at(&self, positions: &[Position], take: &mut Take<'_>) -> Result<(), Infallible> {
+    fn at(&self, positions: &[Position], take: &mut Take<'_>) -> Result<(), Unreadable> {
         assert!(positions.is_sorted());
         let after = positions
             .first()

@@ -16,7 +16,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     any::{claim, updated, uri},
     follow::Publish as _,
-    log::{Log, Root},
+    log::{Log, Root, Unreadable},
     sessions::rows::Rows,
 };
 
@@ -185,12 +185,38 @@ fn events_that_the_log_no_longer_holds_are_not_replayed() {
         let edge = world.root.bus_mut().connect();
         let follow = Follow::fresh(1, vec![Topic::Tools, Topic::Prompts]).since(&since);
         let received = world.root.handle_message(edge, &follow.to_json(), NOW);
-        let Ok(Received::Followed { frames, .. }) = received else {
-            panic!("{received:?}")
-        };
-        let replayed: Vec<Position> = frames[1..].iter().flat_map(|it| positions(it)).collect();
-        assert_eq!(replayed, missed, "{kept}");
+        assert_eq!(replayed(received), missed, "{kept}");
     }
+}
+
+#[test]
+fn events_after_a_failed_read_of_the_log_are_replayed() {
+    let mut world = World::new();
+    let since = mcp_listen::root::Log::cursor(&world.log);
+    for event in [
+        ServerEvent::ToolsListChanged,
+        ServerEvent::PromptsListChanged,
+        updated("a"),
+    ] {
+        world.publish(&event);
+    }
+    let topics = vec![Topic::Tools, Topic::Resource(uri("a"))];
+    let follow = Follow::fresh(1, topics).since(&since).to_json();
+    let edge = world.root.bus_mut().connect();
+    world.log.fail_after(1);
+    let failed = world.root.handle_message(edge, &follow, NOW);
+    assert_eq!(failed, Err(Unreadable));
+    let again = world.root.bus_mut().connect();
+    let received = world.root.handle_message(again, &follow, NOW);
+    assert_eq!(replayed(received), [Position(1), Position(3)]);
+}
+
+/// Returns the positions of the events that an answer replays.
+fn replayed(received: Result<Received, Unreadable>) -> Vec<Position> {
+    let Ok(Received::Followed { frames, .. }) = received else {
+        panic!("{received:?}")
+    };
+    frames[1..].iter().flat_map(|it| positions(it)).collect()
 }
 
 /// Returns the positions of the events in a batch.

@@ -3,7 +3,6 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     bus::{self, EdgeId, Registry, ShardId, ShardReceived},
-    event::ServerEvent,
     position::{Cursor, Position},
     root,
     session::Sessions,
@@ -15,7 +14,6 @@ use crate::{
     error::{coded, out_of_place},
     number::{millis, time},
     object::{object, optional},
-    text::event_of,
 };
 
 use super::{
@@ -56,14 +54,6 @@ export interface KeptEdge {
   /** The topics that it follows, as JSON texts of bounded size. */
   topics?: string[];
 }
-
-/** The events of one publish. */
-export interface Publication {
-  /** The position of the last event in the log; the earlier ones precede it. */
-  position: number;
-  /** The frames to send. */
-  deliveries: { text: string; edges: Uint32Array }[];
-}
 ";
 
 /// A bus, or one of its shards, without its I/O. Calls that do not apply to the one at hand throw.
@@ -97,12 +87,6 @@ struct KeptEdge {
     seq: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     topics: Option<Vec<String>>,
-}
-
-#[derive(Serialize)]
-struct Publication {
-    position: f64,
-    deliveries: Vec<Output>,
 }
 
 #[wasm_bindgen]
@@ -312,24 +296,6 @@ impl Bus {
             }
             Core::Shard(shard) => shard.handle_failure(call, is_overloaded, now, random),
         }
-    }
-
-    /// Publishes several events, each as JSON text, `at` milliseconds after 1970: all of them, or
-    /// none if one is not valid.
-    #[wasm_bindgen(unchecked_return_type = "Publication")]
-    pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
-        let bus = self.root()?.bus_mut();
-        let events: Result<Vec<ServerEvent>, JsValue> =
-            events.iter().map(|event| event_of(event)).collect();
-        let mut deliveries = Vec::new();
-        for event in events? {
-            deliveries.extend(bus.publish_at(&event, Some(millis(at))).deliveries);
-        }
-        let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
-        Ok(object(&Publication {
-            position: number(bus.cursor().position),
-            deliveries: deliveries.map(Output::from).collect(),
-        }))
     }
 
     /// Returns the union of what the streams of all edges and shards subscribe to, as the JSON text

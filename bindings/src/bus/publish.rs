@@ -1,7 +1,56 @@
-use mcp_listen::{event::ServerEvent, publish};
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use crate::posted::Posted;
+use mcp_listen::{bus, event::ServerEvent, publish};
+
+use crate::{number::millis, object::object, posted::Posted, text::event_of};
+
+use super::{handle::Bus, number, output::Output};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** The events of one publish. */
+export interface Publication {
+  /** The position of the last event in the log; the earlier ones precede it. */
+  position: number;
+  /** The frames to send. */
+  deliveries: { text: string; edges: Uint32Array }[];
+  /** The events as the core writes them; absent if they were passed like that. */
+  events?: string[];
+}
+";
+
+#[derive(Serialize)]
+struct Publication {
+    position: f64,
+    deliveries: Vec<Output>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Vec<String>>,
+}
+
+#[wasm_bindgen]
+impl Bus {
+    /// Publishes several events, each as JSON text, `at` milliseconds after 1970: all of them, or
+    /// none if one is not valid.
+    #[wasm_bindgen(unchecked_return_type = "Publication")]
+    pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
+        let bus = self.root()?.bus_mut();
+        let parsed: Result<Vec<ServerEvent>, JsValue> =
+            events.iter().map(|event| event_of(event)).collect();
+        let mut deliveries = Vec::new();
+        let mut written = Vec::new();
+        for event in parsed? {
+            deliveries.extend(bus.publish_at(&event, Some(millis(at))).deliveries);
+            written.push(event.to_json());
+        }
+        let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
+        Ok(object(&Publication {
+            position: number(bus.cursor().position),
+            deliveries: deliveries.map(Output::from).collect(),
+            events: (written != events).then_some(written),
+        }))
+    }
+}
 
 /// Reads the body of a publish.
 #[wasm_bindgen(unchecked_return_type = "PostedEvents")]

@@ -2,7 +2,14 @@ import { calling, ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
-import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
+import {
+  Bus,
+  type BusOutput,
+  eventsIn,
+  FixedText,
+  type Publication,
+  textOf,
+} from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
 import { expectLoaded } from '../../wasm/server/load.js';
 import type {
@@ -23,39 +30,16 @@ import {
 } from '../events.js';
 import type { RetentionOptions } from '../retention.js';
 import type { WantedBus } from '../wanted/interest.js';
-import type { WantedOptions } from '../wanted/options.js';
 import { ProcessInterest, type SessionTopics } from '../wanted/process-interest.js';
 import type { Topic } from '../wanted/topic.js';
 import { wantedChange } from '../wanted/wanted-change.js';
 import { MemoryEventRows } from './event-rows.js';
 import { MemoryLog } from './log.js';
+import type { InMemoryBusOptions } from './options.js';
+import { OrderedQueue } from './ordered-queue.js';
 import { MemorySessionTable } from './session-table.js';
 import { MemorySessions } from './sessions.js';
 import { type DeliverMaker, MemoryWebhooks } from './webhooks.js';
-
-/** Options of {@link InMemoryBus}. */
-export interface InMemoryBusOptions extends RetentionOptions {
-  /**
-   * Called with exceptions of listeners, and with the error of each publish that fails, awaited or
-   * not.
-   *
-   * @default console.error
-   */
-  onError?: (error: Error) => void;
-  /**
-   * Opens the log of occurrences of MCP Events: `eventLog()` of `mcp-listen/events`. Without it the
-   * bus carries changes only.
-   *
-   * @default undefined
-   */
-  events?: EventLogMaker;
-  /**
-   * Hooks for what streams subscribe to, and `isWanted`: `{}` enables the latter alone.
-   *
-   * @default undefined
-   */
-  wanted?: WantedOptions;
-}
 
 /** A bus within one process or isolate. Events reach only the streams attached to this object. */
 export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
@@ -88,6 +72,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   readonly #retention: RetentionOptions;
   readonly #openEvents: EventLogMaker | undefined;
   #occurrences: EventStore | undefined;
+  readonly #unsent = new OrderedQueue<Unsent>((batch) => this.#sendBatch(batch));
   readonly #webhooks: MemoryWebhooks | undefined;
 
   /**
@@ -197,17 +182,14 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   /**
-   * Delivers events, each as JSON text, to all streams and listeners. Of a batch, all are delivered
-   * or none.
+   * Delivers events, each as JSON text, to all streams and listeners, also those that a listener
+   * publishes meanwhile: after it. Of a batch, all are delivered or none.
    *
    * @throws ListenError as `publish`.
    */
   protected deliver(texts: string[]): void {
     for (let first = 0; first < texts.length; first += BATCH) {
-      const batch = texts.slice(first, first + BATCH);
-      this.#publish(batch);
-      const lines = batch.join('\n');
-      this.#eachSink((sink) => sink.publish(lines));
+      this.#unsent.add(this.#publish(texts.slice(first, first + BATCH)));
     }
   }
 
@@ -301,12 +283,17 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     for (const listener of listeners.values()) this.#guarded(() => listener.onLost(reason));
   }
 
-  #publish(texts: string[]): void {
-    const { deliveries } = calling(() => this.#bus.publish(texts, Date.now()));
-    for (const text of texts) this.#log.append(text);
-    for (const { edges, text: frame } of deliveries) {
-      for (const edge of edges) this.#send(edge, frame);
-    }
+  /** Publishes a batch. Returns what to send. */
+  #publish(texts: string[]): Unsent {
+    const { deliveries, events = texts } = calling(() => this.#bus.publish(texts, Date.now()));
+    for (const event of events) this.#log.append(event);
+    return { deliveries, lines: events.join('\n'), listeners: this.#listeners };
+  }
+
+  #sendBatch({ deliveries, lines, listeners }: Unsent): void {
+    for (const { edges, text } of deliveries)
+      for (const edge of edges) if (listeners === this.#listeners) this.#send(edge, text);
+    this.#eachSink((sink) => sink.publish(lines));
   }
 
   #send(edge: number, frame: string): void {
@@ -371,6 +358,15 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.#bus.disconnect(edge, performance.now());
     this.sessionsChanged();
   }
+}
+
+/** A batch that was published and is not sent yet. */
+interface Unsent {
+  deliveries: Publication['deliveries'];
+  /** The events, each a line of JSON text. */
+  lines: string;
+  /** The listeners at the publish: after a reset, edge numbers are assigned again to others. */
+  listeners: Map<number, AttachmentListener>;
 }
 
 /** Creates a core bus whose sessions have no streams: those of a former bus must attach again. */

@@ -37,11 +37,11 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     this.#log = log;
   }
 
-  subscribe(webhook: SubscribeCall): Promise<string> {
+  async subscribe(webhook: SubscribeCall): Promise<string> {
     return this.#current.subscribe(webhook);
   }
 
-  unsubscribe(webhook: SubscribedWebhook): Promise<string> {
+  async unsubscribe(webhook: SubscribedWebhook): Promise<string> {
     return this.#current.unsubscribe(webhook);
   }
 
@@ -56,12 +56,17 @@ export class MemoryWebhooks implements WebhookSubscriptions {
   disconnect(principal: string): void {
     const now = Date.now();
     const revocation = { principal, publishedAt: now, at: now };
-    this.#current.disconnect(revocation).catch(() => {
+    this.#disconnect(revocation).catch(() => {
       // The core that has just failed must not be called in this turn.
-      setTimeout(() => void this.#current.disconnect(revocation).catch(ignored), 0);
+      setTimeout(() => void this.#disconnect(revocation).catch(ignored), 0);
     });
   }
 
+  async #disconnect(revocation: Revocation): Promise<void> {
+    await this.#current.disconnect(revocation);
+  }
+
+  /** The delivery, which begins if there is none; throws if it fails at once. */
   get #current(): WebhookDelivery {
     this.#delivery ??= this.#deliver(this.#host());
     return this.#delivery;
@@ -93,7 +98,11 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     this.#alarm.set(undefined);
     if (this.#rows.isEmpty) return;
     // The core that has just failed must not be called in this turn.
-    setTimeout(() => void this.#current.alarm().catch(ignored), 0);
+    setTimeout(() => void this.#restart().catch(ignored), 0);
+  }
+
+  async #restart(): Promise<void> {
+    await this.#current.alarm();
   }
 }
 

@@ -1,3 +1,4 @@
+import { ListenError } from '../../model/error.js';
 import { keepTrying } from '../../timing/keep-trying.js';
 import type { Broker } from '../broker/broker.js';
 import { ProcessInterest, type ProcessInterestOptions } from './process-interest.js';
@@ -11,11 +12,22 @@ export class BrokerInterest extends ProcessInterest {
 
   /** @throws ListenError `invalid-options`. */
   constructor(broker: Broker, options: ProcessInterestOptions) {
+    if ((broker.signal === undefined) !== (broker.followSignals === undefined))
+      throw new ListenError(
+        'invalid-options',
+        'a broker has both signal and followSignals, or none',
+      );
     const send = hasSignals(broker)
       ? (text: string) => broker.signal(text)
       : (text: string) => broker.publish(SIGNAL + text, AbortSignal.timeout(SIGNAL_MS));
-    // A signal that is lost is detected, and sent again.
-    super({ ...options, signal: (text) => send(text).catch(() => {}) });
+    const signal = async (text: string): Promise<void> => {
+      try {
+        await send(text);
+      } catch {
+        // A signal that is lost is detected, and sent again.
+      }
+    };
+    super({ ...options, signal });
     this.#broker = broker;
   }
 

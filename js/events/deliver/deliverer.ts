@@ -58,6 +58,7 @@ export class WebhookDeliverer implements WebhookDelivery {
   #alarmSet: Promise<void> = Promise.resolve();
   #isOver = false;
 
+  /** @throws ListenError `bus-unavailable` if the rows or the core fail; the host was reset. */
   constructor(host: WebhookHost, types: DeliveredTypes, settings: WebhookSettings) {
     const definitions = JSON.stringify(types.definitions);
     this.#host = host;
@@ -85,6 +86,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     for (const revocation of host.rows.revocations) {
       if (revocation.at + MINUTE_MS > Date.now()) this.#revoke(revocation);
     }
+    this.#expectGoingOn();
     if (!this.#follower.isComplete) void this.#follower.update();
   }
 

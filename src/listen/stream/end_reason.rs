@@ -17,7 +17,7 @@ pub enum EndReason {
     Drained,
     /// The bus object no longer serves the deployment that holds it.
     Outdated,
-    /// Its request, and every other that shares the connection, has spent its CPU budget.
+    /// Its request, and every other that shares the connection, has spent its write budget.
     Exhausted,
     /// States of its tasks may have been lost, and cannot be reconstructed from a cue.
     Lost,

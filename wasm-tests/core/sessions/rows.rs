@@ -10,7 +10,10 @@ use mcp_listen::{
     uri::Uri,
 };
 
-use crate::any::{claim, uri};
+use crate::{
+    any::{claim, uri},
+    log::Unreadable,
+};
 
 /// A store in memory, which keeps sessions as the text that others write to disk. Its clones share
 /// the rows, which outlive the sessions.
@@ -45,7 +48,7 @@ impl Rows {
 }
 
 impl Store for Rows {
-    type Error = core::convert::Infallible;
+    type Error = Unreadable;
 
     fn get(&self, id: &str) -> Result<Option<Session>, Self::Error> {
         let stored = self.0.borrow();

@@ -110,19 +110,6 @@ describe('the in-memory bus', () => {
     expect(onError).toHaveBeenCalledWith(problem);
   });
 
-  test('survives listeners that publish or leave while they are called', async () => {
-    const bus = new InMemoryBus();
-    const received: string[] = [];
-    const leave = bus.subscribe(({ kind }) => {
-      leave();
-      received.push(kind);
-      void bus.publish({ kind: 'prompts_list_changed' });
-    });
-    bus.subscribe(({ kind }) => received.push(kind));
-    await bus.publish({ kind: 'tools_list_changed' });
-    expect(received).toEqual(['tools_list_changed', 'prompts_list_changed', 'tools_list_changed']);
-  });
-
   test.each([
     ['logEvents', { logEvents: 10 }, 0],
     ['logAgeMs', { logAgeMs: 1_000 }, 1_200],
@@ -162,6 +149,49 @@ describe('the in-memory bus', () => {
     expect(new TextDecoder().decode(value)).toContain('notifications/tools/list_changed');
     await reader?.cancel();
     expect(bus.attached).toBe(0);
+  });
+});
+
+describe('a listener of the in-memory bus', () => {
+  test('may publish and leave while it is called', async () => {
+    const bus = new InMemoryBus();
+    const received: string[] = [];
+    const leave = bus.subscribe(({ kind }) => {
+      leave();
+      received.push(kind);
+      void bus.publish({ kind: 'prompts_list_changed' });
+    });
+    bus.subscribe(({ kind }) => received.push(kind));
+    await bus.publish({ kind: 'tools_list_changed' });
+    expect(received).toEqual(['tools_list_changed', 'tools_list_changed', 'prompts_list_changed']);
+  });
+
+  test('that publishes does so after what it was called with, for all', async () => {
+    const bus = new InMemoryBus();
+    const stream = await open(serving({ bus }), { ...TOOLS, promptsListChanged: true });
+    await stream.message();
+    bus.subscribe(({ kind }) => {
+      if (kind === 'tools_list_changed') void bus.publish({ kind: 'prompts_list_changed' });
+    });
+    const received: string[] = [];
+    bus.subscribe(({ kind }) => received.push(kind));
+    await bus.publishAll([{ kind: 'tools_list_changed' }, { kind: 'resources_list_changed' }]);
+    expect(received).toEqual([
+      'tools_list_changed',
+      'resources_list_changed',
+      'prompts_list_changed',
+    ]);
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await stream.message()).toBe(listChanged('1', 'prompts'));
+  });
+
+  test('gets no members that events do not have', async () => {
+    const bus = new InMemoryBus();
+    const lines: string[] = [];
+    const sink = { streams: 0, publish: (text: string) => lines.push(text) };
+    bus.subscribeAll({ ...sink, gap() {}, release() {} });
+    await bus.publish({ kind: 'tools_list_changed', note: 'x' } as ServerEvent);
+    expect(lines).toEqual(['{"kind":"tools_list_changed"}']);
   });
 });
 

@@ -74,6 +74,43 @@ test('processes tell each other what is wanted over a broker that has only event
   for (const bus of [near, far, other]) await bus.close();
 });
 
+test('a broker that throws at a signal does not keep its bus from closing', async () => {
+  const broker = new LoopBroker();
+  const bus = brokerBus(broker, { wanted: {}, onError: () => {} });
+  const stream = await open(serving({ bus }), TOOLS);
+  await stream.message();
+  broker.publish = () => {
+    throw new Error('the client is closed');
+  };
+  const close = vi.spyOn(broker, 'close');
+  await bus.close();
+  expect(close).toHaveBeenCalledOnce();
+  expect(await stream.message()).toBeUndefined();
+});
+
+test('signals that a broker has kept are of processes that may be gone', async () => {
+  const broker = new LoopBroker();
+  const follow = broker.follow.bind(broker);
+  const changes = [{ kind: 'wants', topic: 'tools' }];
+  const kept = `signal:${JSON.stringify({ from: 'gone', number: 1, isFirst: true, changes })}`;
+  broker.follow = (listener, signal) => {
+    listener.onEvents(kept);
+    return follow(listener, signal);
+  };
+  const bus = brokerBus(broker, { wanted: {} });
+  await bus.ready();
+  expect(await bus.isWanted({ kind: 'tools_list_changed' })).toBe(false);
+  broker.listener?.onEvents(kept);
+  expect(await bus.isWanted({ kind: 'tools_list_changed' })).toBe(true);
+  await bus.close();
+});
+
+test('a broker with signals that it does not follow is refused for wanted', () => {
+  const broker: Broker = new LoopBroker();
+  broker.signal = async () => {};
+  expect(() => brokerBus(broker, { wanted: {} })).toThrow('followSignals');
+});
+
 test('a bus with only the public methods serves streams', async () => {
   const listeners = new Set<(event: ServerEvent) => void>();
   const publishAll = vi.fn(async (events: ServerEvent[]) => {

@@ -77,7 +77,8 @@ export function webhookOf({ url }: Pick<Endpoint, 'url'>, ttl: Ttl = 'default') 
   };
 }
 
-function pageOf(events: object[]): string {
+/** The page of a log with these occurrences of one event type. */
+export function pageOf(events: object[]): string {
   const through = events.length;
   const flags = { more: false, trimmed: false, skipped: false };
   return JSON.stringify({ epoch: 'e', head: through, from: 0, through, ...flags, events });

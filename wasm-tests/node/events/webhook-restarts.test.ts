@@ -1,9 +1,12 @@
+import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/webhooks.js';
 import { revocationsIn } from '../../../dist/cloudflare/wire/webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
+import { poisonEvents } from '../../host/poison.ts';
 import { pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
-import { deploy, emptyStore, eventAt, webhookOf } from './deployments.ts';
+import { deploy, emptyStore, eventAt, pageOf, webhookOf } from './deployments.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
@@ -14,6 +17,7 @@ afterEach(() => {
 });
 
 const TYPES = { noted: {} };
+const FORBIDDEN = JSON.stringify({ error: { forbidden: {} } });
 const FORMER_KEY = Buffer.alloc(32, 7).toString('base64');
 const NEW_KEY = Buffer.alloc(32, 8).toString('base64');
 
@@ -32,6 +36,32 @@ async function sealed() {
     return delivery.wake(['noted'], 'e', 1);
   };
   return { delivery, errors, hook, publish, store };
+}
+
+/** The webhooks of a process. `restart` resets their delivery, whose next start calls `fail`. */
+function memoryWebhooks(fail: () => void) {
+  const webhooks = { allowInsecureLocalhost: true, onError: () => {} };
+  const log = eventLog({ webhooks: defineEvents(TYPES, { webhooks }) });
+  const resets: (() => void)[] = [];
+  let starts = 0;
+  let isFailing = false;
+  const keepDefinitions = (): void => {
+    starts += 1;
+    if (!isFailing) return;
+    isFailing = false;
+    fail();
+  };
+  const deliver: DeliverMaker = (host) => {
+    resets.push(host.reset);
+    return (log.deliver as DeliverMaker)({ ...host, keepDefinitions });
+  };
+  const end = () => ({ epoch: 'e', head: 0 });
+  const restart = (): void => {
+    isFailing = true;
+    resets.at(-1)?.();
+  };
+  const of = new MemoryWebhooks(deliver, { end, page: () => pageOf([]) });
+  return { restart, starts: () => starts, webhooks: of };
 }
 
 const UNREADABLE = expect.objectContaining({ code: 'secret-unreadable' });
@@ -80,7 +110,6 @@ describe('a secret that no key opens', () => {
 
 describe('a disconnect', () => {
   const revocation = (at: number) => ({ principal: 'ada', publishedAt: at, at });
-  const FORBIDDEN = JSON.stringify({ error: { forbidden: {} } });
 
   test('refuses requests from before for a minute, after a restart too', async () => {
     const hook = await endpoint(HOOK_SECRET);
@@ -96,6 +125,50 @@ describe('a disconnect', () => {
     await pass(30_000);
     const afterAMinute = await deploy(store, TYPES).subscribe({ ...webhookOf(hook), askedAt });
     expect(JSON.parse(afterAMinute)).toHaveProperty('result.id');
+  });
+});
+
+describe.each([
+  ['fails', fails],
+  ['traps', poisonEvents],
+])('a delivery in memory that %s when it begins again', (_, fail) => {
+  test('is replaced at the next call', async () => {
+    const hook = await endpoint(HOOK_SECRET);
+    const { restart, starts, webhooks } = memoryWebhooks(fail);
+    webhooks.disconnect('ada');
+    await settle();
+    restart();
+    await expect(webhooks.subscribe(webhookOf(hook))).rejects.toThrow();
+    expect(await webhooks.subscribe(webhookOf(hook))).toBe(FORBIDDEN);
+    const later = { ...webhookOf(hook), askedAt: Date.now() + 1 };
+    const subscribed = await webhooks.subscribe(later);
+    expect(JSON.parse(subscribed)).toHaveProperty('result.id');
+    expect(starts()).toBe(3);
+  });
+
+  test('is replaced for the subscriptions that it has', async () => {
+    const hook = await endpoint(HOOK_SECRET);
+    const { restart, starts, webhooks } = memoryWebhooks(fail);
+    webhooks.disconnect('eve');
+    await webhooks.subscribe(webhookOf(hook));
+    restart();
+    await pass(1);
+    expect(starts()).toBe(3);
+    const renewed = await webhooks.subscribe(webhookOf(hook));
+    expect(JSON.parse(renewed)).toHaveProperty('result.id');
+    expect(starts()).toBe(3);
+  });
+
+  test('is replaced for the next disconnect', async () => {
+    const hook = await endpoint(HOOK_SECRET);
+    const { restart, starts, webhooks } = memoryWebhooks(fail);
+    webhooks.disconnect('eve');
+    await settle();
+    restart();
+    webhooks.disconnect('ada');
+    await pass(1);
+    expect(await webhooks.subscribe(webhookOf(hook))).toBe(FORBIDDEN);
+    expect(starts()).toBe(3);
   });
 });
 
@@ -119,3 +192,7 @@ describe('a call that reports disconnects', () => {
     expect(revocationsIn(call, 500_000)).toEqual([revocation]);
   });
 });
+
+function fails(): never {
+  throw new Error('it fails once');
+}

@@ -36,7 +36,7 @@ export class RootWebhooks {
     this.#bus = bus;
     this.#namespace = namespace;
     this.#table = new WebhookFollowers(sql);
-    for (const row of this.#table.rows) this.#objects.set(row.object, this.#restored(row));
+    for (const row of this.#table.rows) this.#objects.set(row.object, restored(row));
   }
 
   /** Handles a call of an object that states what it follows. */
@@ -107,26 +107,11 @@ export class RootWebhooks {
     return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
   }
 
-  /**
-   * The stored row does not say which event types are pending, so all of them are. The log says
-   * when the access of callers was revoked; if it no longer does, it is now for their object.
-   */
-  #restored(row: WebhookFollower): Follower {
-    const { hasPendingWake: isPending, names, revoked } = row;
-    const timeOf = (principal: string) => this.#log.disconnectedAt(principal) ?? Date.now();
-    return {
-      ...followerOf(row),
-      pending: new Set(isPending ? names : []),
-      revoked: new Map(revoked.map((principal) => [principal, timeOf(principal)])),
-      isStored: isPending,
-    };
-  }
-
   /** An object without subscriptions has to learn it too: a call that adds one may be under way. */
   #revoke(object: number, principal: string, now: number): void {
     const follower = this.#objects.get(object) ?? this.#added(object);
     follower.revoked.set(principal, now);
-    this.#table.revoke(object, principal);
+    this.#table.revoke(object, principal, now);
     this.#store([follower]);
   }
 
@@ -232,6 +217,17 @@ function followerOf({ call, names, object, subscriptions }: Follow): Follower {
     revoked: new Map(),
     isBusy: false,
     isStored: false,
+  };
+}
+
+/** The stored row does not say which event types are pending, so all of them are. */
+function restored(row: WebhookFollower): Follower {
+  const { hasPendingWake: isPending, names, revoked } = row;
+  return {
+    ...followerOf(row),
+    pending: new Set(isPending ? names : []),
+    revoked: new Map(revoked),
+    isStored: isPending,
   };
 }
 

@@ -70,18 +70,6 @@ export class EventLog implements BusLog {
     );
   }
 
-  /** Returns when the last disconnect of a caller was published; undefined if it is not held. */
-  disconnectedAt(principal: string): number | undefined {
-    const [row] = this.#sql
-      .exec<{ at: number }>(
-        `SELECT published_at AS at FROM event WHERE event ->> 'kind' = 'disconnect'
-          AND event ->> 'principal' = ? ORDER BY position DESC LIMIT 1`,
-        principal,
-      )
-      .toArray();
-    return row?.at;
-  }
-
   /**
    * Returns the last events after `position`, at most `max`, oldest first, without the names of
    * callers unless `hasCallers`.

@@ -18,10 +18,7 @@ export class WebhookFollowers {
       subscriptions,
       hasPendingWake: pending === 1,
       names: this.#texts('SELECT name AS text FROM webhook_name WHERE object = ?', object),
-      revoked: this.#texts(
-        'SELECT principal AS text FROM webhook_revoked WHERE object = ?',
-        object,
-      ),
+      revoked: this.#revoked(object),
     }));
   }
 
@@ -56,18 +53,26 @@ export class WebhookFollowers {
     );
   }
 
-  /** Stores that an object has to end the subscriptions of a caller. */
-  revoke(object: number, principal: string): void {
+  /** Stores that an object has to end the subscriptions of a caller, revoked at `publishedAt`. */
+  revoke(object: number, principal: string, publishedAt: number): void {
     this.#sql.exec('INSERT OR IGNORE INTO webhook_revoked VALUES (?, ?)', object, principal);
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO webhook_revoked_at VALUES (?, ?, ?)',
+      object,
+      principal,
+      publishedAt,
+    );
   }
 
   /** Stores that an object has ended the subscriptions of these callers. */
   revoked(object: number, principals: readonly string[]): void {
-    this.#sql.exec(
-      'DELETE FROM webhook_revoked WHERE object = ? AND principal IN (SELECT value FROM json_each(?))',
-      object,
-      JSON.stringify(principals),
-    );
+    const ended = JSON.stringify(principals);
+    for (const table of ['webhook_revoked', 'webhook_revoked_at'])
+      this.#sql.exec(
+        `DELETE FROM ${table} WHERE object = ? AND principal IN (SELECT value FROM json_each(?))`,
+        object,
+        ended,
+      );
   }
 
   /** Stores objects again after the storage was deleted. All of them have to be woken. */
@@ -76,8 +81,18 @@ export class WebhookFollowers {
     for (const { revoked, ...row } of rows) {
       this.follow(row);
       this.setPendingWake([row.object], true);
-      for (const principal of revoked) this.revoke(row.object, principal);
+      for (const [principal, at] of revoked) this.revoke(row.object, principal, at);
     }
+  }
+
+  /** Returns callers and times. Rows of a former version have no time: it is now. */
+  #revoked(object: number): Map<string, number> {
+    const rows = this.#sql.exec<{ principal: string; at: number | null }>(
+      `SELECT principal, published_at AS at FROM webhook_revoked
+       LEFT JOIN webhook_revoked_at USING (object, principal) WHERE object = ?`,
+      object,
+    );
+    return new Map(rows.toArray().map(({ at, principal }) => [principal, at ?? Date.now()]));
   }
 
   #texts(query: string, object: number): string[] {
@@ -104,8 +119,11 @@ export interface Follow {
 export interface WebhookFollower extends Follow {
   /** Whether it has to be woken. */
   hasPendingWake: boolean;
-  /** The callers whose subscriptions it has to end. */
-  revoked: string[];
+  /**
+   * The callers whose subscriptions it has to end, and when their access was revoked, in
+   * milliseconds since 1970.
+   */
+  revoked: ReadonlyMap<string, number>;
 }
 
 type Row = { object: number; call: number; subscriptions: number; pending: number };
@@ -117,4 +135,6 @@ const SCHEMA = `
     PRIMARY KEY (object, name)) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS webhook_revoked (object INTEGER NOT NULL, principal TEXT NOT NULL,
     PRIMARY KEY (object, principal)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS webhook_revoked_at (object INTEGER NOT NULL, principal TEXT NOT NULL,
+    published_at INTEGER NOT NULL, PRIMARY KEY (object, principal)) WITHOUT ROWID;
 `;
