@@ -74,6 +74,7 @@ impl<S: Store> Deliverer<S> {
             DeliveryResult::Unsent => {
                 row.progress.keep_due(cursor.position);
                 entry.handle_unsent(now, random);
+                return Ok(());
             }
         }
         self.end_if_failing(id, now)

@@ -15,6 +15,24 @@ use super::{
     rig::{Rig, failure, kinds, response, subscribe},
 };
 
+/// A subscription without an expiry, and its request.
+fn endless() -> (Rig, Subscribe) {
+    let options = Options {
+        ttl: TtlOptions {
+            no_expiry: true,
+            ..TtlOptions::default()
+        },
+        ..Options::default()
+    };
+    let mut rig = Rig::with(options, MatchRules::default());
+    let endless = Subscribe {
+        ttl: RequestedTtl::Endless,
+        ..subscribe(1)
+    };
+    rig.begin(&endless);
+    (rig, endless)
+}
+
 /// An endpoint that is down, with `count` occurrences to deliver.
 fn down(count: usize) -> Rig {
     let mut rig = begun();
@@ -101,19 +119,7 @@ fn an_endpoint_that_is_down_is_not_hurried_by_a_503_after_a_renewal() {
 
 #[test]
 fn a_message_that_the_host_cannot_sign_waits_and_is_no_failure_of_its_endpoint() {
-    let options = Options {
-        ttl: TtlOptions {
-            no_expiry: true,
-            ..TtlOptions::default()
-        },
-        ..Options::default()
-    };
-    let mut rig = Rig::with(options, MatchRules::default());
-    let endless = Subscribe {
-        ttl: RequestedTtl::Endless,
-        ..subscribe(1)
-    };
-    rig.begin(&endless);
+    let (mut rig, endless) = endless();
     for _ in 0..12 {
         rig.publish("order.paid", "{}");
     }
@@ -132,6 +138,21 @@ fn a_message_that_the_host_cannot_sign_waits_and_is_no_failure_of_its_endpoint()
     delivered.sort_by_key(|id| (id.len(), id.clone()));
     let all: Vec<Box<str>> = (1..=12).map(|n| format!("evt_e1_{n}").into()).collect();
     assert_eq!(delivered, all);
+}
+
+#[test]
+fn a_failure_from_before_the_host_could_not_sign_does_not_end_a_subscription() {
+    let (mut rig, endless) = endless();
+    rig.publish("order.paid", "{}");
+    rig.respond_all(500);
+    let posts = rig.pass_with(4 * 86_400_000, &Outcome::Unsent);
+    assert!(posts.iter().all(|post| post.kind == MessageKind::Event));
+    let result = rig.subscribe(&endless).unwrap();
+    assert!(result.contains(r#""lastError":"http_5xx""#), "{result}");
+    rig.pass(1_000);
+    let post = rig.post();
+    rig.respond(&post, 200);
+    assert_eq!(rig.rows(), 1);
 }
 
 #[test]
