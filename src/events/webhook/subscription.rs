@@ -45,7 +45,7 @@ pub struct Subscription {
     /// When the server received the request for that; 0 if unknown.
     #[serde(default)]
     pub(super) asked_at: Millis,
-    /// When the deliverer received that request; former versions did not store it.
+    /// When the deliverer received that request; rows that were stored before lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     received_at: Option<Millis>,
     /// When it expires; `None`: never.

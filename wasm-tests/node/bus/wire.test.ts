@@ -98,7 +98,7 @@ const READERS = [
     'host/corpus/wire.ts',
     'node/bus/wire.test.ts',
     'workerd/bus/wire.test.ts',
-    'workerd/bus/webhooks.test.ts',
+    'workerd/bus/webhook-wire.test.ts',
   ],
 ];
 const RAISE = 'raise WIRE in js/cloudflare/wire/upgrade.ts';

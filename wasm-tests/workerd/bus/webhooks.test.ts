@@ -4,7 +4,6 @@ import { webhookObjectOf } from '../../../dist/cloudflare/wire/webhooks.js';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
 import { callRequest } from '../../host/call.ts';
-import { CHANGED, casesOf, type WireCall, type WireTable } from '../../host/corpus/wire.ts';
 import { type Endpoint, endpoint, endpointAt } from '../../host/endpoint.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 
@@ -301,6 +300,7 @@ test('a disconnect that a former version stored, without its time, is of the res
   await subscribe(hook, 'lou', { caller: 'lou' });
   await at(ROOT, 'execute', 'DROP TABLE webhook_revoked_at');
   await at(ROOT, 'refuseWakes', false);
+  await publish('other');
   const ended = () => hook.received.at(-1)?.body;
   await expect.poll(ended, { timeout: 15_000 }).toMatchObject({ type: 'terminated' });
 });
@@ -314,38 +314,6 @@ test('a log of another epoch is a gap, and deliveries go on', async () => {
   await expect.poll(() => ids(hook)).toEqual(['new']);
   const kinds = hook.received.map(({ body }) => body['type']);
   expect(kinds).toContain('gap');
-});
-
-test('calls of wire 3 get the answers of that version', async () => {
-  for (const { answer, call, name, object } of casesOf<WireCall>('webhooks/calls')) {
-    const [method, argument] = call as [string, object];
-    const text = await at<string | null>(object, method, JSON.stringify(argument));
-    const given = text && JSON.parse(text.replace(/(?<="epoch":")[^"]+/, 'an epoch'));
-    expect([name, given], CHANGED).toEqual([name, answer]);
-  }
-});
-
-test('an object reads the rows of wire 3, and creates tables like these', async () => {
-  const tables = casesOf<WireTable>('webhooks/rows');
-  for (const object of ['corpus', 'corpus/hooks-1', 'corpus/hooks-2']) {
-    const role = object === 'corpus/hooks-2' ? 'corpus/hooks-1' : object;
-    const own = tables.filter((table) => table.object === role);
-    if (object === 'corpus/hooks-1') await at(object, 'restore', own);
-    else await at(object, 'stats');
-    const created = (await at<string[]>(object, 'tables')).filter((text) => /webhook/.test(text));
-    expect(created.sort(), CHANGED).toEqual(own.flatMap(({ create }) => create).sort());
-  }
-  // An object whose subscriptions it has read asks the bus to wake it for them.
-  const call = { names: [], epoch: '', head: 0, revoked: ['nobody'] };
-  await at('corpus/hooks-1', 'wakeWebhooks', JSON.stringify(call));
-  await expect
-    .poll(() => at('corpus', 'rows', 'webhook_name'))
-    .toContainEqual({ object: 1, name: 'noted' });
-  const late = {
-    ...{ principal: 'eve', groups: [], name: 'noted', arguments: '{}', url: 'http://127.0.0.1:9/' },
-    ...{ secret: HOOK_SECRET, ttl: 'default', codes: 'sep', askedAt: 4_102_444_800_000 },
-  };
-  expect(await at('corpus/hooks-1', 'subscribeWebhook', JSON.stringify(late))).toBe(FORBIDDEN);
 });
 
 test('five hundred subscriptions sleep in an object that takes no more, and cost a call where an event is theirs', async () => {
