@@ -143,18 +143,17 @@ impl EventStreams {
         with(name, |name| self.0.handle_failure(name));
     }
 
-    /// Changes the groups of a stream's caller, a JSON array. Throws if one is not valid.
-    pub fn regroup(&mut self, stream: u32, groups: &str) -> Result<(), JsValue> {
+    /// Handles the groups of a stream's caller, a JSON array. Returns whether they have changed.
+    /// Throws if one is not valid.
+    pub fn regroup(&mut self, stream: u32, groups: &str) -> Result<bool, JsValue> {
         let caller = Caller::from_json(&format!("{{\"groups\":{groups}}}")).ok_or_else(|| {
             coded(
                 "authorizer-failed",
                 "the groups of the caller are not valid",
             )
         })?;
-        if let Some(id) = self.0.id_at(stream) {
-            self.0.handle_groups(id, caller.groups);
-        }
-        Ok(())
+        let id = self.0.id_at(stream);
+        Ok(id.is_some_and(|id| self.0.handle_groups(id, caller.groups)))
     }
 
     /// Returns the classes of streams of an event type for which the server decides what matches,

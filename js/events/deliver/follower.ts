@@ -52,9 +52,13 @@ export class Follower {
     return this.#next;
   }
 
-  /** Returns the number of subscriptions at the whole bus, which learns the number here. */
+  /**
+   * Returns the number of subscriptions at the whole bus, which learns the number here. Those here
+   * are counted as of now: calls that end while the bus is asked change their number.
+   */
   async total(): Promise<number> {
-    return (await this.#inTurn(() => this.#report())).total;
+    const { reported, total } = await this.#inTurn(() => this.#report());
+    return total - reported + this.#of.subscriptions();
   }
 
   #inTurn<T>(action: () => Promise<T>): Promise<T> {
@@ -75,7 +79,7 @@ export class Follower {
     }
   }
 
-  async #report(): Promise<FollowedEvents> {
+  async #report(): Promise<FollowedEvents & { reported: number }> {
     const names = this.#of.names();
     const subscriptions = this.#of.subscriptions();
     const followed = await this.#host.follow(names, subscriptions);
@@ -83,7 +87,7 @@ export class Follower {
     this.#followed = new Set(names);
     this.#reported = subscriptions;
     for (const name of added) this.#of.followed(name, followed.epoch, followed.head);
-    return followed;
+    return { ...followed, reported: subscriptions };
   }
 }
 

@@ -218,19 +218,21 @@ impl EventStreams {
         core::mem::take(&mut self.left)
     }
 
-    /// Changes the groups of a stream's caller.
-    pub fn handle_groups(&mut self, id: StreamId, groups: Vec<Name>) {
+    /// Handles the groups of a stream's caller. Returns whether they have changed.
+    pub fn handle_groups(&mut self, id: StreamId, groups: Vec<Name>) -> bool {
         let Some(stream) = self.streams.get_mut(id) else {
-            return;
+            return false;
         };
-        if let Some(topic) = self.topics.get_mut(&stream.name) {
-            let class = Class::new(stream.class.expected.clone(), groups);
-            if class == *stream.class {
-                return;
-            }
-            topic.classes.release(&stream.class);
-            (stream.class, stream.kind) = topic.classes.intern(class);
+        let Some(topic) = self.topics.get_mut(&stream.name) else {
+            return false;
+        };
+        let class = Class::new(stream.class.expected.clone(), groups);
+        if class == *stream.class {
+            return false;
         }
+        topic.classes.release(&stream.class);
+        (stream.class, stream.kind) = topic.classes.intern(class);
+        true
     }
 
     /// Returns the classes of a type for which a function of the server decides, with their

@@ -59,11 +59,12 @@ pub(super) enum DeliveryResult {
     Rejected(Failure),
     /// The message may be sent again.
     Failed {
-        /// `None` if the message did not leave the host.
-        failure: Option<Failure>,
+        failure: Failure,
         status: u16,
         retry_after: Option<Millis>,
     },
+    /// The message did not leave the host, which says nothing about the endpoint.
+    Unsent,
 }
 
 impl Outcome {
@@ -74,15 +75,14 @@ impl Outcome {
     }
 
     pub(super) fn delivery_result(&self) -> DeliveryResult {
-        let failure = match self {
-            Self::Response(response) => return response.delivery_result(),
-            Self::Failure(failure) => Some(*failure),
-            Self::Unsent => None,
-        };
-        DeliveryResult::Failed {
-            failure,
-            status: 0,
-            retry_after: None,
+        match self {
+            Self::Response(response) => response.delivery_result(),
+            Self::Failure(failure) => DeliveryResult::Failed {
+                failure: *failure,
+                status: 0,
+                retry_after: None,
+            },
+            Self::Unsent => DeliveryResult::Unsent,
         }
     }
 
@@ -103,10 +103,10 @@ impl Response {
             200..=299 => DeliveryResult::Delivered,
             410 | 413 => DeliveryResult::Rejected(Failure::Http4xx),
             status => DeliveryResult::Failed {
-                failure: Some(match status {
+                failure: match status {
                     300..=499 => Failure::Http4xx,
                     _ => Failure::Http5xx,
-                }),
+                },
                 status,
                 retry_after: self.retry_after_ms,
             },

@@ -47,6 +47,8 @@ pub(super) const MAX_FAILING: Millis = Millis(259_200_000);
 pub(super) const SECRET_OVERLAP: Millis = Millis(900_000);
 /// How long the consent of an endpoint is valid.
 pub(super) const CONSENT_TTL: Millis = Millis(86_400_000);
+/// The wait after a message that the host could not send.
+pub(super) const UNSENT_RETRY: Millis = Millis(60_000);
 /// The wait after a failed check of an authorization.
 pub(super) const AUTHORIZE_RETRY: Millis = Millis(60_000);
 

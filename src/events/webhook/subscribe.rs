@@ -51,7 +51,8 @@ pub struct Subscribe {
     pub ttl: RequestedTtl,
     /// The text of 32 random bytes with which the endpoint is asked for consent.
     pub challenge: Box<str>,
-    /// The subscriptions of the whole bus.
+    /// The subscriptions of the whole bus, with all that the deliverer has now; 0 for an id that it
+    /// has stored.
     #[serde(default)]
     pub total: usize,
     /// When the server received the request, before it authorized the subscriber; 0 if unknown.

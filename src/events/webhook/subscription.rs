@@ -45,6 +45,9 @@ pub struct Subscription {
     /// When the server received the request for that; 0 if unknown.
     #[serde(default)]
     pub(super) asked_at: Millis,
+    /// When the deliverer received that request; rows that were stored before lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    received_at: Option<Millis>,
     /// When it expires; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) until: Option<Millis>,
@@ -105,6 +108,7 @@ impl Subscription {
             codes: subscribe.codes,
             granted_at: Millis(0),
             asked_at: Millis(0),
+            received_at: None,
             until: None,
             verified_until: None,
             authorize_at: None,
@@ -124,12 +128,19 @@ impl Subscription {
         json::to_text(self)
     }
 
-    /// Applies a call that makes or renews it.
-    pub(super) fn apply(&mut self, subscribe: &Subscribe, until: Option<Millis>, now: Millis) {
+    /// Applies a call that makes or renews it, which the deliverer received at `received_at`.
+    pub(super) fn apply(
+        &mut self,
+        subscribe: &Subscribe,
+        received_at: Millis,
+        until: Option<Millis>,
+        now: Millis,
+    ) {
         self.groups.clone_from(&subscribe.groups);
         self.codes = subscribe.codes;
         self.granted_at = now;
         self.asked_at = subscribe.asked_at;
+        self.received_at = Some(received_at);
         self.until = until;
         self.replace_secret(subscribe, now);
         self.progress.probe_now();
@@ -165,6 +176,12 @@ impl Subscription {
         let secrets = self.secrets.iter();
         let valid = secrets.filter(|own| own.until.is_none_or(|until| until > now));
         valid.map(|own| own.text.clone()).collect()
+    }
+
+    /// Returns when the deliverer received the call that made or last renewed it. If that is not
+    /// known, when the call was complete.
+    pub(super) fn received_at(&self) -> Millis {
+        self.received_at.unwrap_or(self.granted_at)
     }
 
     /// Whether it has neither ended nor expired.

@@ -115,8 +115,11 @@ fn groups_that_stay_the_same_change_nothing() {
     });
     let class = world.streams.classes(&name("a"))[0].0;
     let groups = ["y", "x", "y"].map(label).to_vec();
-    world.streams.handle_groups(client.stream, groups);
+    assert!(!world.streams.handle_groups(client.stream, groups));
     assert_eq!(world.streams.classes(&name("a"))[0].0, class);
+    let others = vec![label("y")];
+    assert!(world.streams.handle_groups(client.stream, others));
+    assert_ne!(world.streams.classes(&name("a"))[0].0, class);
 }
 
 #[test]

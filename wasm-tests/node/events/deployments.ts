@@ -10,6 +10,8 @@ export interface Store {
   revocations: Revocation[];
   definitions: string | undefined;
   events: object[];
+  /** What the bus responds to a deployment that has it follow event types. */
+  follow?: Parameters<DeliverMaker>[0]['follow'];
 }
 
 export type Types = Parameters<typeof defineEvents>[0];
@@ -53,7 +55,7 @@ export function deploy(
     },
     setAlarm: async () => {},
     page: async () => pageOf(store.events),
-    follow: async () => ({ epoch: 'e', head: store.events.length, total: 0 }),
+    follow: store.follow ?? (async () => ({ epoch: 'e', head: store.events.length, total: 0 })),
     reset: () => {},
   });
 }

@@ -138,3 +138,42 @@ test('a caller that gains a group while a page is read for it alone receives wha
   while (received.at(-1) !== 6) await next();
   expect(received).toEqual([1, 2, 3, 4, 5, 6]);
 });
+
+test('a stream that is behind receives events whose match takes longer than an authorization is valid', async () => {
+  let asked = 0;
+  let matchMs = 0;
+  const match = async (): Promise<boolean> => {
+    await sleep(matchMs);
+    return true;
+  };
+  const principal = (): { name: string; groups: string[] } => {
+    asked += 1;
+    return { name: 'guest', groups: asked % 2 === 0 ? ['a', 'b'] : ['b', 'a'] };
+  };
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({ 'order.paid': { match } }),
+    principal,
+    authorizationTtlMs: 20,
+  });
+  const publish = (number: number) => server.notify.event('order.paid', { number });
+  const reader = await opened(server.fetch(requestOf('events/stream', { name: 'order.paid' }, 1)));
+  // Its client does not read: it falls behind, and reads its own pages.
+  for (const number of [0, 1, 2]) {
+    await publish(number);
+    await sleep(20);
+  }
+  matchMs = 75;
+  const received: unknown[] = [];
+  const reading = (async () => {
+    while (received.length < 6) received.push((await reader.next())?.params['data']);
+  })();
+  const deadline = performance.now() + 3_000;
+  for (let number = 3; received.length < 6 && performance.now() < deadline; number += 1) {
+    await publish(number);
+    await sleep(10);
+  }
+  expect(received).toEqual([0, 1, 2, 3, 4, 5].map((number) => ({ number })));
+  await reading;
+  expect(asked).toBeGreaterThan(3);
+});

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { endpoint, type Received } from '../../host/endpoint.ts';
 import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
-import { deploy, emptyStore, webhookOf } from './deployments.ts';
+import { deploy, emptyStore, type Store, webhookOf } from './deployments.ts';
 import { received, serving } from './webhook-server.ts';
 
 beforeEach(() => {
@@ -282,6 +282,30 @@ test('a version that changes the schema of an event type ends its subscriptions'
   });
   await until(() => store.rows.size === 1);
   expect(newer.stats.subscriptions).toBe(1);
+});
+
+test('calls at the same time do not exceed the limit of the bus', async () => {
+  const elsewhere = 3;
+  const store: Store = {
+    ...emptyStore(),
+    follow: async (_, subscriptions) => {
+      await settle();
+      return { epoch: 'e', head: 0, total: elsewhere + subscriptions };
+    },
+  };
+  const url = 'http://127.0.0.1:9/hook';
+  const options = { allowedOrigins: [new URL(url).origin], maxSubscriptions: elsewhere + 2 };
+  const delivery = deploy(store, { noted: {} }, options);
+  const subscribe = (n: number) =>
+    delivery.subscribe({ ...webhookOf({ url }), arguments: JSON.stringify({ n }) });
+  const results = await Promise.all(Array.from({ length: 5 }, (_, n) => subscribe(n)));
+  const exhausted = { error: { resourceExhausted: { limit: 'subscriptions', max: 5 } } };
+  const taken = expect.objectContaining({ result: expect.anything() });
+  expect(results.map((text) => JSON.parse(text))).toEqual([
+    ...Array(2).fill(taken),
+    ...Array(3).fill(exhausted),
+  ]);
+  expect(store.rows.size).toBe(2);
 });
 
 describe('requests that are refused before anything is sent', () => {

@@ -65,7 +65,7 @@ export interface WebhookSubscribe extends EventSubscribe {
   isAllowed: boolean;
   /** The text of 32 random bytes. */
   challenge: string;
-  /** Subscriptions of the whole bus. */
+  /** Subscriptions of the whole bus, with all that are here now; 0 for an id that is stored. */
   total?: number;
   /** When the server received the request, before it authorized the subscriber; 0 if unknown. */
   askedAt?: number;

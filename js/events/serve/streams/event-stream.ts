@@ -21,7 +21,7 @@ export interface EventStreamGroup {
   catchUp(stream: EventStream): void;
   /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */
   remove(stream: EventStream, isDenied: boolean): Uint8Array | undefined;
-  /** Handles a change of the groups of a stream's caller. */
+  /** Handles the groups of a stream's caller, which may have changed. */
   regroup(stream: EventStream, groups: string[]): void;
 }
 
@@ -38,7 +38,7 @@ export class EventStream {
   isBehind = false;
   /** Whether it is reading a page. */
   isReading = false;
-  /** How often the groups of its caller have changed. */
+  /** How often renewed authorizations have changed the groups of its caller. */
   groupChanges = 0;
   /** Whether it has ended, possibly before it has begun. */
   hasEnded = false;

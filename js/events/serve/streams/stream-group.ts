@@ -113,14 +113,14 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   /**
-   * Handles a change of the groups of a stream's caller.
+   * Handles the groups of a stream's caller, which may have changed.
    *
    * @throws ListenError `authorizer-failed` if a group is not valid.
    */
   regroup(stream: EventStream, groups: string[]): void {
     if (!this.#holds(stream)) return;
-    calling(() => this.#core.regroup(stream.id, JSON.stringify(groups)));
-    stream.groupChanges += 1;
+    const isChanged = calling(() => this.#core.regroup(stream.id, JSON.stringify(groups)));
+    if (isChanged) stream.groupChanges += 1;
   }
 
   /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */

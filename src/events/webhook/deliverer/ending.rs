@@ -20,7 +20,7 @@ struct Held<'h> {
     name: &'h EventName,
     /// When the server received the request.
     asked_at: Millis,
-    /// When the deliverer received the call, or made or last renewed the subscription.
+    /// When the deliverer received the call, or that which made or last renewed the subscription.
     received_at: Millis,
 }
 
@@ -39,7 +39,7 @@ impl<'h> Held<'h> {
             principal: &row.principal,
             name: &row.name,
             asked_at: row.asked_at,
-            received_at: row.granted_at,
+            received_at: row.received_at(),
         }
     }
 }

@@ -71,6 +71,10 @@ impl<S: Store> Deliverer<S> {
                 };
                 row.progress.fail(cursor.position, failed, now, random);
             }
+            DeliveryResult::Unsent => {
+                row.progress.keep_due(cursor.position);
+                entry.handle_unsent(now, random);
+            }
         }
         self.end_if_failing(id, now)
     }
@@ -94,8 +98,12 @@ impl<S: Store> Deliverer<S> {
         if let Some(entry) = self.subscriptions.get_mut(id) {
             let progress = &mut entry.row.progress;
             match outcome.delivery_result() {
+                DeliveryResult::Delivered | DeliveryResult::Rejected(_) => progress.settle_gap(at),
                 DeliveryResult::Failed { .. } => progress.fail_gap(at, now, random),
-                _ => progress.settle_gap(at),
+                DeliveryResult::Unsent => {
+                    progress.keep_gap_due(at);
+                    entry.handle_unsent(now, random);
+                }
             }
         }
     }
@@ -112,8 +120,10 @@ impl<S: Store> Deliverer<S> {
             return Ok(());
         };
         let is_sent_again = match outcome.delivery_result() {
+            DeliveryResult::Delivered | DeliveryResult::Rejected(_) => false,
             DeliveryResult::Failed { retry_after, .. } => ending.fail(retry_after, now, random),
-            _ => false,
+            // It counts as an attempt: the secret may be unreadable for good.
+            DeliveryResult::Unsent => ending.fail(None, now, random),
         };
         if is_sent_again {
             self.subscriptions.put(id)

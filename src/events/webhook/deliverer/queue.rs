@@ -153,6 +153,7 @@ fn due_at(entry: &Entry, event_type: Option<&SubscribedType>, now: Millis) -> Op
             due.max(row.granted_at + FIRST_MESSAGE_DELAY)
                 .max(not_before)
                 .max(entry.matches.until())
+                .max(entry.send_after)
         })
     };
     messages.into_iter().chain(row.timeout(now)).min()

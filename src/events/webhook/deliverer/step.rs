@@ -51,12 +51,12 @@ impl<S: Store> Deliverer<S> {
     }
 
     fn deliver(&mut self, id: &str, now: Millis) -> StepResult {
-        let row = self.subscriptions.get(id).map(|entry| &entry.row);
-        if row.is_some_and(|row| row.needs_authorization(now)) {
+        let entry = self.subscriptions.get(id);
+        if entry.is_some_and(|entry| entry.row.needs_authorization(now)) {
             self.authorize(id, now);
             return StepResult::Done;
         }
-        if !row.is_some_and(|row| row.may_send(now)) {
+        if !entry.is_some_and(|entry| entry.row.may_send(now) && entry.send_after <= now) {
             return StepResult::Done;
         }
         let result = self.send_gap(id, now);

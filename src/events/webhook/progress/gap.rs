@@ -65,9 +65,14 @@ impl Gap {
         self.in_flight = true;
     }
 
+    /// Handles that it is no longer being sent.
+    pub(super) fn stop(&mut self) {
+        self.in_flight = false;
+    }
+
     /// Handles that it could not be delivered. Returns whether it is sent again.
     pub(super) fn fail(&mut self, now: Millis, random: f64) -> bool {
-        self.in_flight = false;
+        self.stop();
         self.attempts += 1;
         self.due = next_attempt_at(self.attempts, self.at, None, now, random);
         self.attempts < MAX_ATTEMPTS

@@ -75,13 +75,13 @@ impl Health {
     /// often, and every other one is the oldest message.
     pub(super) fn fail(
         &mut self,
-        (failure, is_excused): (Option<Failure>, bool),
+        (failure, is_excused): (Failure, bool),
         waiting: usize,
         now: Millis,
         random: f64,
     ) {
         let was_down = self.is_down();
-        self.last_failure = failure;
+        self.last_failure = Some(failure);
         if !is_excused {
             self.failures = self.failures.saturating_add(1);
             self.failing_since.get_or_insert(now);

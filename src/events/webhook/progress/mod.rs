@@ -59,8 +59,7 @@ pub(super) struct Progress {
 /// A failed attempt to send an occurrence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedAttempt {
-    /// `None` if the message did not leave the host.
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Failure,
     pub(super) retry_after: Option<Millis>,
     /// Whether it does not count against the endpoint.
     pub(super) is_excused: bool,
@@ -270,6 +269,11 @@ impl Progress {
         }
     }
 
+    /// Handles that the host could not send an occurrence: it remains due.
+    pub(super) fn keep_due(&mut self, position: Position) {
+        self.pending.stop(position);
+    }
+
     /// Makes the next probe due now, if the endpoint is down.
     pub(super) fn probe_now(&mut self) {
         self.health.probe_now();
@@ -300,6 +304,13 @@ impl Progress {
         self.is_dirty = true;
         self.gap
             .take_if(|gap| gap.at() == at && !gap.fail(now, random));
+    }
+
+    /// Handles that the host could not send the message about the gap of this time: it remains due.
+    pub(super) fn keep_gap_due(&mut self, at: Millis) {
+        if let Some(gap) = self.gap.as_mut().filter(|gap| gap.at() == at) {
+            gap.stop();
+        }
     }
 
     /// Returns when something is due that is not being sent.

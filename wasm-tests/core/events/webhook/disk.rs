@@ -84,6 +84,17 @@ impl Disk {
             .extend(copies.map(|copy| (copy, text.clone())));
     }
 
+    /// Returns the row of a subscription.
+    pub(crate) fn text(&self, id: &str) -> String {
+        self.0.borrow().subscriptions[id].clone()
+    }
+
+    /// Changes the row of a subscription.
+    pub(crate) fn edit(&self, id: &str, change: impl FnOnce(&str) -> String) {
+        let text = change(&self.text(id));
+        self.0.borrow_mut().subscriptions.insert(id.into(), text);
+    }
+
     fn write(&self, change: impl FnOnce(&mut Rows)) -> Result<(), ()> {
         let mut rows = self.0.borrow_mut();
         if rows.is_broken {

@@ -176,5 +176,54 @@ fn a_disconnect_that_is_learned_again_changes_nothing() {
     assert_eq!(rig.post().subscription, subscribe(2).id);
 }
 
+#[test]
+fn a_call_from_before_a_disconnect_does_not_outlive_it_however_late_it_ends() {
+    let mut rig = Rig::new();
+    // The clock of the server is ahead of that of the bus.
+    let ahead = |rig: &Rig, number: u32| Subscribe {
+        asked_at: rig.now + SKEW,
+        ..subscribe(number)
+    };
+    let published_at = rig.now;
+    rig.begin(&ahead(&rig, 1));
+    rig.holds_reads = true;
+    let before = rig.call(&ahead(&rig, 2));
+    rig.pass(1_000);
+    let revoked_at = rig.now;
+    rig.pass(1_000);
+    let after = rig.call(&ahead(&rig, 3));
+    rig.pass(5_000);
+    rig.release_reads();
+    assert!(rig.result(before).unwrap().is_ok() && rig.result(after).unwrap().is_ok());
+    rig.restart();
+    rig.disconnect("ann", published_at, revoked_at);
+    rig.respond_all(200);
+    assert_eq!(rig.rows(), 1);
+    rig.publish("order.paid", "{}");
+    rig.pass(1_000);
+    assert_eq!(rig.post().subscription, subscribe(3).id);
+}
+
+#[test]
+fn a_row_without_when_its_call_was_received_counts_as_received_when_it_was_granted() {
+    for (revoked_after, ends) in [(0, true), (1_000, true), (2_000, false)] {
+        let mut rig = Rig::new();
+        rig.pass(1_000);
+        rig.begin(&Subscribe {
+            asked_at: rig.now + SKEW,
+            ..subscribe(1)
+        });
+        let granted_at = rig.now - Millis(1_000);
+        rig.disk.edit(&subscribe(1).id, |text| {
+            text.replace(&format!(r#","receivedAt":{}"#, granted_at.0), "")
+        });
+        assert!(!rig.disk.text(&subscribe(1).id).contains("receivedAt"));
+        rig.restart();
+        let at = granted_at + Millis(1_000) - Millis(revoked_after);
+        rig.disconnect("ann", rig.now, at);
+        assert_eq!(rig.posts.len(), usize::from(ends), "{revoked_after}");
+    }
+}
+
 /// By how much clocks disagree.
 const SKEW: Millis = Millis(3_600_000);

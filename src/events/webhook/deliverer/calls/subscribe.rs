@@ -76,7 +76,8 @@ impl<S: Store> Deliverer<S> {
         let live = || rows().filter(|row| row.is_live(now));
         let own = live().filter(|row| row.principal == *principal).count();
         let (held, waiting) = (live().count(), self.calls.len());
-        // The host has counted before the calls that now wait, and perhaps before some that do not.
+        // The host does not count if it has a row for this id, which may be of a subscription that
+        // has ended.
         let total = subscribe.total.max(held);
         for (count, max) in [
             (
@@ -230,10 +231,11 @@ impl<S: Store> Deliverer<S> {
         let authorize_at = self.options.authorization_ttl_ms.map(|ttl| now + ttl);
         let former = self.subscriptions.groups(&subscribe.name);
         if let Some(entry) = self.subscriptions.get_mut(&subscribe.id) {
-            entry.row.apply(subscribe, until, now);
+            entry.row.apply(subscribe, waiting.began, until, now);
             entry.row.verified_until = waiting.verified_until;
             entry.row.authorize_at = authorize_at;
             entry.asked_at = None;
+            entry.send_after = Millis(0);
         }
         self.forget_selections(&subscribe.id, &subscribe.name, &former);
         self.subscriptions.put(&subscribe.id)

@@ -22,7 +22,10 @@ use crate::{
 };
 
 use super::{
-    super::{Store, Subscription},
+    super::{
+        Store, Subscription,
+        schedule::{UNSENT_RETRY, with_jitter},
+    },
     pages::Reader,
 };
 
@@ -45,6 +48,8 @@ pub(super) struct Entry {
     pub(super) asked_at: Option<Millis>,
     /// When the server may be asked to match its occurrences, after matches that failed.
     pub(super) matches: Backoff,
+    /// When its messages may be sent, after one that the host could not send.
+    pub(super) send_after: Millis,
     stored: Stored,
 }
 
@@ -169,6 +174,7 @@ impl<S: Store> Subscriptions<S> {
             is_queued: false,
             asked_at: None,
             matches: Backoff::default(),
+            send_after: Millis(0),
             stored,
         };
         self.entries.insert(id.into(), entry);
@@ -235,6 +241,11 @@ impl Entry {
             expected: &self.expected,
             groups: &self.row.groups,
         }
+    }
+
+    /// Handles that the host could not send a message.
+    pub(super) fn handle_unsent(&mut self, now: Millis, random: f64) {
+        self.send_after = now + with_jitter(UNSENT_RETRY, random);
     }
 
     /// Returns up to where the subscription has read the log.
