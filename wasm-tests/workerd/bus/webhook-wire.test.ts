@@ -1,7 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
+import { callRequest } from '../../host/call.ts';
 import { CHANGED, casesOf, type WireCall, type WireTable } from '../../host/corpus/wire.ts';
+import { type Endpoint, endpoint } from '../../host/endpoint.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 
 let workerd: Workerd;
@@ -18,11 +21,41 @@ afterAll(() => workerd?.stop());
 
 /** Calls a method of an object. */
 async function at<T = unknown>(object: string, method: string, ...args: unknown[]): Promise<T> {
-  const url = `${workerd.edges[0]}/${encodeURIComponent(object)}`;
-  const response = await fetch(url, { method: 'POST', body: JSON.stringify([method, ...args]) });
+  const response = await post(encodeURIComponent(object), method, ...args);
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
   return (await response.json()) as T;
 }
+
+function post(path: string, ...body: unknown[]): Promise<Response> {
+  const init = { method: 'POST', body: JSON.stringify(body) };
+  return fetch(`${workerd.edges[0]}/${path}`, init);
+}
+
+/** Disconnects a caller while its object cannot learn of it, and then subscribes for it. */
+async function subscribedLater(caller: string): Promise<Endpoint> {
+  const hook = await endpoint(HOOK_SECRET);
+  await at(ROOT, 'refuseWakes', true);
+  await post('disconnect', caller);
+  await setTimeout(50);
+  const delivery = { mode: 'webhook', url: hook.url, secret: HOOK_SECRET };
+  const params = { name: 'noted', arguments: { topic: caller }, delivery };
+  const request = callRequest(`${workerd.edges[0]}/mcp`, 'events/subscribe', params);
+  request.headers.set('authorization', caller);
+  expect(await (await fetch(request)).json()).toHaveProperty('result.id');
+  return hook;
+}
+
+/** Resets the bus after a statement has changed its storage, and lets its objects learn of it. */
+async function restart(statement: string): Promise<void> {
+  await at(ROOT, 'execute', statement);
+  await at(ROOT, 'refuseWakes', false);
+  await post('notify', 'noted', 'other');
+  await expect.poll(() => at(ROOT, 'rows', 'webhook_revoked'), { timeout: 15_000 }).toEqual([]);
+}
+
+const ROOT = 'mcp-listen';
+/** Deletes all events but the last. */
+const TRIM = 'DELETE FROM event WHERE position < (SELECT MAX(position) FROM event)';
 
 const FORBIDDEN = '{"error":{"forbidden":{}}}';
 
@@ -56,4 +89,18 @@ test('an object reads the rows of wire 3, and creates tables like these', async 
     ...{ secret: HOOK_SECRET, ttl: 'default', codes: 'sep', askedAt: 4_102_444_800_000 },
   };
   expect(await at('corpus/hooks-1', 'subscribeWebhook', JSON.stringify(late))).toBe(FORBIDDEN);
+});
+
+test('a disconnect that a bus relays after its log was trimmed ends nothing that was made later', async () => {
+  const hook = await subscribedLater('lia');
+  await post('notify', 'noted', 'other');
+  await restart(TRIM);
+  await post('notify', 'noted', 'lia', 'kept');
+  await expect.poll(() => hook.events.map(({ body }) => body['eventId'])).toEqual(['kept']);
+});
+
+test('a disconnect that a former version stored, without its time, is of the restart', async () => {
+  const hook = await subscribedLater('lou');
+  await restart('DROP TABLE webhook_revoked_at');
+  await expect.poll(() => hook.received.at(-1)?.body).toMatchObject({ type: 'terminated' });
 });

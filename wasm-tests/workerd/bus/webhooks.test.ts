@@ -263,14 +263,6 @@ test('a call from before its caller was disconnected is refused, by an object wi
 test.each([
   ['lea', 'a bus', async () => {}],
   ['leo', 'a bus that was reset meanwhile', () => at(ROOT, 'reset')],
-  [
-    'lia',
-    'a bus that was reset after its log was trimmed',
-    async () => {
-      await publish('other');
-      await at(ROOT, 'execute', TRIM);
-    },
-  ],
 ])(
   'a disconnect of %s that %s relays late ends what was there before, and nothing that was made later',
   async (caller, _, meanwhile) => {
@@ -289,21 +281,6 @@ test.each([
     expect(ids(before)).toEqual([]);
   },
 );
-
-const TRIM = 'DELETE FROM event WHERE position < (SELECT MAX(position) FROM event)';
-
-test('a disconnect that a former version stored, without its time, is of the restart', async () => {
-  const hook = await endpoint(HOOK_SECRET);
-  await at(ROOT, 'refuseWakes', true);
-  await post('disconnect', 'lou').catch(() => {});
-  await setTimeout(50);
-  await subscribe(hook, 'lou', { caller: 'lou' });
-  await at(ROOT, 'execute', 'DROP TABLE webhook_revoked_at');
-  await at(ROOT, 'refuseWakes', false);
-  await publish('other');
-  const ended = () => hook.received.at(-1)?.body;
-  await expect.poll(ended, { timeout: 15_000 }).toMatchObject({ type: 'terminated' });
-});
 
 test('a log of another epoch is a gap, and deliveries go on', async () => {
   const hook = await endpoint(HOOK_SECRET);
