@@ -1,4 +1,4 @@
-import { calling, ListenError } from '../../model/error.js';
+import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
@@ -182,10 +182,8 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   /**
-   * Delivers events, each as JSON text, to all streams and listeners, also those that a listener
-   * publishes meanwhile: after it. Of a batch, all are delivered or none.
-   *
-   * @throws ListenError as `publish`.
+   * Delivers events, as the core writes them, to all streams and listeners. What a listener
+   * publishes meanwhile comes after what it was called with.
    */
   protected deliver(texts: string[]): void {
     for (let first = 0; first < texts.length; first += BATCH) {
@@ -253,9 +251,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   async #deliverAll(events: ServerEvent[]): Promise<void> {
-    // A batch is checked as a whole where it is delivered, several batches before.
-    const write = events.length > BATCH ? eventText : (event: ServerEvent) => JSON.stringify(event);
-    this.deliver(events.map((event) => write(event) ?? ''));
+    this.deliver(events.map(eventText));
     for (const event of events)
       if (event.kind === 'disconnect') this.#webhooks?.disconnect(event.principal);
   }
@@ -285,9 +281,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 
   /** Publishes a batch. Returns what to send. */
   #publish(texts: string[]): Unsent {
-    const { deliveries, events = texts } = calling(() => this.#bus.publish(texts, Date.now()));
-    for (const event of events) this.#log.append(event);
-    return { deliveries, lines: events.join('\n'), listeners: this.#listeners };
+    const { deliveries } = this.#bus.publish(texts, Date.now());
+    for (const text of texts) this.#log.append(text);
+    return { deliveries, lines: texts.join('\n'), listeners: this.#listeners };
   }
 
   #sendBatch({ deliveries, lines, listeners }: Unsent): void {
