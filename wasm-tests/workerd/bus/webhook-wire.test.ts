@@ -31,6 +31,13 @@ function post(path: string, ...body: unknown[]): Promise<Response> {
   return fetch(`${workerd.edges[0]}/${path}`, init);
 }
 
+async function poll(params: object): Promise<{ result: Record<string, unknown> }> {
+  const response = await fetch(
+    callRequest(`${workerd.edges[0]}/mcp`, 'events/poll', { ...params }),
+  );
+  return (await response.json()) as { result: Record<string, unknown> };
+}
+
 /** Disconnects a caller while its object cannot learn of it, and then subscribes for it. */
 async function subscribedLater(caller: string): Promise<Endpoint> {
   const hook = await endpoint(HOOK_SECRET);
@@ -103,4 +110,19 @@ test('a disconnect that a former version stored, without its time, is of the res
   const hook = await subscribedLater('lou');
   await restart('DROP TABLE webhook_revoked_at');
   await expect.poll(() => hook.received.at(-1)?.body).toMatchObject({ type: 'terminated' });
+});
+
+test('a log with too many bytes loses its oldest occurrences, and keeps most of the others', async () => {
+  const { result: before } = await poll({ name: 'noted' });
+  for (let number = 0; number < 60; number += 1)
+    await post('notify', 'noted', 'x'.repeat(5_000), `large-${number}`);
+  const rows = await at<{ event_id: string; text: string }[]>(ROOT, 'rows', 'event_log');
+  const large = rows.filter(({ event_id }) => event_id?.startsWith('large-'));
+  const bytes = large.reduce((sum, { text }) => sum + text.length, 0);
+  expect(bytes).toBeGreaterThan(150_000);
+  expect(bytes).toBeLessThan(200_000);
+  expect(large.at(-1)?.event_id).toBe('large-59');
+  const params = { name: 'noted', cursor: before?.['cursor'] };
+  const { result: after } = await poll(params);
+  expect(after).toMatchObject({ truncated: true });
 });

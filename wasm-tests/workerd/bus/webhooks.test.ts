@@ -346,18 +346,3 @@ function callersOf(object: number, count: number): [string, ...string[]] {
 }
 
 const BASIS = 0x811c9dc5;
-
-test('a log with too many bytes loses its oldest occurrences, and keeps most of the others', async () => {
-  const { result: before } = await call(here, 'ada', 'events/poll', { name: 'noted' });
-  for (let number = 0; number < 60; number += 1)
-    await publish('x'.repeat(5_000), `large-${number}`);
-  const rows = await at<{ event_id: string; text: string }[]>(ROOT, 'rows', 'event_log');
-  const large = rows.filter(({ event_id }) => event_id?.startsWith('large-'));
-  const bytes = large.reduce((sum, { text }) => sum + text.length, 0);
-  expect(bytes).toBeGreaterThan(150_000);
-  expect(bytes).toBeLessThan(200_000);
-  expect(large.at(-1)?.event_id).toBe('large-59');
-  const params = { name: 'noted', cursor: before?.['cursor'] };
-  const { result: after } = await call(here, 'ada', 'events/poll', params);
-  expect(after).toMatchObject({ truncated: true });
-});

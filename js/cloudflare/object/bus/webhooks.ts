@@ -37,6 +37,9 @@ export class RootWebhooks {
     this.#namespace = namespace;
     this.#table = new WebhookFollowers(sql);
     for (const row of this.#table.rows) this.#objects.set(row.object, restored(row));
+    // The alarm that was set for them may have been lost with the former start.
+    if ([...this.#objects.values()].some(hasPendingWake))
+      this.#alarm.wakeWithWrite(Date.now() + SETTLE_MS);
   }
 
   /** Handles a call of an object that states what it follows. */
