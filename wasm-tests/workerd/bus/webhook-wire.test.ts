@@ -86,7 +86,7 @@ test('an object reads the rows of wire 3, and creates tables like these', async 
     expect(created.sort(), CHANGED).toEqual(own.flatMap(({ create }) => create).sort());
   }
   // An object whose subscriptions it has read asks the bus to wake it for them.
-  const call = { names: [], epoch: '', head: 0, revoked: ['nobody'] };
+  const call = { names: [], epoch: '', head: 0, revoked: ['zoe'] };
   await at('corpus/hooks-1', 'wakeWebhooks', JSON.stringify(call));
   await expect
     .poll(() => at('corpus', 'rows', 'webhook_name'))
@@ -110,6 +110,22 @@ test('a disconnect that a former version stored, without its time, is of the res
   const hook = await subscribedLater('lou');
   await restart('DROP TABLE webhook_revoked_at');
   await expect.poll(() => hook.received.at(-1)?.body).toMatchObject({ type: 'terminated' });
+});
+
+test('a bus that starts without the alarm for its pending calls sets one', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  const delivery = { mode: 'webhook', url: hook.url, secret: HOOK_SECRET };
+  const params = { name: 'noted', arguments: { topic: 'lars' }, delivery };
+  const request = callRequest(`${workerd.edges[0]}/mcp`, 'events/subscribe', params);
+  request.headers.set('authorization', 'lars');
+  expect(await (await fetch(request)).json()).toHaveProperty('result.id');
+  await at(ROOT, 'refuseWakes', true);
+  await post('disconnect', 'lars');
+  await post(ROOT, 'loseAlarm');
+  await at(ROOT, 'refuseWakes', false);
+  await poll({ name: 'noted' });
+  const last = () => hook.received.at(-1)?.body;
+  await expect.poll(last, { timeout: 10_000 }).toMatchObject({ type: 'terminated' });
 });
 
 test('a log with too many bytes loses its oldest occurrences, and keeps most of the others', async () => {
