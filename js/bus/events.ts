@@ -180,7 +180,7 @@ export interface WebhookHost {
   page(query: string): Promise<string>;
   /**
    * Has the bus call `wake` for these event types and no others, and reports the number of
-   * subscriptions here.
+   * subscriptions here, with those that are being made.
    */
   follow(names: readonly string[], subscriptions: number): Promise<FollowedEvents>;
   /** Discards the delivery, which has failed. A new one begins with what the rows hold. */
@@ -191,8 +191,6 @@ export interface WebhookHost {
 export interface WebhookRows extends SubscriptionRows {
   /** The revocations that were kept, at least those of the last minute: one for each caller. */
   readonly revocations: readonly Revocation[];
-  /** Whether there is a subscription with this id. */
-  has(id: string): boolean;
   /** Keeps a revocation for a minute, so that a delivery that restarts does not forget it. */
   keepRevocation(revocation: Revocation): void;
 }

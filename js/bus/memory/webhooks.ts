@@ -56,6 +56,8 @@ export class MemoryWebhooks implements WebhookSubscriptions {
   disconnect(principal: string): void {
     const now = Date.now();
     const revocation = { principal, publishedAt: now, at: now };
+    // A delivery that cannot begin now reads it when it does.
+    this.#rows.keepRevocation(revocation);
     this.#disconnect(revocation).catch(() => {
       // The core that has just failed must not be called in this turn.
       setTimeout(() => void this.#disconnect(revocation).catch(ignored), 0);
@@ -117,10 +119,6 @@ class MemorySubscriptionRows implements WebhookRows {
 
   get revocations(): Revocation[] {
     return [...this.#revocations.values()];
-  }
-
-  has(id: string): boolean {
-    return this.#rows.has(id);
   }
 
   keepRevocation(revocation: Revocation): void {

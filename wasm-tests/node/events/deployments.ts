@@ -33,9 +33,11 @@ export function deploy(
   const { deliver } = eventLog({ webhooks: defineEvents(types, { webhooks }) });
   if (deliver === undefined) throw new Error('nothing is delivered');
   const { rows } = store;
+  const followed = async (_: readonly string[], subscriptions: number) => ({
+    ...{ epoch: 'e', head: store.events.length, total: subscriptions },
+  });
   return deliver({
     rows: {
-      has: (id) => rows.has(id),
       subscriptions: () => [...rows].map(([id, text]) => ({ id, text })),
       put: (id, text) => void rows.set(id, text),
       remove: (id) => void rows.delete(id),
@@ -55,7 +57,7 @@ export function deploy(
     },
     setAlarm: async () => {},
     page: async () => pageOf(store.events),
-    follow: store.follow ?? (async () => ({ epoch: 'e', head: store.events.length, total: 0 })),
+    follow: store.follow ?? followed,
     reset: () => {},
   });
 }

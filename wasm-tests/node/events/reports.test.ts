@@ -60,8 +60,8 @@ function failing() {
   );
   const log = eventLog({ webhooks: events });
   const deliver: DeliverMaker = (host) => {
-    const has = host.rows.has.bind(host.rows);
-    host.rows.has = (id) => failIf('rows') && has(id);
+    const put = host.rows.put.bind(host.rows);
+    host.rows.put = (id, text) => void (failIf('rows') && put(id, text));
     return (log.deliver as DeliverMaker)(host);
   };
   const server = createListenHandler(discovering, {

@@ -177,3 +177,52 @@ test('a stream that is behind receives events whose match takes longer than an a
   await reading;
   expect(asked).toBeGreaterThan(3);
 });
+
+test.each([
+  ['once it is permitted again', true],
+  ['never if it is denied then', false],
+])(
+  'a page that is matched while the authorization of its caller lapses is sent %s',
+  async (_, isPermitted) => {
+    let decided: Promise<boolean> | true = true;
+    let gate: Promise<void> | undefined;
+    let waiting = 0;
+    const match = async (): Promise<boolean> => {
+      if (gate !== undefined) waiting += 1;
+      await gate;
+      return true;
+    };
+    const server = createListenHandler(discovering, {
+      bus: new InMemoryBus({ events: eventLog() }),
+      events: defineEvents({ 'order.paid': { match } }, { authorize: () => decided }),
+      principal: () => 'guest',
+      authorizationTtlMs: 500,
+    });
+    const publish = (number: number) => server.notify.event('order.paid', { number });
+    const reader = await opened(
+      server.fetch(requestOf('events/stream', { name: 'order.paid' }, 1)),
+    );
+    // Its client does not read: it falls behind, and reads its own pages.
+    for (const number of [0, 1, 2]) {
+      await publish(number);
+      await sleep(5);
+    }
+    const matched = Promise.withResolvers<void>();
+    gate = matched.promise;
+    expect(await reader.next()).toMatchObject({ params: { data: { number: 0 } } });
+    await vi.waitUntil(() => waiting > 0);
+    const decision = Promise.withResolvers<boolean>();
+    decided = decision.promise;
+    await sleep(600);
+    gate = undefined;
+    matched.resolve();
+    const next = reader.next();
+    expect(await Promise.race([next, sleep(100)])).toBeUndefined();
+    decision.resolve(isPermitted);
+    expect(await next).toMatchObject(
+      isPermitted
+        ? { params: { data: { number: 1 } } }
+        : { method: 'notifications/events/terminated' },
+    );
+  },
+);

@@ -38,17 +38,17 @@ async function sealed() {
   return { delivery, errors, hook, publish, store };
 }
 
-/** The webhooks of a process. `restart` resets their delivery, whose next start calls `fail`. */
+/** The webhooks of a process. `restart` resets their delivery, whose next starts call `fail`. */
 function memoryWebhooks(fail: () => void) {
   const webhooks = { allowInsecureLocalhost: true, onError: () => {} };
   const log = eventLog({ webhooks: defineEvents(TYPES, { webhooks }) });
   const resets: (() => void)[] = [];
   let starts = 0;
-  let isFailing = false;
+  let failures = 0;
   const keepDefinitions = (): void => {
     starts += 1;
-    if (!isFailing) return;
-    isFailing = false;
+    if (failures === 0) return;
+    failures -= 1;
     fail();
   };
   const deliver: DeliverMaker = (host) => {
@@ -56,8 +56,8 @@ function memoryWebhooks(fail: () => void) {
     return (log.deliver as DeliverMaker)({ ...host, keepDefinitions });
   };
   const end = () => ({ epoch: 'e', head: 0 });
-  const restart = (): void => {
-    isFailing = true;
+  const restart = (times = 1): void => {
+    failures = times;
     resets.at(-1)?.();
   };
   const of = new MemoryWebhooks(deliver, { end, page: () => pageOf([]) });
@@ -176,6 +176,19 @@ describe.each([
     await pass(1);
     expect(await webhooks.subscribe(webhookOf(hook))).toBe(FORBIDDEN);
     expect(starts()).toBe(3);
+  });
+
+  test('knows a disconnect for which it could not begin twice', async () => {
+    const hook = await endpoint(HOOK_SECRET);
+    const { restart, starts, webhooks } = memoryWebhooks(fail);
+    webhooks.disconnect('eve');
+    await settle();
+    restart(2);
+    webhooks.disconnect('ada');
+    await pass(1);
+    expect(starts()).toBe(3);
+    expect(await webhooks.subscribe(webhookOf(hook))).toBe(FORBIDDEN);
+    expect(starts()).toBe(4);
   });
 });
 

@@ -65,7 +65,7 @@ export interface WebhookSubscribe extends EventSubscribe {
   isAllowed: boolean;
   /** The text of 32 random bytes. */
   challenge: string;
-  /** Subscriptions of the whole bus, with all that are here now; 0 for an id that is stored. */
+  /** Subscriptions of the whole bus, with all that are here now; 0 for an id that `isLive`. */
   total?: number;
   /** When the server received the request, before it authorized the subscriber; 0 if unknown. */
   askedAt?: number;
@@ -124,6 +124,12 @@ impl EventDeliverer {
     #[wasm_bindgen(getter, js_name = isIdle)]
     pub fn is_idle(&self) -> bool {
         self.0.is_idle()
+    }
+
+    /// Whether there is a subscription with this id that has neither ended nor expired.
+    #[wasm_bindgen(js_name = isLive)]
+    pub fn is_live(&self, id: &str, now: f64) -> bool {
+        self.0.is_live(id, millis(now))
     }
 
     /// Makes or renews a subscription. `subscribe` is the JSON text of a `WebhookSubscribe`; a step

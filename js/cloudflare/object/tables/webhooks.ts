@@ -52,10 +52,6 @@ export class WebhookTable implements WebhookRows {
     );
   }
 
-  has(id: string): boolean {
-    return this.#sql.exec('SELECT 1 FROM webhook WHERE id = ?', id).toArray().length > 0;
-  }
-
   subscriptions(): SubscriptionRow[] {
     return this.#sql.exec<{ id: string; text: string }>('SELECT id, text FROM webhook').toArray();
   }

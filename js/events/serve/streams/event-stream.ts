@@ -25,6 +25,16 @@ export interface EventStreamGroup {
   regroup(stream: EventStream, groups: string[]): void;
 }
 
+/** A page of the log for one stream. */
+export interface OwnPage {
+  query: string;
+  page: string;
+  /** The match results of the server, if it decides. */
+  results: string | undefined;
+  /** How often the groups of the caller had changed when it was read. */
+  groupChanges: number;
+}
+
 /**
  * One stream of events. It receives the output of a listen stream, which signals new events, and
  * writes what it reads of the log to its response.
@@ -40,6 +50,8 @@ export class EventStream {
   isReading = false;
   /** How often renewed authorizations have changed the groups of its caller. */
   groupChanges = 0;
+  /** A page that was read while the authorization of its caller lapsed. */
+  unsent: OwnPage | undefined;
   /** Whether it has ended, possibly before it has begun. */
   hasEnded = false;
   /** The stream that the bus feeds. */

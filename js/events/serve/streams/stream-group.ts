@@ -9,7 +9,7 @@ import {
 } from '../../../wasm/events/bindings.js';
 import { eventsGuard } from '../../../wasm/events/guard.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
-import type { EventStream, EventStreamGroup } from './event-stream.js';
+import type { EventStream, EventStreamGroup, OwnPage } from './event-stream.js';
 
 /** What a group of streams needs. */
 export interface StreamGroupOptions {
@@ -271,26 +271,33 @@ export class StreamGroup implements EventStreamGroup {
       if (this.#core.queryOf(stream.id) === undefined || !stream.mayReceive) return;
       const own = await this.#ownPage(stream);
       if (own === undefined) return;
+      // The authorization may have lapsed while the page was read.
+      if (!stream.mayReceive) {
+        stream.unsent = own;
+        return;
+      }
       const bytes = this.#core.own(stream.id, own.page, own.results);
       if (bytes !== undefined) stream.write(bytes);
     }
   }
 
   /**
-   * Returns the next page for one stream, with its match results; undefined if there is none, or
-   * if the stream has ended meanwhile. If the groups of its caller change meanwhile, the page is
-   * read again: it lacks what the caller may receive now.
+   * Returns the next page for one stream, with its match results: the one that was not sent, or one
+   * that it reads. Undefined if there is none, or if the stream has ended meanwhile. If the groups
+   * of its caller change, the page is read again: it lacks what the caller may receive now.
    */
   async #ownPage(stream: EventStream): Promise<OwnPage | undefined> {
     for (;;) {
-      const { groupChanges } = stream;
+      const { groupChanges, unsent } = stream;
+      stream.unsent = undefined;
       const query = this.#core.queryOf(stream.id);
       if (query === undefined) return undefined;
+      if (unsent?.query === query && unsent.groupChanges === groupChanges) return unsent;
       const page = await this.#options.log.page(query);
       if (!this.#holds(stream)) return undefined;
       const results = await this.#matchResults(stream, page);
       if (!this.#holds(stream)) return undefined;
-      if (stream.groupChanges === groupChanges) return { page, results };
+      if (stream.groupChanges === groupChanges) return { groupChanges, page, query, results };
     }
   }
 
@@ -360,13 +367,6 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** A page of the log for one stream. */
-interface OwnPage {
-  page: string;
-  /** The match results of the server, if it decides. */
-  results: string | undefined;
 }
 
 /** The reading of a page for all streams. */

@@ -156,6 +156,11 @@ impl<S: Store> Deliverer<S> {
         self.in_flight.is_empty() && self.pages.is_idle() && self.queue.is_empty()
     }
 
+    /// Whether there is a subscription with this id that has neither ended nor expired.
+    pub fn is_live(&self, id: &str, now: Millis) -> bool {
+        self.live(id, now).is_some()
+    }
+
     /// Handles that the bus has an occurrence of an event type, and ends at `head`. Confirm that to
     /// the bus once the outputs are carried out: then the alarm is set.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]

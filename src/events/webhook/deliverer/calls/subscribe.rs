@@ -76,8 +76,7 @@ impl<S: Store> Deliverer<S> {
         let live = || rows().filter(|row| row.is_live(now));
         let own = live().filter(|row| row.principal == *principal).count();
         let (held, waiting) = (live().count(), self.calls.len());
-        // The host does not count if it has a row for this id, which may be of a subscription that
-        // has ended.
+        // The host does not count for a subscription that is live, which may have expired since.
         let total = subscribe.total.max(held);
         for (count, max) in [
             (
