@@ -9,10 +9,12 @@ use mcp_listen::{
 
 use crate::{error::coded, object::object};
 
-/// Returns the event as compact JSON text; throws with a `code` if it is not valid.
+/// Returns the event as compact JSON text, undefined if it is that already; throws with a `code` if
+/// it is not valid.
 #[wasm_bindgen(js_name = normalizeEvent)]
-pub fn normalize_event(event: &str) -> Result<String, JsValue> {
-    event_of(event).map(|event| event.to_json())
+pub fn normalize_event(event: &str) -> Result<Option<String>, JsValue> {
+    let compact = event_of(event)?.to_json();
+    Ok((compact != event).then_some(compact))
 }
 
 /// Whether events, each a line of compact JSON text, may be published again if it is unknown

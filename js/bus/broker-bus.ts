@@ -1,10 +1,9 @@
-import { calling, ListenError } from '../model/error.js';
+import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 import { guarded, report } from '../observe/on-error.js';
 import { deferred } from '../timing/deferred.js';
 import { keepTrying } from '../timing/keep-trying.js';
 import { withTimeout } from '../timing/with-timeout.js';
-import { normalizeEvent } from '../wasm/server/bindings.js';
 import type {
   AttachableBus,
   AttachmentCounters,
@@ -14,7 +13,7 @@ import type {
 } from './attachable-bus.js';
 import type { Broker, BrokerListener } from './broker/broker.js';
 import type { ListenBus } from './bus.js';
-import { eventText } from './event-text.js';
+import { eventText, normalized } from './event-text.js';
 import {
   type EmitOptions,
   type EventLogMaker,
@@ -279,7 +278,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
         continue;
       }
       try {
-        texts.push(calling(() => normalizeEvent(line)));
+        texts.push(normalized(line));
       } catch (error) {
         firstError ??= error as ListenError;
       }

@@ -9,5 +9,14 @@ import { normalizeEvent } from '../wasm/server/bindings.js';
  *   `invalid-group` or `invalid-principal`.
  */
 export function eventText(event: ServerEvent): string {
-  return calling(() => normalizeEvent(JSON.stringify(event) ?? ''));
+  return normalized(JSON.stringify(event) ?? '');
+}
+
+/**
+ * Returns an event, given as JSON text, as compact JSON text.
+ *
+ * @throws ListenError as {@link eventText} does.
+ */
+export function normalized(text: string): string {
+  return calling(() => normalizeEvent(text)) ?? text;
 }

@@ -1,4 +1,3 @@
-use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{bus, event::ServerEvent, publish};
@@ -9,39 +8,36 @@ use super::{handle::Bus, number, output::Output};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** The events of one publish. */
-export interface Publication {
-  /** The position of the last event in the log; the earlier ones precede it. */
-  position: number;
-  /** The frames to send. */
-  deliveries: { text: string; edges: Uint32Array }[];
+/** A frame for these edges. */
+export interface Delivery {
+  text: string;
+  edges: Uint32Array;
 }
 ";
 
-#[derive(Serialize)]
-struct Publication {
-    position: f64,
-    deliveries: Vec<Output>,
-}
-
 #[wasm_bindgen]
 impl Bus {
-    /// Publishes several events, each as JSON text, `at` milliseconds after 1970: all of them, or
-    /// none if one is not valid.
-    #[wasm_bindgen(unchecked_return_type = "Publication")]
-    pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
+    /// Publishes events, each a line of JSON text, `at` milliseconds after 1970: all of them, or
+    /// none if one is not valid. Returns the frames to send; undefined if there are none.
+    #[wasm_bindgen(unchecked_return_type = "Delivery[] | undefined")]
+    pub fn publish(&mut self, events: &str, at: f64) -> Result<JsValue, JsValue> {
         let bus = self.root()?.bus_mut();
-        let events: Result<Vec<ServerEvent>, JsValue> =
-            events.iter().map(|event| event_of(event)).collect();
+        let events: Result<Vec<ServerEvent>, JsValue> = events.lines().map(event_of).collect();
         let mut deliveries = Vec::new();
         for event in events? {
             deliveries.extend(bus.publish_at(&event, Some(millis(at))).deliveries);
         }
+        if deliveries.is_empty() {
+            return Ok(JsValue::UNDEFINED);
+        }
         let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
-        Ok(object(&Publication {
-            position: number(bus.cursor().position),
-            deliveries: deliveries.map(Output::from).collect(),
-        }))
+        Ok(object(&deliveries.map(Output::from).collect::<Vec<_>>()))
+    }
+
+    /// The position of the last event in the log.
+    #[wasm_bindgen(getter)]
+    pub fn position(&mut self) -> Result<f64, JsValue> {
+        Ok(number(self.root()?.bus_mut().cursor().position))
     }
 }
 

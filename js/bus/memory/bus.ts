@@ -5,9 +5,9 @@ import { report } from '../../observe/on-error.js';
 import {
   Bus,
   type BusOutput,
+  type Delivery,
   eventsIn,
   FixedText,
-  type Publication,
   textOf,
 } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
@@ -281,9 +281,10 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 
   /** Publishes a batch. Returns what to send. */
   #publish(texts: string[]): Unsent {
-    const { deliveries } = this.#bus.publish(texts, Date.now());
+    const lines = texts.join('\n');
+    const deliveries = this.#bus.publish(lines, Date.now()) ?? [];
     for (const text of texts) this.#log.append(text);
-    return { deliveries, lines: texts.join('\n'), listeners: this.#listeners };
+    return { deliveries, lines, listeners: this.#listeners };
   }
 
   #sendBatch({ deliveries, lines, listeners }: Unsent): void {
@@ -358,7 +359,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 
 /** A batch that was published and is not sent yet. */
 interface Unsent {
-  deliveries: Publication['deliveries'];
+  deliveries: Delivery[];
   /** The events, each a line of JSON text. */
   lines: string;
   /** The listeners at the publish: after a reset, edge numbers are assigned again to others. */

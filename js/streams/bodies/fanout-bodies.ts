@@ -99,8 +99,9 @@ export function eachWrite(
 }
 
 /**
- * Cuts a batch into chunks, each at most once. Copies small groups of chunks: a slow reader must
- * not keep the whole batch alive, and a copy of each chunk would cost more than it saves.
+ * Cuts a batch into chunks, each at most once. Copies small groups of chunks out of a large batch:
+ * a slow reader must not keep all of it alive, and a copy of each chunk would cost more than it
+ * saves.
  */
 export class ChunkCache {
   readonly #batch: Uint8Array;
@@ -109,10 +110,10 @@ export class ChunkCache {
   readonly #head: number;
   readonly #count: number;
   readonly #cut: Uint8Array[] = [];
-  /** A copy of consecutive chunks, from byte `#from` to byte `#to`. */
+  /** The small batch, or a copy of consecutive chunks, from byte `#from` to byte `#to`. */
   #piece: Uint8Array;
-  #from = 0;
-  #to = 0;
+  #from: number;
+  #to: number;
 
   constructor(batch: Uint8Array, words: Uint32Array, head: number, count: number) {
     this.#batch = batch;
@@ -120,6 +121,8 @@ export class ChunkCache {
     this.#head = head;
     this.#count = count;
     this.#piece = batch;
+    this.#from = -head;
+    this.#to = batch.length > MAX_PIECE_BYTES ? 0 : batch.length - head;
   }
 
   /** Returns the chunk at an index. */
@@ -154,5 +157,5 @@ export class ChunkCache {
 
 /** The place of the ends of chunks among the numbers: before them are two other ones. */
 const ENDS = 2;
-/** Bytes of other chunks that one slow reader may keep alive. */
+/** Bytes of other output that one slow reader may keep alive. */
 const MAX_PIECE_BYTES = 4_096;

@@ -72,7 +72,7 @@ export class SmallBus {
 
   publish(event = EVENT): void {
     this.#log.push(event);
-    for (const { edges, text } of this.#bus.publish([event], 0).deliveries) {
+    for (const { edges, text } of this.#bus.publish(event, 0) ?? []) {
       for (const edge of edges) this.#deliver(edge, text);
     }
   }

@@ -107,6 +107,18 @@ test('the bus refuses a malformed event, and logs nothing', async () => {
   expect(await fixture().bus('stats')).toMatchObject({ position });
 });
 
+test('the bus refuses what is not one line for each event, and logs nothing', async () => {
+  const position = await fixture().position();
+  const line = '{"kind":"tools_list_changed"}';
+  for (const texts of [[''], [line, ''], [line.replace(':', ':\n')], [`${line}\n${line}`]]) {
+    const call = JSON.stringify(['publishAll', texts]);
+    expect((await fixture().post(1, '/bus/call', call)).status).toBe(500);
+  }
+  expect(await fixture().position()).toBe(position);
+  const call = JSON.stringify(['publishAll', [line, line]]);
+  expect(await (await fixture().post(1, '/bus/call', call)).json()).toBe(position + 2);
+});
+
 function nextFrame(socket: WebSocket): Promise<string> {
   return new Promise((resolve) => {
     socket.addEventListener('message', ({ data }) => resolve(data), { once: true });

@@ -28,13 +28,15 @@ export class Occurrences {
   }
 
   /**
-   * Checks the occurrences of a publish.
+   * Checks the occurrences of a publish, and that each event is one line.
    *
    * @throws ListenError what is wrong with one.
    */
   prepare(texts: string[]): Prepared {
     const drafts = new Map<number, DraftEvent>();
     const events = texts.map((text, index) => {
+      if (text === '' || text.includes('\n'))
+        throw new ListenError('malformed-event', 'an event has to be one line of JSON text');
       if (!isOccurrence(text)) return text;
       const draft = this.#required.draft(text);
       drafts.set(index, draft);

@@ -5,7 +5,7 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 import type { BusStats } from '../../../model/stats/bus.js';
 import type { LoggedEvent, SnapshotOptions } from '../../../model/stats/snapshot.js';
 import { report } from '../../../observe/on-error.js';
-import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
+import { Bus, type BusOutput, type Delivery, type Kept } from '../../../wasm/server/bindings.js';
 import { CODE_OF, FULL, NORMAL, REDIRECTED, RELEASED } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectReply, OperatorQuestion } from '../../wire/operate.js';
@@ -325,11 +325,12 @@ export class RootBus implements WatchedBus {
   }
 
   /** Publishes to the core. An invalid event fails only its own publish, and changes nothing. */
-  #publishToCore(texts: string[], now: number): (Publication & Prepared) | Error {
+  #publishToCore(texts: string[], now: number): (Published & Prepared) | Error {
     try {
       const prepared = this.#occurrences.prepare(texts);
-      const { deliveries, position } = calling(() => this.#core.publish(prepared.events, now));
-      return { ...prepared, deliveries, position };
+      const lines = prepared.events.join('\n');
+      const deliveries = calling(() => this.#core.publish(lines, now)) ?? [];
+      return { ...prepared, deliveries, position: this.#core.position };
     } catch (error) {
       return error as Error;
     }
@@ -381,7 +382,11 @@ export class RootBus implements WatchedBus {
   }
 }
 
-type Delivery = Publication['deliveries'][number];
+interface Published {
+  deliveries: Delivery[];
+  /** The position of the last event in the log. */
+  position: number;
+}
 
 /** Maximum events in the first reply to an operator, and in later ones. */
 const [MAX_TAIL, MAX_NEW] = [100, 1_000];

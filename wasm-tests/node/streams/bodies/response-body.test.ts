@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ResponseBody } from '../../../dist/streams/bodies/response-body.js';
+import { ResponseBody } from '../../../../dist/streams/bodies/response-body.js';
 
 /** A body, and the numbers of calls of its callbacks. */
 function opened() {
