@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { main } from '../scripts/process/main.mjs';
 import { root } from '../scripts/process/project.mjs';
+import { SIZES as CONSOLE, consolePage } from './console/experiments.ts';
 import { core } from './core/experiments.ts';
 import { argumentsOf, type Options } from './harness/arguments.ts';
 import { compare } from './harness/comparison.ts';
@@ -64,6 +65,7 @@ function experimentsOf({ size }: Options): Experiment[] {
     ...inProcess(IN_PROCESS[size]),
     ...overHttp(OVER_HTTP[size]),
     ...webhooks(WEBHOOKS[size]),
+    ...consolePage(CONSOLE[size]),
   ];
 }
 

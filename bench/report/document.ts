@@ -166,5 +166,6 @@ const INTRODUCTION = [
   '1 that it grows in proportion. Each experiment names its time and its commit.',
   'Later commits may have changed the figures,',
   'and figures of different commits are not comparable.',
+  'The machine is that of the latest run.',
   '[README.md](README.md) describes the measurements.',
 ].join(' ');

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
-import { workerBundle } from '../../scripts/build/build.mjs';
-import { variablesOf } from '../../scripts/start/variables.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { SECRET } from '../host/signing.ts';
+import type { Workerd } from '../../scripts/workerd/workerd.mjs';
+import { consoleOf, startNotebook } from '../host/servers/notebook.ts';
 
 /**
  * Serves the notebook as `npm start` does, for a file of tests; returns a function that returns the
@@ -15,19 +13,4 @@ export function useNotebook(): () => string {
   });
   afterAll(() => workerd?.stop());
   return () => consoleOf(workerd.url ?? '');
-}
-
-/** Serves the notebook on a port; 0: any free one. */
-export function startNotebook(port: number): Promise<Workerd> {
-  return startWorkerd({
-    bundle: workerBundle,
-    port,
-    text: variablesOf(SECRET),
-    reachesLocal: true,
-  });
-}
-
-/** The URL of the console of a notebook, with the secret of publishers. */
-export function consoleOf(origin: string): string {
-  return `${origin}/#publish=${SECRET}`;
 }

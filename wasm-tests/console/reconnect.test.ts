@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
 import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { lastingPort } from '../host/port.ts';
+import { consoleOf, startNotebook } from '../host/servers/notebook.ts';
 import { useBrowser } from './browser.ts';
-import { consoleOf, startNotebook } from './notebook.ts';
 
 const running: Workerd[] = [];
 afterAll(() => Promise.all(running.map((workerd) => workerd.stop())));

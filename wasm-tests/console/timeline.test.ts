@@ -14,17 +14,20 @@ beforeEach(async () => {
   await console.connected();
   await console.subscribe('A');
   await console.publish('note://todo');
-  await cues(1);
+  await expect
+    .poll(() => console.messages.filter({ hasText: 'resources/updated' }).count())
+    .toBeGreaterThan(0);
 });
 
 test('the timeline stands still while it is paused, and then shows what came meanwhile', async () => {
+  await pause();
   const before = await total();
-  await console.button('Pause').click();
   await console.publish('note://todo', 3);
-  await console.page.getByText('paused, 3 new').waitFor();
+  await expect.poll(missed).toBeGreaterThan(0);
+  const came = await missed();
   expect(await total()).toBe(before);
   await console.button('Resume').click();
-  expect(await total()).toBe(before + 3);
+  expect(await total()).toBeGreaterThanOrEqual(before + came);
 });
 
 test('the timeline is filtered by text, by source and by kind', async () => {
@@ -36,21 +39,21 @@ test('the timeline is filtered by text, by source and by kind', async () => {
   expect(await titles()).toContain('result of resources/list');
   expect(await titles()).not.toContain('resources/updated');
   await page.getByLabel('Source of the messages').selectOption('Subscription A');
-  expect((await titles()).slice(0, 3)).toEqual([
-    'resources/updated',
-    'subscriptions/acknowledged',
-    'subscriptions/listen',
-  ]);
+  const all = await titles();
+  const place = all.indexOf('subscriptions/acknowledged');
+  expect(new Set(all.slice(0, place))).toEqual(ONLY_CUES);
+  expect(all[place + 1]).toBe('subscriptions/listen');
   await page.getByLabel('Kind of message').selectOption('Cues');
-  expect(await titles()).toEqual(['resources/updated']);
+  expect(new Set(await titles())).toEqual(ONLY_CUES);
   await page.getByLabel('Text in the message').fill('{"JSONRPC":"2.0"');
-  expect(await titles()).toEqual(['resources/updated']);
+  expect(new Set(await titles())).toEqual(ONLY_CUES);
   await page.getByLabel('Text in the message').fill('"jsonrpc":"2?0"');
   expect(await page.getByText('No message matches the filter.').isVisible()).toBe(true);
   await page.getByLabel('Text in the message').fill('');
+  const before = await total();
   await console.publish('note://todo', 2);
-  await cues(3);
-  expect(new Set(await titles())).toEqual(new Set(['resources/updated']));
+  await expect.poll(total).toBeGreaterThan(before);
+  expect(new Set(await titles())).toEqual(ONLY_CUES);
 });
 
 test('the timeline opens a message as JSON, formatted and as sent', async () => {
@@ -75,6 +78,8 @@ test('the timeline opens a message as JSON, formatted and as sent', async () => 
 
 test('arrow keys move in the timeline, which is one stop of the Tab key', async () => {
   const { page } = console;
+  // Another cue would move the rows.
+  await pause();
   await page.getByLabel('Kind of message').focus();
   await page.keyboard.press('Tab');
   const standing = () =>
@@ -112,38 +117,60 @@ test('the timeline keeps its lines in place while fifty messages a second arrive
 
 test('the timeline has all messages of a burst, and the page only the rows in view', async () => {
   const { page } = console;
-  await page.route('**/mcp', (route) => {
+  const text = page.getByLabel('Text in the message');
+  await page.getByLabel('Kind of message').selectOption('Cues');
+  await text.fill('burst://');
+  await respondWith(Array.from({ length: 450 }, (_, place) => `burst://${100 + place}`));
+  await console.button('Open a subscription').click();
+  await page.getByText(/^450 of \d+ messages$/).waitFor();
+  expect(await console.messages.count()).toBeLessThan(60);
+  expect(await console.messages.first().locator('.about').textContent()).toBe(' burst://549');
+  await console.messages.first().focus();
+  await page.keyboard.press('End');
+  expect(await focused()).toContain('burst://100');
+  expect(await console.messages.count()).toBeLessThan(60);
+  await page.keyboard.press('ArrowUp');
+  expect(await focused()).toContain('burst://101');
+  await text.fill('');
+  await console.messages.first().focus();
+  await page.keyboard.press('End');
+  // The first cue, from before the burst.
+  expect(await focused()).toContain('note://todo');
+});
+
+/** Responds to the next listen request with cues for these URIs, and to none after it. */
+async function respondWith(uris: string[]): Promise<void> {
+  let isFirst = true;
+  await console.page.route('**/mcp', (route) => {
     const { id, method } = route.request().postDataJSON();
     if (method !== 'subscriptions/listen') return route.fallback();
+    // The stream ends after the cues, so the page opens it again.
+    if (!isFirst) return;
+    isFirst = false;
     const own = JSON.stringify(id);
-    const uris = Array.from({ length: 450 }, (_, place) => `note://${place}`);
     const messages = [acknowledged(own, {}), ...uris.map((uri) => updated(own, uri))];
     return route.fulfill({
       contentType: 'text/event-stream',
       body: messages.map((text) => `data: ${text}\n\n`).join(''),
     });
   });
-  await page.getByLabel('Kind of message').selectOption('Cues');
-  // One, or two: a stream may receive a change from just before it opened.
-  const before = await console.messages.count();
-  await console.button('Open a subscription').click();
-  await page.getByText(new RegExp(`^${before + 450} of \\d+ messages$`)).waitFor();
-  expect(await console.messages.count()).toBeLessThan(60);
-  expect(await console.messages.first().locator('.about').textContent()).toBe(' note://449');
-  await console.messages.first().focus();
-  await page.keyboard.press('End');
-  // The cue before the burst.
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('note://todo');
-  expect(await console.messages.count()).toBeLessThan(60);
-  await page.keyboard.press('ArrowUp');
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('note://0');
-});
+}
 
-async function cues(least: number): Promise<void> {
-  const { messages } = console;
-  await expect
-    .poll(() => messages.filter({ hasText: 'resources/updated' }).count())
-    .toBeGreaterThanOrEqual(least);
+/** Pauses the timeline; resolves once it shows everything that came before. */
+async function pause(): Promise<void> {
+  await console.button('Pause').click();
+  await console.page.evaluate(() => new Promise(requestAnimationFrame));
+}
+
+/** How many messages have come since the timeline was paused. */
+async function missed(): Promise<number> {
+  const text = await console.page.getByText(/^paused, /).textContent();
+  return Number(text?.match(/^paused, ([\d,]+) new$/)?.[1]?.replaceAll(',', ''));
+}
+
+/** The text of the row that has the focus. */
+function focused(): Promise<string | null | undefined> {
+  return console.page.evaluate(() => document.activeElement?.textContent);
 }
 
 /** How many messages the list has, whether in view or not. */
@@ -154,3 +181,9 @@ async function total(): Promise<number> {
 function titles(): Promise<string[]> {
   return console.messages.locator('.what').allTextContents();
 }
+
+/**
+ * The titles of the cues of a change. There may be several: a stream may also receive a change from
+ * just before it opened, which may be one of the test before.
+ */
+const ONLY_CUES = new Set(['resources/updated']);

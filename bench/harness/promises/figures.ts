@@ -55,10 +55,17 @@ export function spread({ metric: id, beyond }: { metric: string; beyond?: string
   };
 }
 
-/** Our own figure. */
+/** Our own figure of the first metric. */
 export function own(outcome: Outcome): Summary | undefined {
-  const point = pointOf(outcome, OURS, 0);
-  return point === undefined ? undefined : quoted(point, firstMetric(outcome));
+  return ownOf(firstMetric(outcome).id)(outcome);
+}
+
+/** Our own figure of a metric. */
+export function ownOf(id: string): Figure {
+  return (outcome) => {
+    const [point, metric] = [pointOf(outcome, OURS, 0), metricOf(outcome, id)];
+    return point && metric && quoted(point, metric);
+  };
 }
 
 /** The highest median of all contenders, if all of them finished. */

@@ -1,5 +1,5 @@
 import { OURS } from '../experiment.ts';
-import { type Figure, highest, own, ratioTo, spread, times } from './figures.ts';
+import { type Figure, highest, own, ownOf, ratioTo, spread, times } from './figures.ts';
 
 /** What a promise requires of one experiment. */
 export interface Condition {
@@ -261,6 +261,48 @@ export const PROMISES: Record<string, Condition[]> = {
       experiment: 'webhook-posts',
       goal: 200,
       value: own,
+    },
+  ],
+  S14: [
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'first paint of the console, 390 pixels wide',
+      experiment: 'console-paint',
+      goal: 100,
+      value: ownOf('narrow'),
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: '1,280 pixels wide',
+      experiment: 'console-paint',
+      goal: 100,
+      value: ownOf('wide'),
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'work a frame, new messages beside 50,000',
+      experiment: 'console-timeline',
+      goal: 16,
+      value: ownOf('insert'),
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'scrolling through 50,000',
+      experiment: 'console-timeline',
+      goal: 16,
+      value: ownOf('scroll'),
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'typing a filter of 50,000, a key',
+      experiment: 'console-timeline',
+      goal: 50,
+      value: ownOf('typing'),
     },
   ],
 };

@@ -26,4 +26,7 @@ async function commit(): Promise<string> {
   return changed === '' ? head : `${head}+`;
 }
 
-const MEASURED = ['src', 'bindings', 'js', 'bench/*.ts', 'Cargo.lock', 'package-lock.json'];
+const MEASURED = [
+  ...['src', 'bindings', 'js', 'console', 'bench/*.ts'],
+  ...['Cargo.lock', 'package-lock.json'],
+];

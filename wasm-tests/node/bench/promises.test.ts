@@ -92,6 +92,22 @@ describe('the promise', () => {
     expect(judged(20, 34)).toMatchObject({ holds: false, value: 1.4 });
     expect(judged(20)).toMatchObject({ holds: false, value: null });
   });
+
+  test('about the console judges each of its figures, by our own rounds', () => {
+    const metrics = (ids: string[]) =>
+      ids.map((id): Metric => ({ id, title: id, unit: 'ms', better: 'less' })) as [Metric];
+    const measured = (name: string, ours: Record<string, number>): Outcome => ({
+      ...{ name, title: name, proves: ['S14'], metrics: metrics(Object.keys(ours)) },
+      contenders: [
+        { name: 'mcp-listen', includes: '', points: [{ x: 0, rounds: [ours] }] },
+        { name: 'another', includes: '', points: [] },
+      ],
+    });
+    const paint = measured('console-paint', { narrow: 100, wide: 101 });
+    const timeline = measured('console-timeline', { insert: 16, scroll: 17, typing: 50 });
+    const held = verdicts([paint, timeline])['S14']?.conditions.map(({ holds }) => holds);
+    expect(held).toEqual([true, false, true, false, true]);
+  });
 });
 
 test('a promise without measurements has no verdict', () => {
