@@ -189,18 +189,18 @@ export interface WebhookHost {
 
 /** The rows of the subscriptions of webhooks. */
 export interface WebhookRows extends SubscriptionRows {
-  /** The revocations that were kept, at least those of the last minute: one for each caller. */
-  readonly revocations: readonly Revocation[];
-  /** Keeps a revocation for a minute, so that a delivery that restarts does not forget it. */
-  keepRevocation(revocation: Revocation): void;
+  /** The disconnects that were kept, at least those of the last minute: one for each caller. */
+  readonly disconnects: readonly Disconnect[];
+  /** Keeps a disconnect for a minute, so that a delivery that restarts does not forget it. */
+  keepDisconnect(disconnect: Disconnect): void;
 }
 
 /**
- * The access of a caller was revoked. Times are in milliseconds since 1970.
+ * A caller was disconnected. Times are in milliseconds since 1970.
  *
  * @internal
  */
-export interface Revocation {
+export interface Disconnect {
   principal: string;
   /** When, by the clock of the bus: compared with `askedAt` of a {@link SubscribeCall}. */
   publishedAt: number;
@@ -232,10 +232,10 @@ export interface WebhookDelivery extends WebhookSubscriptions {
    */
   wake(names: readonly string[], epoch: string, head: number): Promise<void>;
   /**
-   * Ends the subscriptions of a caller whose access was revoked, but those that were made or
+   * Ends the subscriptions of a caller that was disconnected, but those that were made or
    * renewed later. Resolves as `wake` does.
    */
-  disconnect(revocation: Revocation): Promise<void>;
+  disconnect(disconnect: Disconnect): Promise<void>;
   /** Handles the alarm. */
   alarm(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { HOUR_MS, MINUTE_MS } from '../../timing/spans.js';
 import type { SubscriptionRow } from '../../wasm/events/bindings.js';
 import type {
   EventLogMaker,
-  Revocation,
+  Disconnect,
   SubscribeCall,
   SubscribedWebhook,
   WebhookDelivery,
@@ -55,17 +55,17 @@ export class MemoryWebhooks implements WebhookSubscriptions {
   /** Ends the subscriptions of a caller, also if the core fails meanwhile. */
   disconnect(principal: string): void {
     const now = Date.now();
-    const revocation = { principal, publishedAt: now, at: now };
+    const disconnect = { principal, publishedAt: now, at: now };
     // A delivery that cannot begin now reads it when it does.
-    this.#rows.keepRevocation(revocation);
-    this.#disconnect(revocation).catch(() => {
+    this.#rows.keepDisconnect(disconnect);
+    this.#disconnect(disconnect).catch(() => {
       // The core that has just failed must not be called in this turn.
-      setTimeout(() => void this.#disconnect(revocation).catch(ignored), 0);
+      setTimeout(() => void this.#disconnect(disconnect).catch(ignored), 0);
     });
   }
 
-  async #disconnect(revocation: Revocation): Promise<void> {
-    await this.#current.disconnect(revocation);
+  async #disconnect(disconnect: Disconnect): Promise<void> {
+    await this.#current.disconnect(disconnect);
   }
 
   /** The delivery, which begins if there is none; throws if it fails at once. */
@@ -111,20 +111,20 @@ export class MemoryWebhooks implements WebhookSubscriptions {
 class MemorySubscriptionRows implements WebhookRows {
   readonly #rows = new Map<string, string>();
   readonly #watermarks = new Map<string, string>();
-  readonly #revocations = new Map<string, Revocation>();
+  readonly #disconnects = new Map<string, Disconnect>();
 
   get isEmpty(): boolean {
     return this.#rows.size === 0;
   }
 
-  get revocations(): Revocation[] {
-    return [...this.#revocations.values()];
+  get disconnects(): Disconnect[] {
+    return [...this.#disconnects.values()];
   }
 
-  keepRevocation(revocation: Revocation): void {
-    for (const { at, principal } of this.revocations)
-      if (at + MINUTE_MS <= Date.now()) this.#revocations.delete(principal);
-    this.#revocations.set(revocation.principal, revocation);
+  keepDisconnect(disconnect: Disconnect): void {
+    for (const { at, principal } of this.disconnects)
+      if (at + MINUTE_MS <= Date.now()) this.#disconnects.delete(principal);
+    this.#disconnects.set(disconnect.principal, disconnect);
   }
 
   subscriptions(): SubscriptionRow[] {

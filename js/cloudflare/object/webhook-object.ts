@@ -8,7 +8,7 @@ import type { BusStats } from '../../model/stats/bus.js';
 import { report } from '../../observe/on-error.js';
 import type { WebhookAddress } from '../wire/names.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
-import { revocationsIn, type WakeCall } from '../wire/webhooks.js';
+import { disconnectsIn, type WakeCall } from '../wire/webhooks.js';
 import { ownNamespace } from './own-namespace.js';
 import { WebhookTable } from './tables/webhooks.js';
 
@@ -58,9 +58,9 @@ export class WebhookObject {
   async wake(call: string): Promise<void> {
     const wake = JSON.parse(call) as WakeCall;
     const { epoch, head, names } = wake;
-    const revocations = revocationsIn(wake, Date.now());
+    const disconnects = disconnectsIn(wake, Date.now());
     const delivery = await this.#started();
-    for (const revocation of revocations) await delivery?.disconnect(revocation);
+    for (const disconnect of disconnects) await delivery?.disconnect(disconnect);
     if (names.length > 0) await delivery?.wake(names, epoch, head);
   }
 

@@ -1,4 +1,4 @@
-import type { Revocation } from '../../bus/events.js';
+import type { Disconnect } from '../../bus/events.js';
 
 /** A call by which an object that delivers to webhooks states what it follows. */
 export interface FollowCall {
@@ -21,23 +21,27 @@ export interface WakeCall {
   /** The last position of the log. */
   head: number;
   /** The callers whose subscriptions end. */
-  revoked: readonly string[];
-  /** When the access of each of them was revoked, by the clock of the bus. */
-  revokedAt?: readonly number[];
-  /** When the bus made this call, by its clock. */
-  sentAt?: number;
+  disconnects: readonly PendingDisconnect[];
+  /** When the bus made this call, by its clock, in milliseconds since 1970. */
+  sentAt: number;
+}
+
+/** A disconnect that an object has to learn of. */
+export interface PendingDisconnect {
+  principal: string;
+  /** When it was published, by the clock of the bus, in milliseconds since 1970. */
+  publishedAt: number;
 }
 
 /**
- * Returns the revocations of a call that arrived at a time of the object's clock. How long ago
+ * Returns the disconnects of a call that arrived at a time of the object's clock. How long ago
  * something was is the same by all clocks.
  */
-export function revocationsIn(call: WakeCall, arrivedAt: number): Revocation[] {
-  const { revoked, revokedAt = [], sentAt = arrivedAt } = call;
-  return revoked.map((principal, index) => {
-    const publishedAt = revokedAt[index] ?? sentAt;
-    return { principal, publishedAt, at: arrivedAt - Math.max(sentAt - publishedAt, 0) };
-  });
+export function disconnectsIn({ disconnects, sentAt }: WakeCall, arrivedAt: number): Disconnect[] {
+  return disconnects.map(({ principal, publishedAt }) => ({
+    ...{ principal, publishedAt },
+    at: arrivedAt - Math.max(sentAt - publishedAt, 0),
+  }));
 }
 
 /** Returns the number of the object that has the webhooks of a caller. */

@@ -1,6 +1,6 @@
 import { callUserFunction } from '../../auth/authorize.js';
 import type {
-  Revocation,
+  Disconnect,
   SubscribeCall,
   SubscribedWebhook,
   WebhookDelivery,
@@ -83,8 +83,8 @@ export class WebhookDeliverer implements WebhookDelivery {
       failed: () => this.#setAlarm(),
     });
     this.#call(() => this.#compare(definitions));
-    for (const revocation of host.rows.revocations) {
-      if (revocation.at + MINUTE_MS > Date.now()) this.#revoke(revocation);
+    for (const disconnect of host.rows.disconnects) {
+      if (disconnect.at + MINUTE_MS > Date.now()) this.#disconnected(disconnect);
     }
     this.#expectGoingOn();
     if (!this.#follower.isComplete) void this.#follower.update();
@@ -123,9 +123,9 @@ export class WebhookDeliverer implements WebhookDelivery {
     this.#expectGoingOn();
   }
 
-  async disconnect(revocation: Revocation): Promise<void> {
-    this.#call(() => this.#host.rows.keepRevocation(revocation));
-    this.#revoke(revocation);
+  async disconnect(disconnect: Disconnect): Promise<void> {
+    this.#call(() => this.#host.rows.keepDisconnect(disconnect));
+    this.#disconnected(disconnect);
     await this.#alarmSet;
     this.#expectGoingOn();
   }
@@ -167,7 +167,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     }
   }
 
-  #revoke({ at, principal, publishedAt }: Revocation): void {
+  #disconnected({ at, principal, publishedAt }: Disconnect): void {
     this.#call(() => this.#core.disconnected(principal, publishedAt, at, Date.now()));
   }
 

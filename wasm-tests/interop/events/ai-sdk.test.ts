@@ -13,7 +13,7 @@ import { AiSdkClient } from '../clients/ai-sdk.ts';
 interface Server {
   url: string;
   publish(topic: string, id: string): Promise<unknown>;
-  /** Revokes the access of a caller. */
+  /** Disconnects a caller. */
   disconnect(caller: string): Promise<unknown>;
   stop(): Promise<unknown>;
 }
@@ -92,7 +92,7 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
   });
 
   test('a caller that is disconnected learns that its subscription has ended', async () => {
-    const { id } = await client.subscribe('revoked');
+    const { id } = await client.subscribe('ended');
     await server.disconnect('ada');
     await expect.poll(() => client.ends, WAIT).toEqual([-32_012]);
     expect(await client.rows.getById(id)).toBeUndefined();

@@ -1,5 +1,5 @@
 import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/events';
-import type { Revocation } from '../../../dist/bus/events.js';
+import type { Disconnect } from '../../../dist/bus/events.js';
 import type { DeliverMaker } from '../../../dist/bus/memory/webhooks.js';
 import type { Endpoint } from '../../host/endpoint.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
@@ -7,7 +7,7 @@ import { HOOK_SECRET } from '../../host/webhook.ts';
 /** What outlives a deployment: the subscriptions, and what the bus has of one event type. */
 export interface Store {
   rows: Map<string, string>;
-  revocations: Revocation[];
+  disconnects: Disconnect[];
   definitions: string | undefined;
   events: object[];
   /** What the bus responds to a deployment that has it follow event types. */
@@ -20,7 +20,7 @@ export type Ttl = 'default' | 'endless' | { for: number };
 
 /** A store of the first deployment. */
 export function emptyStore(): Store {
-  return { rows: new Map(), revocations: [], definitions: undefined, events: [] };
+  return { rows: new Map(), disconnects: [], definitions: undefined, events: [] };
 }
 
 /** Starts a deployment with these types. */
@@ -44,8 +44,8 @@ export function deploy(
       watermarks: () => [],
       putWatermark: () => {},
       removeWatermark: () => {},
-      revocations: store.revocations,
-      keepRevocation: (revocation) => void store.revocations.push(revocation),
+      disconnects: store.disconnects,
+      keepDisconnect: (disconnect) => void store.disconnects.push(disconnect),
     },
     alarmAt: undefined,
     maxTtlMs: undefined,

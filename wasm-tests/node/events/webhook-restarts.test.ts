@@ -1,7 +1,7 @@
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/webhooks.js';
-import { revocationsIn } from '../../../dist/cloudflare/wire/webhooks.js';
+import { disconnectsIn } from '../../../dist/cloudflare/wire/webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
 import { poisonEvents } from '../../host/poison.ts';
 import { pass, settle, until } from '../../host/virtual-clock.ts';
@@ -116,13 +116,13 @@ describe('a secret that no key opens', () => {
 });
 
 describe('a disconnect', () => {
-  const revocation = (at: number) => ({ principal: 'ada', publishedAt: at, at });
+  const disconnect = (at: number) => ({ principal: 'ada', publishedAt: at, at });
 
   test('refuses requests from before for a minute, after a restart too', async () => {
     const hook = await endpoint(HOOK_SECRET);
     const store = emptyStore();
     const askedAt = Date.now();
-    await deploy(store, TYPES).disconnect(revocation(askedAt));
+    await deploy(store, TYPES).disconnect(disconnect(askedAt));
     await pass(30_000);
     const restarted = deploy(store, TYPES);
     expect(await restarted.subscribe({ ...webhookOf(hook), askedAt })).toBe(FORBIDDEN);
@@ -193,23 +193,17 @@ describe.each([
 });
 
 describe('a call that reports disconnects', () => {
-  const call = { names: [], epoch: 'e', head: 0, revoked: ['ada'] };
+  const disconnect = { principal: 'ada', publishedAt: 1_000 };
+  const call = { names: [], epoch: 'e', head: 0, disconnects: [disconnect] };
 
   test('says how long ago they were, whatever the clocks of bus and object say', () => {
-    const given = { ...call, revokedAt: [1_000], sentAt: 61_000 };
-    const revocation = { principal: 'ada', publishedAt: 1_000 };
-    expect(revocationsIn(given, 500_000)).toEqual([{ ...revocation, at: 440_000 }]);
+    const given = { ...call, sentAt: 61_000 };
+    expect(disconnectsIn(given, 500_000)).toEqual([{ ...disconnect, at: 440_000 }]);
   });
 
   test('from a bus whose clock went back is of now', () => {
-    const given = { ...call, revokedAt: [1_000], sentAt: 500 };
-    const revocation = { principal: 'ada', publishedAt: 1_000 };
-    expect(revocationsIn(given, 500_000)).toEqual([{ ...revocation, at: 500_000 }]);
-  });
-
-  test('from a former version is of now', () => {
-    const revocation = { principal: 'ada', publishedAt: 500_000, at: 500_000 };
-    expect(revocationsIn(call, 500_000)).toEqual([revocation]);
+    const given = { ...call, sentAt: 500 };
+    expect(disconnectsIn(given, 500_000)).toEqual([{ ...disconnect, at: 500_000 }]);
   });
 });
 

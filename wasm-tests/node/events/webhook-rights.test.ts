@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import type { Revocation } from '../../../dist/bus/events.js';
+import type { Disconnect } from '../../../dist/bus/events.js';
 import { type DeliverMaker, MemoryWebhooks } from '../../../dist/bus/memory/webhooks.js';
 import { endpoint } from '../../host/endpoint.ts';
 import { poisonEvents } from '../../host/poison.ts';
@@ -120,10 +120,10 @@ test('a request from before its caller was disconnected subscribes nothing', asy
 });
 
 test('a disconnect is repeated if the delivery fails meanwhile', async () => {
-  const disconnected: Revocation[] = [];
+  const disconnected: Disconnect[] = [];
   const deliver = ((host: Parameters<DeliverMaker>[0]) => ({
-    disconnect: async (revocation: Revocation) => {
-      disconnected.push(revocation);
+    disconnect: async (disconnect: Disconnect) => {
+      disconnected.push(disconnect);
       if (disconnected.length > 1) return;
       host.reset();
       throw new Error('the core has failed');
@@ -135,6 +135,6 @@ test('a disconnect is repeated if the delivery fails meanwhile', async () => {
   webhooks.disconnect('ada');
   await pass(1);
   await settle();
-  const revocation = { principal: 'ada', publishedAt: at, at };
-  expect(disconnected).toEqual([revocation, revocation]);
+  const disconnect = { principal: 'ada', publishedAt: at, at };
+  expect(disconnected).toEqual([disconnect, disconnect]);
 });

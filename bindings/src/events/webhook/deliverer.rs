@@ -7,7 +7,7 @@ use mcp_listen::{
         error::{EventError, Missing},
         matching::match_results,
         page::Page,
-        webhook::{Authorization, Deliverer, MatchRules, Options, Outcome, Revocation, Subscribe},
+        webhook::{Authorization, Deliverer, MatchRules, Options, Outcome, Disconnect, Subscribe},
     },
     json,
     position::Cursor,
@@ -212,7 +212,7 @@ impl EventDeliverer {
         Ok(is_valid)
     }
 
-    /// Ends the subscriptions of a subscriber whose access was revoked: `publishedAt` by the clock
+    /// Ends the subscriptions of a subscriber that was disconnected: `publishedAt` by the clock
     /// of the bus, `at` by that of this host. Those that were made or renewed later remain.
     pub fn disconnected(
         &mut self,
@@ -221,12 +221,12 @@ impl EventDeliverer {
         at: f64,
         now: f64,
     ) -> Result<(), JsValue> {
-        let revocation = Revocation {
+        let disconnect = Disconnect {
             published_at: millis(published_at),
             at: millis(at),
         };
         self.0
-            .handle_disconnected(principal, revocation, millis(now))
+            .handle_disconnected(principal, disconnect, millis(now))
     }
 
     /// Ends the subscriptions to an event type, as an `EndedEvent` says.

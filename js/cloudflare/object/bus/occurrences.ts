@@ -13,8 +13,8 @@ export interface Prepared {
   events: string[];
   /** The occurrences, by their index among the events. */
   drafts: Map<number, DraftEvent>;
-  /** The callers whose access is revoked. */
-  revoked: string[];
+  /** The callers that are disconnected. */
+  disconnected: string[];
 }
 
 /** The occurrences of MCP Events among what a bus publishes. */
@@ -42,16 +42,16 @@ export class Occurrences {
       drafts.set(index, draft);
       return draft.cue;
     });
-    return { events, drafts, revoked: texts.flatMap(revokedBy) };
+    return { events, drafts, disconnected: texts.flatMap(disconnectedBy) };
   }
 
   /**
    * Adds occurrences to the log; `first` is the position of the first event of the publish. Stores
    * what those that deliver to webhooks have to learn.
    */
-  append({ drafts, revoked }: Prepared, first: number, now: number): EventReceipt[] {
+  append({ disconnected, drafts }: Prepared, first: number, now: number): EventReceipt[] {
     const names = [...drafts.values()].map(({ name }) => name);
-    if (names.length + revoked.length > 0) this.#webhooks?.enqueue(names, revoked, now);
+    if (names.length + disconnected.length > 0) this.#webhooks?.enqueue(names, disconnected, now);
     return [...drafts].map(([index, draft]) => {
       const { eventId, position } = this.#required.append(draft, first + index, now);
       draft.free();
@@ -70,8 +70,8 @@ export class Occurrences {
   }
 }
 
-/** Returns the caller whose access an event, as JSON text, revokes. */
-function revokedBy(event: string): string[] {
+/** Returns the caller that an event, as JSON text, disconnects. */
+function disconnectedBy(event: string): string[] {
   if (!event.includes('"disconnect"')) return [];
   const { kind, principal } = JSON.parse(event) as { kind: string; principal: string };
   return kind === 'disconnect' ? [principal] : [];

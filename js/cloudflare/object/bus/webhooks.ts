@@ -1,6 +1,11 @@
 import type { FollowedEvents } from '../../../bus/events.js';
 import { type BusNamespace, webhookStub } from '../../wire/stubs.js';
-import { type FollowCall, type WakeCall, webhookObjectOf } from '../../wire/webhooks.js';
+import {
+  type FollowCall,
+  type PendingDisconnect,
+  type WakeCall,
+  webhookObjectOf,
+} from '../../wire/webhooks.js';
 import type { AlarmScheduler } from '../alarm.js';
 import type { EventLog } from '../tables/event-log.js';
 import {
@@ -60,10 +65,11 @@ export class RootWebhooks {
 
   /**
    * Stores that occurrences of these event types were published, and that these callers were
-   * revoked at a time, for the objects that have to learn it.
+   * disconnected at a time, for the objects that have to learn it.
    */
-  enqueue(names: readonly string[], revoked: readonly string[], now: number): void {
-    for (const principal of revoked) this.#revoke(webhookObjectOf(principal), principal, now);
+  enqueue(names: readonly string[], disconnected: readonly string[], now: number): void {
+    for (const principal of disconnected)
+      this.#disconnect(webhookObjectOf(principal), { principal, publishedAt: now });
     const following: Follower[] = [];
     for (const follower of this.#objects.values()) {
       const followed = names.filter((name) => follower.names.has(name));
@@ -111,10 +117,10 @@ export class RootWebhooks {
   }
 
   /** An object without subscriptions has to learn it too: a call that adds one may be under way. */
-  #revoke(object: number, principal: string, now: number): void {
+  #disconnect(object: number, disconnect: PendingDisconnect): void {
     const follower = this.#objects.get(object) ?? this.#added(object);
-    follower.revoked.set(principal, now);
-    this.#table.revoke(object, principal, now);
+    follower.disconnects.set(disconnect.principal, disconnect.publishedAt);
+    this.#table.disconnect(object, disconnect);
     this.#store([follower]);
   }
 
@@ -142,26 +148,27 @@ export class RootWebhooks {
   /** Wakes an object. The next publish or the alarm repeats a call that fails. */
   async #call(object: number, follower: Follower): Promise<void> {
     const names = [...follower.pending];
-    const revoked = new Map(follower.revoked);
+    const disconnects = new Map(follower.disconnects);
     follower.pending.clear();
-    follower.revoked.clear();
+    follower.disconnects.clear();
     follower.isBusy = true;
-    const isConfirmed = await this.#isConfirmed(object, names, revoked);
+    const isConfirmed = await this.#isConfirmed(object, names, disconnects);
     follower.isBusy = false;
     if (isConfirmed) {
-      const over = [...revoked.keys()].filter((principal) => !follower.revoked.has(principal));
-      if (over.length > 0) this.#table.revoked(object, over);
+      const learned = [...disconnects.keys()];
+      const over = learned.filter((principal) => !follower.disconnects.has(principal));
+      if (over.length > 0) this.#table.disconnected(object, over);
       this.wake();
     } else {
       for (const name of names) follower.pending.add(name);
-      follower.revoked = new Map([...revoked, ...follower.revoked]);
+      follower.disconnects = new Map([...disconnects, ...follower.disconnects]);
     }
   }
 
   async #isConfirmed(
     object: number,
     names: string[],
-    revoked: ReadonlyMap<string, number>,
+    disconnects: ReadonlyMap<string, number>,
   ): Promise<boolean> {
     const [namespace, bus] = [this.#namespace, this.#bus];
     if (namespace === undefined) return false;
@@ -169,8 +176,7 @@ export class RootWebhooks {
       const call: WakeCall = {
         names,
         ...this.#end,
-        revoked: [...revoked.keys()],
-        revokedAt: [...revoked.values()],
+        disconnects: [...disconnects].map(([principal, publishedAt]) => ({ principal, publishedAt })),
         sentAt: Date.now(),
       };
       await webhookStub(namespace, { bus, object }).wakeWebhooks(JSON.stringify(call));
@@ -192,16 +198,16 @@ interface Follower {
   subscriptions: number;
   /** The event types for which it has to be woken. */
   pending: Set<string>;
-  /** The callers whose subscriptions it has to end, and when their access was revoked. */
-  revoked: Map<string, number>;
+  /** The callers whose subscriptions it has to end, and when they were disconnected. */
+  disconnects: Map<string, number>;
   /** Whether it is being called. */
   isBusy: boolean;
   /** Whether it is stored that it has to learn something. */
   isStored: boolean;
 }
 
-function hasPendingWake({ pending, revoked }: Follower): boolean {
-  return pending.size > 0 || revoked.size > 0;
+function hasPendingWake({ disconnects, pending }: Follower): boolean {
+  return pending.size > 0 || disconnects.size > 0;
 }
 
 function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean {
@@ -217,7 +223,7 @@ function followerOf({ call, names, object, subscriptions }: Follow): Follower {
     names: new Set(names),
     subscriptions,
     pending: new Set(),
-    revoked: new Map(),
+    disconnects: new Map(),
     isBusy: false,
     isStored: false,
   };
@@ -225,11 +231,11 @@ function followerOf({ call, names, object, subscriptions }: Follow): Follower {
 
 /** The stored row does not say which event types are pending, so all of them are. */
 function restored(row: WebhookFollower): Follower {
-  const { hasPendingWake: isPending, names, revoked } = row;
+  const { disconnects, hasPendingWake: isPending, names } = row;
   return {
     ...followerOf(row),
     pending: new Set(isPending ? names : []),
-    revoked: new Map(revoked),
+    disconnects: new Map(disconnects),
     isStored: isPending,
   };
 }

@@ -1,3 +1,5 @@
+import type { PendingDisconnect } from '../../wire/webhooks.js';
+
 /** The objects that deliver to webhooks, as the bus remembers them, in SQLite. */
 export class WebhookFollowers {
   readonly #sql: SqlStorage;
@@ -18,7 +20,7 @@ export class WebhookFollowers {
       subscriptions,
       hasPendingWake: pending === 1,
       names: this.#texts('SELECT name AS text FROM webhook_name WHERE object = ?', object),
-      revoked: this.#revoked(object),
+      disconnects: this.#disconnects(object),
     }));
   }
 
@@ -53,11 +55,10 @@ export class WebhookFollowers {
     );
   }
 
-  /** Stores that an object has to end the subscriptions of a caller, revoked at `publishedAt`. */
-  revoke(object: number, principal: string, publishedAt: number): void {
-    this.#sql.exec('INSERT OR IGNORE INTO webhook_revoked VALUES (?, ?)', object, principal);
+  /** Stores that an object has to end the subscriptions of a caller. */
+  disconnect(object: number, { principal, publishedAt }: PendingDisconnect): void {
     this.#sql.exec(
-      'INSERT OR REPLACE INTO webhook_revoked_at VALUES (?, ?, ?)',
+      'INSERT OR REPLACE INTO webhook_pending_disconnect VALUES (?, ?, ?)',
       object,
       principal,
       publishedAt,
@@ -65,34 +66,32 @@ export class WebhookFollowers {
   }
 
   /** Stores that an object has ended the subscriptions of these callers. */
-  revoked(object: number, principals: readonly string[]): void {
-    const ended = JSON.stringify(principals);
-    for (const table of ['webhook_revoked', 'webhook_revoked_at'])
-      this.#sql.exec(
-        `DELETE FROM ${table} WHERE object = ? AND principal IN (SELECT value FROM json_each(?))`,
-        object,
-        ended,
-      );
+  disconnected(object: number, principals: readonly string[]): void {
+    this.#sql.exec(
+      `DELETE FROM webhook_pending_disconnect
+       WHERE object = ? AND principal IN (SELECT value FROM json_each(?))`,
+      object,
+      JSON.stringify(principals),
+    );
   }
 
   /** Stores objects again after the storage was deleted. All of them have to be woken. */
   restore(rows: readonly WebhookFollower[]): void {
     this.#sql.exec(SCHEMA);
-    for (const { revoked, ...row } of rows) {
+    for (const { disconnects, ...row } of rows) {
       this.follow(row);
       this.setPendingWake([row.object], true);
-      for (const [principal, at] of revoked) this.revoke(row.object, principal, at);
+      for (const [principal, publishedAt] of disconnects)
+        this.disconnect(row.object, { principal, publishedAt });
     }
   }
 
-  /** Returns callers and times. Rows of a former version have no time: it is now. */
-  #revoked(object: number): Map<string, number> {
-    const rows = this.#sql.exec<{ principal: string; at: number | null }>(
-      `SELECT principal, published_at AS at FROM webhook_revoked
-       LEFT JOIN webhook_revoked_at USING (object, principal) WHERE object = ?`,
+  #disconnects(object: number): Map<string, number> {
+    const rows = this.#sql.exec<{ principal: string; at: number }>(
+      'SELECT principal, published_at AS at FROM webhook_pending_disconnect WHERE object = ?',
       object,
     );
-    return new Map(rows.toArray().map(({ at, principal }) => [principal, at ?? Date.now()]));
+    return new Map(rows.toArray().map(({ at, principal }) => [principal, at]));
   }
 
   #texts(query: string, object: number): string[] {
@@ -120,10 +119,10 @@ export interface WebhookFollower extends Follow {
   /** Whether it has to be woken. */
   hasPendingWake: boolean;
   /**
-   * The callers whose subscriptions it has to end, and when their access was revoked, in
+   * The callers whose subscriptions it has to end, and when they were disconnected, in
    * milliseconds since 1970.
    */
-  revoked: ReadonlyMap<string, number>;
+  disconnects: ReadonlyMap<string, number>;
 }
 
 type Row = { object: number; call: number; subscriptions: number; pending: number };
@@ -133,8 +132,7 @@ const SCHEMA = `
     subscriptions INTEGER NOT NULL, pending INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS webhook_name (object INTEGER NOT NULL, name TEXT NOT NULL,
     PRIMARY KEY (object, name)) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS webhook_revoked (object INTEGER NOT NULL, principal TEXT NOT NULL,
+  CREATE TABLE IF NOT EXISTS webhook_pending_disconnect (object INTEGER NOT NULL,
+    principal TEXT NOT NULL, published_at INTEGER NOT NULL,
     PRIMARY KEY (object, principal)) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS webhook_revoked_at (object INTEGER NOT NULL, principal TEXT NOT NULL,
-    published_at INTEGER NOT NULL, PRIMARY KEY (object, principal)) WITHOUT ROWID;
 `;

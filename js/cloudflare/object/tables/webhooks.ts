@@ -1,4 +1,4 @@
-import type { Revocation, WebhookRows } from '../../../bus/events.js';
+import type { Disconnect, WebhookRows } from '../../../bus/events.js';
 import { MINUTE_MS } from '../../../timing/spans.js';
 import type { SubscriptionRow } from '../../../wasm/events/bindings.js';
 
@@ -36,16 +36,16 @@ export class WebhookTable implements WebhookRows {
     this.#sql.exec('INSERT OR REPLACE INTO webhook_definitions VALUES (1, ?)', text);
   }
 
-  get revocations(): Revocation[] {
-    const query = 'SELECT principal, published_at AS publishedAt, at FROM webhook_revocation';
+  get disconnects(): Disconnect[] {
+    const query = 'SELECT principal, published_at AS publishedAt, at FROM webhook_disconnect';
     return this.#sql.exec<{ principal: string; publishedAt: number; at: number }>(query).toArray();
   }
 
-  /** Keeps a revocation, and deletes those that are older than a minute. */
-  keepRevocation({ at, principal, publishedAt }: Revocation): void {
-    this.#sql.exec('DELETE FROM webhook_revocation WHERE at <= ?', Date.now() - MINUTE_MS);
+  /** Keeps a disconnect, and deletes those that are older than a minute. */
+  keepDisconnect({ at, principal, publishedAt }: Disconnect): void {
+    this.#sql.exec('DELETE FROM webhook_disconnect WHERE at <= ?', Date.now() - MINUTE_MS);
     this.#sql.exec(
-      'INSERT OR REPLACE INTO webhook_revocation VALUES (?, ?, ?)',
+      'INSERT OR REPLACE INTO webhook_disconnect VALUES (?, ?, ?)',
       principal,
       publishedAt,
       at,
@@ -85,6 +85,6 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS webhook_followed (only_one INTEGER PRIMARY KEY, call INTEGER NOT NULL,
     names TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS webhook_definitions (only_one INTEGER PRIMARY KEY, text TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS webhook_revocation (principal TEXT PRIMARY KEY,
+  CREATE TABLE IF NOT EXISTS webhook_disconnect (principal TEXT PRIMARY KEY,
     published_at INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
 `;

@@ -11,7 +11,7 @@ use super::{
     super::{Subscription, store::Store},
     Deliverer, Output,
     calls::Call,
-    revocation::Revocation,
+    disconnect::Disconnect,
 };
 
 /// What a subscriber has: a subscription, or a call that makes or renews one.
@@ -54,22 +54,22 @@ impl<S: Store> Deliverer<S> {
         Ok(is_live)
     }
 
-    /// Ends the subscriptions of a subscriber whose access was revoked, and refuses the calls that
+    /// Ends the subscriptions of a subscriber that was disconnected, and refuses the calls that
     /// the server received before. What was made or renewed later remains: the deliverer may learn
-    /// of the revocation late, or again after a restart.
+    /// of the disconnect late, or again after a restart.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_disconnected(
         &mut self,
         principal: &str,
-        revocation: Revocation,
+        disconnect: Disconnect,
         now: Millis,
     ) -> Result<(), S::Error> {
-        self.calls.revoke(principal, revocation, now);
+        self.calls.disconnect(principal, disconnect, now);
         let error = EventError::Forbidden { reason: None };
-        let is_revoked = |held: &Held<'_>| {
-            *held.principal == *principal && revocation.covers(held.asked_at, held.received_at)
+        let is_disconnected = |held: &Held<'_>| {
+            *held.principal == *principal && disconnect.covers(held.asked_at, held.received_at)
         };
-        self.end_all(&is_revoked, &error, now)
+        self.end_all(&is_disconnected, &error, now)
     }
 
     /// Ends the subscriptions to an event type: it was removed, or its schema has changed.

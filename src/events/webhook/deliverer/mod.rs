@@ -9,13 +9,13 @@ mod outcomes;
 mod output;
 mod pages;
 mod queue;
-mod revocation;
+mod disconnect;
 mod step;
 mod subscriptions;
 
 pub use options::Options;
 pub use output::{Authorization, MessageKind, Output, Post};
-pub use revocation::Revocation;
+pub use disconnect::Disconnect;
 
 use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 

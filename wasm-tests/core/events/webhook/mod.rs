@@ -8,7 +8,7 @@ mod ending;
 mod limits;
 mod outages;
 mod renewing;
-mod revoking;
+mod disconnect;
 mod rig;
 mod selecting;
 mod sharing;

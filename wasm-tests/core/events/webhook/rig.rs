@@ -5,7 +5,7 @@ use mcp_listen::{
         error::{CodeSet, EventError},
         webhook::{
             Deliverer, Failure, MatchRules, MessageKind, Options, Outcome, Output, Post,
-            RequestedTtl, Response, Revocation, Subscribe,
+            RequestedTtl, Response, Disconnect, Subscribe,
         },
     },
     position::{Cursor, Position},
@@ -119,12 +119,12 @@ impl Rig {
         self.drain();
     }
 
-    /// Revokes the access of a subscriber: when by the clock of the bus, and by that of the
+    /// Disconnects a subscriber: when by the clock of the bus, and by that of the
     /// deliverer.
     pub(crate) fn disconnect(&mut self, principal: &str, published_at: Millis, at: Millis) {
-        let revocation = Revocation { published_at, at };
+        let disconnect = Disconnect { published_at, at };
         self.deliverer
-            .handle_disconnected(principal, revocation, self.now)
+            .handle_disconnected(principal, disconnect, self.now)
             .unwrap();
         self.drain();
     }

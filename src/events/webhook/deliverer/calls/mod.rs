@@ -7,7 +7,7 @@ use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{clock::Millis, events::error::EventError, sorted::Map};
 
-use super::{super::subscribe::Subscribe, revocation::Revocation};
+use super::{super::subscribe::Subscribe, disconnect::Disconnect};
 
 /// The calls that wait for an endpoint or the log, and the challenges of the last minute.
 #[derive(Debug, Default)]
@@ -16,8 +16,8 @@ pub(super) struct Calls {
     /// The calls whose challenge is not sent yet.
     unsent: VecDeque<u32>,
     challenges: VecDeque<Challenge>,
-    /// The subscribers whose access was revoked in the last minute, and when.
-    revoked: Vec<(Box<str>, Revocation)>,
+    /// The subscribers that were disconnected in the last minute, and when.
+    disconnects: Vec<(Box<str>, Disconnect)>,
 }
 
 /// A call that makes or renews a subscription.
@@ -92,21 +92,21 @@ impl Calls {
         self.waiting.len()
     }
 
-    /// Records that the access of a subscriber was revoked.
-    pub(super) fn revoke(&mut self, principal: &str, revocation: Revocation, now: Millis) {
-        self.revoked.retain(|(_, known)| known.at + MINUTE > now);
-        self.revoked.push((principal.into(), revocation));
+    /// Records that a subscriber was disconnected.
+    pub(super) fn disconnect(&mut self, principal: &str, disconnect: Disconnect, now: Millis) {
+        self.disconnects.retain(|(_, known)| known.at + MINUTE > now);
+        self.disconnects.push((principal.into(), disconnect));
     }
 
-    /// Checks that the access of a subscriber was not revoked since the server received the call.
+    /// Checks that the subscriber was not disconnected since the server received the call.
     ///
     /// # Errors
     /// [`EventError::Forbidden`] if it was.
     pub(super) fn check_access(&self, subscribe: &Subscribe) -> Result<(), EventError> {
-        let is_revoked = |(principal, known): &(Box<str>, Revocation)| {
+        let is_disconnected = |(principal, known): &(Box<str>, Disconnect)| {
             *principal == subscribe.principal && subscribe.asked_at <= known.published_at
         };
-        if self.revoked.iter().any(is_revoked) {
+        if self.disconnects.iter().any(is_disconnected) {
             return Err(EventError::Forbidden { reason: None });
         }
         Ok(())

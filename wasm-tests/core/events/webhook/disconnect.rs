@@ -1,4 +1,4 @@
-//! What a subscriber loses whose access is revoked, and when the deliverer learns of it late.
+//! What a subscriber loses that is disconnected, and when the deliverer learns of it late.
 
 use mcp_listen::{
     clock::Millis,
@@ -13,7 +13,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::rig::{Rig, echo, kinds, subscribe};
 
 #[test]
-fn a_revoked_subscriber_gets_the_error_numbers_that_it_knows() {
+fn a_disconnected_subscriber_gets_the_error_numbers_that_it_knows() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
     rig.begin(&Subscribe {
@@ -43,7 +43,7 @@ fn a_revoked_subscriber_gets_the_error_numbers_that_it_knows() {
 }
 
 #[test]
-fn a_call_that_waits_is_refused_when_its_caller_is_revoked() {
+fn a_call_that_waits_is_refused_when_its_caller_is_disconnected() {
     let mut rig = Rig::new();
     let call = rig.call(&Subscribe {
         is_allowed: false,
@@ -58,23 +58,23 @@ fn a_call_that_waits_is_refused_when_its_caller_is_revoked() {
 }
 
 #[test]
-fn a_call_from_before_its_caller_was_revoked_is_refused() {
+fn a_call_from_before_its_caller_was_disconnected_is_refused() {
     let mut rig = Rig::new();
     rig.disconnect("ann", rig.now, rig.now);
     let asked_at = |asked_at: Millis| Subscribe {
         asked_at,
         ..subscribe(1)
     };
-    let revoked_at = rig.now;
+    let disconnected_at = rig.now;
     rig.pass(5_000);
     let error = EventError::Forbidden { reason: None };
-    assert_eq!(rig.subscribe(&asked_at(revoked_at)), Err(error));
+    assert_eq!(rig.subscribe(&asked_at(disconnected_at)), Err(error));
     let of_bob = Subscribe {
         principal: "bob".into(),
-        ..asked_at(revoked_at)
+        ..asked_at(disconnected_at)
     };
     assert!(rig.subscribe(&of_bob).is_ok());
-    let later = revoked_at + Millis(1);
+    let later = disconnected_at + Millis(1);
     assert!(rig.subscribe(&asked_at(later)).is_ok());
 }
 
@@ -88,15 +88,15 @@ fn a_disconnect_that_is_learned_late_spares_what_was_made_or_renewed_after_it() 
     for number in 1..=3 {
         rig.begin(&asked(number, rig.now));
     }
-    let revoked_at = rig.now;
+    let disconnected_at = rig.now;
     rig.pass(5_000);
     rig.begin(&asked(2, rig.now));
     // The server received this renewal before, and authorized it slowly.
-    rig.begin(&asked(3, revoked_at));
+    rig.begin(&asked(3, disconnected_at));
     rig.begin(&asked(4, rig.now));
     rig.restart();
     rig.pass(5_000);
-    rig.disconnect("ann", revoked_at, revoked_at);
+    rig.disconnect("ann", disconnected_at, disconnected_at);
     let ended: Vec<Box<str>> = rig
         .posts
         .iter()
@@ -112,9 +112,9 @@ fn a_disconnect_that_is_learned_late_spares_what_was_made_or_renewed_after_it() 
 #[test]
 fn a_call_that_waits_is_refused_by_a_late_disconnect_only_if_it_is_from_before() {
     let mut rig = Rig::new();
-    let revoked_at = rig.now;
+    let disconnected_at = rig.now;
     rig.pass(5_000);
-    let [before, after] = [revoked_at, rig.now].map(|asked_at| {
+    let [before, after] = [disconnected_at, rig.now].map(|asked_at| {
         rig.call(&Subscribe {
             is_allowed: false,
             asked_at,
@@ -122,7 +122,7 @@ fn a_call_that_waits_is_refused_by_a_late_disconnect_only_if_it_is_from_before()
         })
     });
     let error = EventError::Forbidden { reason: None };
-    rig.disconnect("ann", revoked_at, revoked_at);
+    rig.disconnect("ann", disconnected_at, disconnected_at);
     assert_eq!(rig.result(before), Some(Err(error)));
     assert_eq!(rig.result(after), None);
     for post in std::mem::take(&mut rig.posts) {
@@ -156,17 +156,17 @@ fn a_subscription_from_before_a_disconnect_ends_whatever_the_clocks_say() {
 fn a_disconnect_that_is_learned_again_changes_nothing() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
-    let revoked_at = rig.now;
-    rig.disconnect("ann", revoked_at, revoked_at);
+    let disconnected_at = rig.now;
+    rig.disconnect("ann", disconnected_at, disconnected_at);
     rig.pass(1_000);
     rig.begin(&subscribe(2));
     rig.restart();
     rig.ring();
     let writes = rig.writes();
-    rig.disconnect("ann", revoked_at, revoked_at);
+    rig.disconnect("ann", disconnected_at, disconnected_at);
     assert_eq!(rig.writes(), writes);
     let asked_before = Subscribe {
-        asked_at: revoked_at,
+        asked_at: disconnected_at,
         ..subscribe(3)
     };
     let error = EventError::Forbidden { reason: None };
@@ -189,14 +189,14 @@ fn a_call_from_before_a_disconnect_does_not_outlive_it_however_late_it_ends() {
     rig.holds_reads = true;
     let before = rig.call(&ahead(&rig, 2));
     rig.pass(1_000);
-    let revoked_at = rig.now;
+    let disconnected_at = rig.now;
     rig.pass(1_000);
     let after = rig.call(&ahead(&rig, 3));
     rig.pass(5_000);
     rig.release_reads();
     assert!(rig.result(before).unwrap().is_ok() && rig.result(after).unwrap().is_ok());
     rig.restart();
-    rig.disconnect("ann", published_at, revoked_at);
+    rig.disconnect("ann", published_at, disconnected_at);
     rig.respond_all(200);
     assert_eq!(rig.rows(), 1);
     rig.publish("order.paid", "{}");
@@ -206,7 +206,7 @@ fn a_call_from_before_a_disconnect_does_not_outlive_it_however_late_it_ends() {
 
 #[test]
 fn a_row_without_when_its_call_was_received_counts_as_received_when_it_was_granted() {
-    for (revoked_after, ends) in [(0, true), (1_000, true), (2_000, false)] {
+    for (disconnected_after, ends) in [(0, true), (1_000, true), (2_000, false)] {
         let mut rig = Rig::new();
         rig.pass(1_000);
         rig.begin(&Subscribe {
@@ -219,9 +219,9 @@ fn a_row_without_when_its_call_was_received_counts_as_received_when_it_was_grant
         });
         assert!(!rig.disk.text(&subscribe(1).id).contains("receivedAt"));
         rig.restart();
-        let at = granted_at + Millis(1_000) - Millis(revoked_after);
+        let at = granted_at + Millis(1_000) - Millis(disconnected_after);
         rig.disconnect("ann", rig.now, at);
-        assert_eq!(rig.posts.len(), usize::from(ends), "{revoked_after}");
+        assert_eq!(rig.posts.len(), usize::from(ends), "{disconnected_after}");
     }
 }
 
