@@ -41,7 +41,7 @@ export type { Topic } from './bus/wanted/topic.js';
 export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
 export type { McpFetch, McpHandler } from './handler/handler.js';
 export { createProxy, type ProxyOptions } from './handler/proxy.js';
-export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
+export { type ScreenOptions, type Screen, screen } from './http/screen.js';
 export { createListenHandler } from './listen-handler.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
 export type { ChangeEvent, DisconnectEvent, GroupEvent, ServerEvent } from './model/event.js';

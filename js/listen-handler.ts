@@ -28,7 +28,7 @@ import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.j
 import type { ResponseLimits } from './handler/upstream-response.js';
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
 import { type InboundExchange, pass, refuse } from './http/inbound.js';
-import { cancelBody, serviceOf, withCors } from './http/origin-guard.js';
+import { cancelBody, serviceOf, withCors } from './http/screen.js';
 import { expectAmounts } from './model/amount.js';
 import { ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';

@@ -5,7 +5,7 @@ import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import type { Notifier } from './bus/notifier.js';
 import type { DefinedEvents } from './events/serve/host.js';
 import type { DeclaredServer } from './handler/discovery.js';
-import type { FrontOptions } from './http/origin-guard.js';
+import type { ScreenOptions } from './http/screen.js';
 import { ListenError } from './model/error.js';
 import type { ListenLimits } from './model/limits.js';
 import type { ListenStats } from './model/stats/listen.js';
@@ -17,7 +17,7 @@ import type { SpanTracer } from './observe/tracing.js';
  * Options of `createListenHandler`. `Rest` is the list of arguments that the host passes to `fetch`
  * after the request.
  */
-export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extends FrontOptions {
+export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extends ScreenOptions {
   /**
    * Carries events between publishers and streams.
    *

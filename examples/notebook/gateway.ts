@@ -50,7 +50,7 @@ function gatewayLog(): EventLogMaker {
 function gateOptions(): GatewayOptions {
   return {
     ...tenants,
-    listen: settings.front,
+    listen: settings.screening,
     rights: rightsOfCallers(),
     ...(events && { events }),
     credentialHeaders: CREDENTIAL_HEADERS

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import type { FrontOptions } from 'mcp-listen';
+import type { ScreenOptions } from 'mcp-listen';
 
 /** The settings of the Worker, read from its variables. Unset variables switch everything off. */
 export interface Settings {
@@ -16,7 +16,7 @@ export interface Settings {
   /** Whether any bearer token names its caller, whose webhooks may be on this machine. */
   hasDemoCallers: boolean;
   /** Which host names are accepted. */
-  front: FrontOptions;
+  screening: ScreenOptions;
 }
 
 /**
@@ -33,7 +33,7 @@ export function settingsOf(variables: Cloudflare.Env): Settings {
     hasDemoCallers: isOn(variables, 'DEMO_CALLERS'),
     publishToken: tokenOf(variables, 'PUBLISH_TOKEN'),
     metricsToken: tokenOf(variables, 'METRICS_TOKEN'),
-    front: ALLOWED_HOSTS ? { allowedHosts: listOf(ALLOWED_HOSTS) } : {},
+    screening: ALLOWED_HOSTS ? { allowedHosts: listOf(ALLOWED_HOSTS) } : {},
   };
 }
 

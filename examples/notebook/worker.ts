@@ -21,7 +21,7 @@ export { Notebook } from './notebook.js';
 
 const BUS = 'mcp-listen';
 
-const { front, hasConsole, hasDemoCallers, isStatsOpen, isWritable, metricsToken, publishToken } =
+const { hasConsole, hasDemoCallers, isStatsOpen, isWritable, metricsToken, publishToken, screening } =
   settings;
 
 const mcp = createListenHandler(
@@ -31,7 +31,7 @@ const mcp = createListenHandler(
   {
     bus: durableObjectBus(env.MCP_BUS, { bus: BUS }),
     events,
-    ...front,
+    ...screening,
     ...(hasDemoCallers && { principal: demoCaller }),
   },
 );
@@ -54,10 +54,10 @@ const operated = (hasConsole ? createConsole : createOperatorHandler)({
 const analyse = env.ANALYTICS ? analyticsWriter(env.ANALYTICS, stats) : () => {};
 
 const publishHandler = publishToken
-  ? createPublishHandler(env.MCP_BUS, { secret: publishToken, bus: BUS, ...front })
+  ? createPublishHandler(env.MCP_BUS, { secret: publishToken, bus: BUS, ...screening })
   : undefined;
 
-const screened = screen(front);
+const screened = screen(screening);
 
 /**
  * Serves the MCP endpoint at /mcp, of the notebook or of the upstream server. If the variables say

@@ -1,5 +1,5 @@
 /**
- * The promises of every bus as tests, to check a custom bus with any test framework.
+ * Tests of what every bus promises, to check a custom bus with any test framework.
  *
  * @packageDocumentation
  */
@@ -7,10 +7,10 @@ import '#runtime';
 import type { ProcessBus } from '../bus/broker-bus.js';
 import { placeOn } from './place.js';
 import { CLOSES, DROPS, EVERY, LOSES_NOTHING, REPLAYS, REPORTS, SURVIVES } from './promises.js';
-import type { BusPromiseOn, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
+import type { BusTestOn, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
 
-/** One promise of a bus, as a test. */
-export interface BusPromise {
+/** A test of one promise of a bus. */
+export interface BusTest {
   /** The promise, as a sentence that begins with the name of the bus. */
   name: string;
   /**
@@ -39,23 +39,23 @@ export interface BusFaults {
 }
 
 /**
- * Returns the promises of every bus as a list of tests. Each test calls `makeBus` twice, to
+ * Returns tests of what every bus promises. Each test calls `makeBus` twice, to
  * simulate two processes that share the bus, and closes both buses at its end.
  *
  * @example
  * ```ts
  * import { test } from 'vitest';
- * import { busPromises } from 'mcp-listen/testing';
+ * import { busTests } from 'mcp-listen/testing';
  *
- * const promises = busPromises('postgresBus', () => postgresBus(url));
- * for (const { name, run } of promises) test(name, run, 60_000);
+ * const tests = busTests('postgresBus', () => postgresBus(url));
+ * for (const { name, run } of tests) test(name, run, 60_000);
  * ```
  */
-export function busPromises(
+export function busTests(
   name: string,
   makeBus: () => ProcessBus | Promise<ProcessBus>,
   faults: BusFaults = {},
-): BusPromise[] {
+): BusTest[] {
   return promisedBy(faults).map((promise) => ({
     name: `${name} ${promise.name}`,
     run: async () => {
@@ -80,7 +80,7 @@ function promisedBy({
   garbage,
   loss,
   replays = false,
-}: BusFaults): BusPromiseOn<AnyRig>[] {
+}: BusFaults): BusTestOn<AnyRig>[] {
   return [
     ...EVERY,
     ...(garbage ? [DROPS] : []),

@@ -2,10 +2,10 @@ import type { ServerEvent } from '../model/event.js';
 import { eventually, expectSame, rejectionOf } from './check.js';
 import { changed, expectNext, listChanged, opened, TOOLS, updated } from './messages.js';
 import type { BusPlace } from './place.js';
-import type { BusPromiseOn, BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
+import type { BusTestOn, BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
 
 /** The promises of every bus. */
-export const EVERY: BusPromiseOn<BusRig>[] = [
+export const EVERY: BusTestOn<BusRig>[] = [
   {
     name: 'delivers a change to every subscribed stream, in both directions',
     async keeps({ here, there }) {
@@ -75,7 +75,7 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
 ];
 
 /** The promise of a bus that receives texts from other writers. */
-export const DROPS: BusPromiseOn<OpenRig> = {
+export const DROPS: BusTestOn<OpenRig> = {
   name: 'drops and counts malformed messages, and continues',
   async keeps(rig) {
     const stream = await opened(rig.there, TOOLS);
@@ -96,7 +96,7 @@ export const DROPS: BusPromiseOn<OpenRig> = {
 };
 
 /** The promise of a bus that keeps events for a while. */
-export const REPLAYS: BusPromiseOn<CutRig> = {
+export const REPLAYS: BusTestOn<CutRig> = {
   name: 'replays exactly the missed events, in order, after a disconnect; streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
@@ -109,7 +109,7 @@ export const REPLAYS: BusPromiseOn<CutRig> = {
 };
 
 /** The promise of a bus that keeps no events. */
-export const REPORTS: BusPromiseOn<CutRig> = {
+export const REPORTS: BusTestOn<CutRig> = {
   name: 'resyncs every topic after a disconnect; streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
@@ -127,7 +127,7 @@ export const REPORTS: BusPromiseOn<CutRig> = {
 };
 
 /** The promise of every bus whose broker can be lost. */
-export const SURVIVES: BusPromiseOn<MortalRig> = {
+export const SURVIVES: BusTestOn<MortalRig> = {
   name: 'refuses publishes and streams while the broker is down, and resyncs when it returns empty',
   async keeps({ here, there, loss }) {
     const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a'] });
@@ -162,7 +162,7 @@ export const SURVIVES: BusPromiseOn<MortalRig> = {
 };
 
 /** The promise of a bus that loses no event that it accepted. */
-export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
+export const LOSES_NOTHING: BusTestOn<MortalRig> = {
   name: 'delivers every accepted event, whenever it was killed',
   async keeps({ here, loss, there }) {
     const uris = Array.from({ length: 100 }, (_, index) => `note://${index}`);
@@ -186,7 +186,7 @@ export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
 };
 
 /** The promise of every bus that can be closed. Runs last, since it closes the bus. */
-export const CLOSES: BusPromiseOn<ClosableRig> = {
+export const CLOSES: BusTestOn<ClosableRig> = {
   name: 'ends its streams without a result when it is closed, and accepts no more events',
   async keeps({ close, here, there }) {
     const stream = await opened(there, TOOLS);

@@ -34,7 +34,7 @@ export interface ClosableRig extends BusRig {
 }
 
 /** One promise, as a test on a rig that earlier tests may have used. */
-export interface BusPromiseOn<In> {
+export interface BusTestOn<In> {
   name: string;
   keeps(rig: In): Promise<void>;
 }

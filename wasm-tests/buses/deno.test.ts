@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline';
 import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
 import { type Ask, BusMembers } from '../host/bus/members.ts';
-import { testBusPromises } from '../host/bus/promises.ts';
+import { testBus } from '../host/bus/promises.ts';
 
-testBusPromises('broadcastChannelBus between two threads of Deno', threads, [
+testBus('broadcastChannelBus between two threads of Deno', threads, [
   ...EVERY,
   DROPS,
   CLOSES,

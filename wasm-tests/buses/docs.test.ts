@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListenHandler } from 'mcp-listen';
 import type { ProcessBus } from 'mcp-listen/redis';
-import type { BusPromise } from 'mcp-listen/testing';
+import type { BusTest } from 'mcp-listen/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listChanged } from '../host/listen.ts';
 import { writeSnippetsOf } from '../host/snippets.ts';
@@ -42,7 +42,7 @@ test.each(['redis', 'ioredis', 'nats', 'threads', 'events', 'polled'])(
 );
 
 test('own.ts keeps the promises that own.test.ts lists', async () => {
-  const { tests } = await compiled<{ tests: BusPromise[] }>('own.test');
+  const { tests } = await compiled<{ tests: BusTest[] }>('own.test');
   expect(tests).toHaveLength(6);
   for (const { run } of tests) await run();
 });

@@ -7,13 +7,13 @@ import {
   REPORTS,
   SURVIVES,
 } from '../../dist/testing/promises.js';
-import { testBusPromises } from '../host/bus/promises.ts';
+import { testBus } from '../host/bus/promises.ts';
 import { channelRig, memoryRig, natsRig, redisRig, valkeyRig } from './brokers/rigs.ts';
 
-testBusPromises('InMemoryBus', memoryRig, EVERY);
-testBusPromises('broadcastChannelBus', channelRig, [...EVERY, DROPS, CLOSES]);
-testBusPromises('redisBus', redisRig, [...EVERY, DROPS, REPLAYS, SURVIVES, LOSES_NOTHING, CLOSES]);
-testBusPromises('redisBus with ioredis, on Valkey', valkeyRig, [
+testBus('InMemoryBus', memoryRig, EVERY);
+testBus('broadcastChannelBus', channelRig, [...EVERY, DROPS, CLOSES]);
+testBus('redisBus', redisRig, [...EVERY, DROPS, REPLAYS, SURVIVES, LOSES_NOTHING, CLOSES]);
+testBus('redisBus with ioredis, on Valkey', valkeyRig, [
   ...EVERY,
   DROPS,
   REPLAYS,
@@ -21,7 +21,7 @@ testBusPromises('redisBus with ioredis, on Valkey', valkeyRig, [
   LOSES_NOTHING,
   CLOSES,
 ]);
-testBusPromises('natsBus with JetStream', () => natsRig(true), [
+testBus('natsBus with JetStream', () => natsRig(true), [
   ...EVERY,
   DROPS,
   REPLAYS,
@@ -29,7 +29,7 @@ testBusPromises('natsBus with JetStream', () => natsRig(true), [
   LOSES_NOTHING,
   CLOSES,
 ]);
-testBusPromises('natsBus without JetStream', () => natsRig(false), [
+testBus('natsBus without JetStream', () => natsRig(false), [
   ...EVERY,
   DROPS,
   REPORTS,

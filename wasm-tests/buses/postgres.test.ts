@@ -1,4 +1,4 @@
-import { busPromises } from 'mcp-listen/testing';
+import { busTests } from 'mcp-listen/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => cleanup.run());
 
-test.each(busPromises('the example postgresBus', nextBus, { garbage, absence, loss }))(
+test.each(busTests('the example postgresBus', nextBus, { garbage, absence, loss }))(
   '$name',
   ({ run }) => run(),
 );

@@ -181,7 +181,7 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
 }
 
 /// Any method, URL and header fields get a screening, always the same one.
-pub fn front(bytes: &[u8]) {
+pub fn screen(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.splitn(3, '\n');
     let (method, url) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));

@@ -41,9 +41,9 @@ pub const ALL: &[Target] = &[
         run: protocol::request,
     },
     Target {
-        name: "front",
+        name: "screen",
         inputs: inputs::headers,
-        run: protocol::front,
+        run: protocol::screen,
     },
     Target {
         name: "exchange",

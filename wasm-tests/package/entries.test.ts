@@ -53,7 +53,7 @@ test.each([
   ['mcp-listen/sdk', 'createMcpHandler'],
   ['mcp-listen/hono', 'listen'],
   ['mcp-listen/otel', 'observeStats'],
-  ['mcp-listen/testing', 'busPromises'],
+  ['mcp-listen/testing', 'busTests'],
   ['mcp-listen', 'brokerBus'],
   ['mcp-listen/client', 'watchEvents'],
 ])('%s exports %s', async (entry, name) => {

@@ -2,7 +2,7 @@ import type { DefinedEvents } from '../../events/serve/host.js';
 import { createProxy, type ProxyOptions, upstreamUrl } from '../../handler/proxy.js';
 import { refusalResponse } from '../../handler/upstream-response.js';
 import { forward, withClientSession } from '../../http/inbound.js';
-import { type Screen, screen } from '../../http/origin-guard.js';
+import { type Screen, screen } from '../../http/screen.js';
 import { type ForgettableHandler, forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { limitsOf } from '../../model/limits.js';

@@ -1,5 +1,5 @@
 import type { DefinedEvents } from '../../events/serve/host.js';
-import { type FrontOptions, type Screen, screen } from '../../http/origin-guard.js';
+import { type ScreenOptions, type Screen, screen } from '../../http/screen.js';
 import { expectAmounts } from '../../model/amount.js';
 import { type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
@@ -19,7 +19,7 @@ import { SIGNATURE_HEADER, type Signature, signatureOf } from './signature.js';
 import { UnverifiedBodies } from './unverified-bodies.js';
 
 /** Options of {@link createPublishHandler}. */
-export interface PublishHandlerOptions extends FrontOptions {
+export interface PublishHandlerOptions extends ScreenOptions {
   /**
    * The secret of a publisher that may publish everything; at least 16 bytes. A request carries it
    * as a bearer token, or is signed with it. A function is called with the name of each bus. If

@@ -3,7 +3,7 @@ import { CLOSES, DROPS, EVERY } from '../../../dist/testing/promises.js';
 import { root } from '../../../scripts/process/project.mjs';
 import type { BusMember } from '../../host/bus/member.ts';
 import { type Ask, BusMembers } from '../../host/bus/members.ts';
-import { testBusPromises } from '../../host/bus/promises.ts';
+import { testBus } from '../../host/bus/promises.ts';
 import { useChromium } from '../browser.ts';
 import { servePages } from './pages.ts';
 
@@ -11,7 +11,7 @@ const browser = useChromium();
 // No server is there: pages come from the test. Chromium enables what buses need on localhost only.
 const ORIGIN = 'http://localhost:9';
 
-testBusPromises('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);
+testBus('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);
 
 async function tabs() {
   const members = new BusMembers();

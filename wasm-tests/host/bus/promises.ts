@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { settled } from '../../../dist/testing/promises.js';
-import type { BusPromiseOn, BusRig } from '../../../dist/testing/rig.js';
+import type { BusTestOn, BusRig } from '../../../dist/testing/rig.js';
 
 /** Declares a test for each promise of a bus, all on one rig. */
-export function testBusPromises<In extends BusRig>(
+export function testBus<In extends BusRig>(
   name: string,
   start: () => Promise<In>,
-  promises: BusPromiseOn<NoInfer<In>>[],
+  promises: BusTestOn<NoInfer<In>>[],
 ): void {
   describe(name, () => {
     let rig: In;

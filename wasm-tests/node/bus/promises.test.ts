@@ -1,5 +1,5 @@
 import { type Broker, type BrokerListener, brokerBus } from 'mcp-listen';
-import { busPromises } from 'mcp-listen/testing';
+import { busTests } from 'mcp-listen/testing';
 import { expect, test } from 'vitest';
 
 /** How a hub breaks the promises of a bus. */
@@ -35,7 +35,7 @@ function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
 }
 
 const sound = hub();
-const promises = busPromises('a hub', sound.makeBus, { garbage: sound.publish });
+const promises = busTests('a hub', sound.makeBus, { garbage: sound.publish });
 
 test('every promise is a sentence about the bus', () => {
   expect(promises).toHaveLength(7);
@@ -52,7 +52,7 @@ test.each<[string, Flaw]>([
   ['keeps the order', { carry: (events) => [events.split('\n').reverse().join('\n')] }],
   ['ends its streams', { neverCloses: true }],
 ])('a bus that breaks "%s" fails', async (promise, flaw) => {
-  const found = busPromises('a hub', hub(flaw).makeBus).find(({ name }) => name.includes(promise));
+  const found = busTests('a hub', hub(flaw).makeBus).find(({ name }) => name.includes(promise));
   const late = new Promise((resolve) => setTimeout(resolve, 500, 'still waiting'));
   const kept = found?.run().then(
     () => 'kept',

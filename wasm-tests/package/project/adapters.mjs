@@ -1,7 +1,7 @@
 // Entries that need no other package, whatever they adapt to.
 import { brokerBus } from 'mcp-listen';
 import { listen } from 'mcp-listen/hono';
-import { busPromises } from 'mcp-listen/testing';
+import { busTests } from 'mcp-listen/testing';
 
 const listeners = new Set();
 const makeBus = () =>
@@ -18,7 +18,7 @@ const makeBus = () =>
     close: async () => {},
   });
 
-for (const { run } of busPromises('a hub', makeBus)) await run();
+for (const { run } of busTests('a hub', makeBus)) await run();
 const answer = await listen(() => new Response('behind'))({
   req: { raw: new Request('http://localhost/mcp', { method: 'POST', body: '{}' }), bodyCache: {} },
 });

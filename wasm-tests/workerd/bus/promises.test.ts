@@ -1,11 +1,11 @@
 import type { BusPlace } from '../../../dist/testing/place.js';
 import { EVERY } from '../../../dist/testing/promises.js';
-import { testBusPromises } from '../../host/bus/promises.ts';
+import { testBus } from '../../host/bus/promises.ts';
 import { useFixture } from '../../host/fixture/fixture.ts';
 
 const fixture = useFixture();
 
-testBusPromises(
+testBus(
   'durableObjectBus',
   async () => ({ here: placeAt(0), there: placeAt(1), stop: async () => {} }),
   EVERY,

@@ -6,7 +6,7 @@ import { headerLines } from '../web/header-lines.js';
 import { ErrorResponses } from './error-response.js';
 
 /** Which hosts and origins are served in addition to the defaults. */
-export interface FrontOptions {
+export interface ScreenOptions {
   /**
    * Origins of pages that may send requests, such as `https://app.example`, in addition to the
    * server's origin. `'*'` allows every origin.
@@ -46,7 +46,7 @@ export type Screen = (
  * const response = await screened(request, () => new Response('my page'));
  * ```
  */
-export function screen(options: FrontOptions = {}): Screen {
+export function screen(options: ScreenOptions = {}): Screen {
   expectLoaded();
   const service = serviceOf(options, {
     limits: undefined,
@@ -83,7 +83,7 @@ function screenedHeaders({ headers }: Request): Headers {
  * @throws ListenError `invalid-options`.
  */
 export function serviceOf(
-  { allowedOrigins = [], allowedHosts }: FrontOptions,
+  { allowedOrigins = [], allowedHosts }: ScreenOptions,
   options: Omit<ServiceOptions, 'hosts' | 'origins'>,
 ): PerInstance<Service> {
   const hosts = allowedHosts && entriesOf(allowedHosts);
