@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { createListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
@@ -76,14 +77,19 @@ test('the Python client that requests a stream does so once, and continues', asy
   expect(listens(asked)).toBe(1);
 });
 
-test.each([
-  ['the client of the Agents SDK', agents],
-  ['the Rust client', rmcp],
-])('%s that requests a stream does so once', async (_, connect) => {
-  const { asked, url } = await serving(true);
-  // The client fails, since it has no subscription.
-  await expect(connect(url)).rejects.toThrow();
-  expect(listens(asked)).toBe(1);
+test('no client whose request for a stream is refused repeats it', async () => {
+  const asked = await Promise.all([
+    refused(async (url) => void (await keeping(url))),
+    refused(async (url) => {
+      const client = new PythonClient(url);
+      onTestFinished(() => client.stop());
+      await client.listen('tools', { tools_list_changed: true });
+    }),
+    // These fail, since they have no subscription.
+    refused(async (url) => void (await agents(url, () => sleep(PATIENCE_MS)))),
+    refused(async (url) => void (await rmcp(url, () => sleep(PATIENCE_MS)))),
+  ]);
+  expect(asked.map(listens)).toEqual([1, 1, 1, 1]);
 });
 
 test('the TypeScript client of 2025 requests a stream once, and continues without it', async () => {
@@ -107,9 +113,20 @@ test('the Python client of 2025 is refused a subscription, and continues', async
   expect(asked.filter((what) => what.startsWith('GET')).length).toBeLessThanOrEqual(1);
 });
 
+/** What a client asks a server that refuses it a stream, in the next time too. */
+async function refused(connect: (url: string) => Promise<void>): Promise<Asked> {
+  const { asked, url } = await serving(true);
+  await connect(url).catch(() => {});
+  await sleep(PATIENCE_MS);
+  return asked;
+}
+
 /** A client that keeps the list of tools. */
 async function keeping(url: string) {
   const client = await typescriptClient(url, { listChanged: { tools: { onChanged: () => {} } } });
   onTestFinished(() => client.close());
   return client;
 }
+
+/** Milliseconds within which a client would repeat a request. */
+const PATIENCE_MS = 15_000;

@@ -3,8 +3,14 @@ import { startWorkerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
 import type { ListenOnceClient } from './client.ts';
 
-/** The Agents SDK's client in an agent (a Durable Object in a process) with a connected user. */
-export async function agents(url: string): Promise<ListenOnceClient> {
+/**
+ * The Agents SDK's client in an agent (a Durable Object in a process) with a connected user. One
+ * that fails to connect is stopped after `failed`.
+ */
+export async function agents(
+  url: string,
+  failed: () => Promise<void> = async () => {},
+): Promise<ListenOnceClient> {
   bundling ??= bundleWorker('wasm-tests/interop/listen-once/fixture/agent');
   const workerd = await startWorkerd({
     bundle: await bundling,
@@ -20,6 +26,7 @@ export async function agents(url: string): Promise<ListenOnceClient> {
   const user = new WebSocket(workerd.bus);
   const connecting = once(user, 'open').then(() => ask(`?connect=${encodeURIComponent(url)}`));
   const { incarnation } = await connecting.catch(async (error: Error) => {
+    await failed();
     await workerd.kill();
     throw error;
   });

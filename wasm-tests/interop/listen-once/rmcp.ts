@@ -4,8 +4,14 @@ import { createInterface } from 'node:readline';
 import { rmcpClient, rmcpProgram } from '../../../scripts/setup/rmcp.mjs';
 import type { ListenOnceClient } from './client.ts';
 
-/** The Rust SDK's client (a process), which reads the list of tools after each notification. */
-export async function rmcp(url: string): Promise<ListenOnceClient> {
+/**
+ * The Rust SDK's client (a process), which reads the list of tools after each notification. One
+ * whose subscription is refused is stopped after `failed`.
+ */
+export async function rmcp(
+  url: string,
+  failed: () => Promise<void> = async () => {},
+): Promise<ListenOnceClient> {
   compiling ??= rmcpClient();
   await compiling;
   const client = spawn(rmcpProgram, [url], { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -23,10 +29,15 @@ export async function rmcp(url: string): Promise<ListenOnceClient> {
   createInterface({ input: client.stdout }).on('line', (text) => {
     const line = JSON.parse(text) as Line;
     if (line.honored?.toolsListChanged) resolve();
+    if (line.refused !== undefined) reject(new Error(line.refused));
     known = line.tools ?? known;
     end = line.end ?? end;
   });
-  await listening;
+  await listening.catch(async (error: Error) => {
+    await failed();
+    await stopped(client);
+    throw error;
+  });
   return { tools: async () => known, end: async () => end, stop: () => stopped(client) };
 }
 
@@ -41,6 +52,7 @@ async function stopped(client: ChildProcess): Promise<void> {
 /** What the client prints. */
 interface Line {
   honored?: { toolsListChanged?: boolean };
+  refused?: string;
   tools?: string[];
   end?: string;
 }

@@ -1,8 +1,8 @@
 //! The official Rust SDK's client, which prints one line of JSON for each thing that happens.
 //!
 //! Usage: `rmcp-client URL`. Connects, listens once for changes of the list of tools, and prints
-//! `{"honored":FILTER}`, `{"tools":[NAME, ...]}` after each notification, and `{"end":HOW}` when
-//! the stream ends. Runs until its input ends.
+//! `{"honored":FILTER}` or `{"refused":ERROR}`, `{"tools":[NAME, ...]}` after each notification,
+//! and `{"end":HOW}` when the stream ends. Runs until its input ends.
 
 use std::error::Error;
 
@@ -48,7 +48,13 @@ async fn connected(url: &str) -> Outcome<Client> {
 /// Prints what the subscription receives, and how it ends; then waits for the end of the input.
 async fn listen(client: &Client) -> Outcome<()> {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    let mut subscription = client.listen(filter).await?;
+    let mut subscription = match client.listen(filter).await {
+        Ok(subscription) => subscription,
+        Err(error) => {
+            say(&json!({ "refused": error.to_string() }));
+            return std::future::pending().await;
+        }
+    };
     say(&json!({ "honored": subscription.acknowledged() }));
     while subscription.next().await?.is_some() {
         say(&json!({ "tools": tools(client).await? }));
