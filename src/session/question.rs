@@ -32,10 +32,8 @@ pub enum Ask {
         is_forwarded: bool,
     },
     /// Asks whether the session may subscribe to resources at all.
-    #[serde(rename = "mayWatch")]
     MaySubscribe,
     /// Subscribes to a resource.
-    #[serde(rename = "watch")]
     Subscribe {
         /// The resource.
         uri: Uri,
@@ -43,7 +41,6 @@ pub enum Ask {
         limits: Limits,
     },
     /// Unsubscribes from a resource.
-    #[serde(rename = "unwatch")]
     Unsubscribe(Uri),
     /// Opens the stream of the session.
     Open {
@@ -64,7 +61,7 @@ pub enum Ask {
 pub enum Reply {
     /// The session does not exist, has ended, or belongs to another principal.
     Unknown,
-    /// The answer is yes, or the action is done.
+    /// Yes; or the action is done.
     Done,
     /// The session's id at the upstream server; `None` if it has none.
     UpstreamId(Option<Box<str>>),
@@ -86,7 +83,6 @@ pub enum Reply {
         /// The event id from which the first stream continues.
         since: Box<str>,
         /// The resources that the session is subscribed to.
-        #[serde(rename = "watched")]
         subscriptions: Vec<Uri>,
     },
 }

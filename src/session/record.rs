@@ -31,7 +31,6 @@ pub struct NewSession {
 #[serde(rename_all = "camelCase")]
 pub struct Session {
     /// The values with which it began.
-    #[serde(rename = "begun")]
     pub new: NewSession,
     /// The event id that stands for "everything published before the session began". The first
     /// stream continues from there.
@@ -39,7 +38,6 @@ pub struct Session {
     /// When it was last used; may lag by up to a tenth of `idle`.
     pub used_at: Millis,
     /// The client has not reported that it is ready (2025-11-25, Lifecycle: Initialization).
-    #[serde(rename = "isHeld")]
     pub is_paused: bool,
     /// The number of its subscriptions.
     pub uris: usize,
@@ -54,11 +52,7 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
     /// That shard may not know its subscriptions, or that the client is ready.
-    #[serde(
-        rename = "isUntold",
-        default,
-        skip_serializing_if = "core::ops::Not::not"
-    )]
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub is_unconfirmed: bool,
 }
 

@@ -138,4 +138,4 @@ impl BatchAck {
 }
 
 pub(super) const BATCH: &str = "batch";
-const ACK: &str = "taken";
+const ACK: &str = "ack";

@@ -70,7 +70,7 @@ pub struct SessionInterest {
     pub uris: Vec<Uri>,
     /// The client has not sent `notifications/initialized` and must receive no notifications until
     /// then (2025-11-25, Lifecycle: Initialization).
-    #[serde(rename = "held", default, skip_serializing_if = "is_unset")]
+    #[serde(rename = "paused", default, skip_serializing_if = "is_unset")]
     pub is_paused: bool,
 }
 
@@ -104,7 +104,7 @@ struct Members {
         deserialize_with = "room"
     )]
     room: Option<usize>,
-    #[serde(rename = "watches", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     interests: Vec<SessionInterest>,
 }
 

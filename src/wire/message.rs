@@ -43,7 +43,7 @@ pub enum BusMessage {
 struct SessionInterest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     uris: Vec<Uri>,
-    #[serde(rename = "held", default, skip_serializing_if = "is_unset")]
+    #[serde(rename = "paused", default, skip_serializing_if = "is_unset")]
     is_paused: bool,
 }
 
@@ -80,7 +80,7 @@ impl BusMessage {
         let root = &document.root;
         match kind_of(root)? {
             BATCH => Batch::from_node(root).map(Self::Batch),
-            WATCHED => {
+            INTEREST => {
                 let SessionInterest { uris, is_paused } = members(root)?;
                 Ok(Self::SessionInterest { uris, is_paused })
             }
@@ -91,9 +91,9 @@ impl BusMessage {
     /// Returns the frame with the subscriptions of a session.
     pub fn session_interest(uris: &[Uri], is_paused: bool) -> String {
         let uris = uris.to_vec();
-        message(WATCHED, &SessionInterest { uris, is_paused })
+        message(INTEREST, &SessionInterest { uris, is_paused })
     }
 }
 
 const DETACH: &str = "detach";
-const WATCHED: &str = "watched";
+const INTEREST: &str = "interest";

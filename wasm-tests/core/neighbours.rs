@@ -38,7 +38,7 @@ const FOLLOW_SINCE: &str = r#"{"v":1,"type":"follow","seq":2,"fresh":true,"add":
 const DETACH: &str = r#"{"v":1,"type":"detach"}"#;
 const FOLLOWED: &str =
     r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"after":7,"events":[]}"#;
-const WATCHED: &str = r#"{"v":1,"type":"watched","uris":["a"]}"#;
+const INTEREST: &str = r#"{"v":1,"type":"interest","uris":["a"]}"#;
 const TOOLS: &str = r#"{"v":1,"type":"batch","previous":7,"through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]}"#;
 /// An edge whose last sent position is unknown.
 const LATER: &str = r#"{"v":1,"type":"batch","through":30,"events":[{"position":30,"event":{"kind":"resource_updated","uri":"a"}}]}"#;
@@ -79,7 +79,7 @@ fn a_bus_of_the_previous_version_is_followed() {
         edge.handle_bus_message(frame, Millis(2_000)).unwrap();
     }
     // It belongs to no session.
-    edge.handle_bus_message(WATCHED, Millis(2_000)).unwrap_err();
+    edge.handle_bus_message(INTEREST, Millis(2_000)).unwrap_err();
     assert_eq!(edge.cursor().unwrap().position, Position(30));
     assert_eq!(edge.poll_call(Millis(60_000)), None);
     assert_eq!(edge.counts().resyncs, 0);

@@ -206,13 +206,13 @@ fn the_bus_reports_whether_a_stream_is_paused() {
     joined.attached(&[], false);
     assert_eq!(
         joined.watch(&["a"], true),
-        r#"{"v":1,"type":"watched","uris":["a"],"held":true}"#
+        r#"{"v":1,"type":"interest","uris":["a"],"paused":true}"#
     );
     joined.publish(&updated("a"));
     assert_eq!(joined.text(), "id: 7-e\ndata: \n\n");
     assert_eq!(
         joined.watch(&["a", "b"], false),
-        r#"{"v":1,"type":"watched","uris":["a","b"]}"#
+        r#"{"v":1,"type":"interest","uris":["a","b"]}"#
     );
     let change = message::plain_notification(&updated("a"));
     assert_eq!(
@@ -232,7 +232,7 @@ fn a_frame_without_a_valid_pause_flag_is_malformed() {
         let mut joined = Joined::new(&[]);
         joined.attached(&[], false);
         joined.text();
-        let frame = format!(r#"{{"v":1,"type":"watched","held":{held}}}"#);
+        let frame = format!(r#"{{"v":1,"type":"interest","paused":{held}}}"#);
         let handled = joined.edge.handle_bus_message(&frame, T0);
         assert_eq!(handled.is_ok(), is_frame, "{held}");
         joined.publish(&ServerEvent::ToolsListChanged);

@@ -176,7 +176,7 @@ fn subscriptions_of_a_session_reach_the_index_and_the_edge() {
     let number = host.attach(&mut stream);
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
     let frame = host.bus.set_interest(number, &[uri("a")], false).unwrap();
-    assert_eq!(frame, r#"{"v":1,"type":"watched","uris":["a"]}"#);
+    assert_eq!(frame, r#"{"v":1,"type":"interest","uris":["a"]}"#);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), [number]);
     let event = follow::batch(0, 2, &updated("a"));

@@ -250,7 +250,7 @@ fn the_sessions_of_a_closed_shard_have_no_stream() {
     world.outputs();
     // Reports without an edge let the root close it.
     for call in 0.. {
-        let ack = r#"{"v":1,"type":"taken","edges":0,"retired":true}"#;
+        let ack = r#"{"v":1,"type":"ack","edges":0,"retired":true}"#;
         let bus = world.root.bus_mut();
         bus.handle_ack(shard, call, ack, NOW, 0.5).unwrap();
         let outputs = world.outputs();

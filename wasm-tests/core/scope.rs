@@ -342,7 +342,7 @@ fn a_disconnect_during_an_outage_applies_after_it() {
 #[test]
 fn an_edge_filters_by_its_own_groups() {
     let mut edge = resumed();
-    let watched = r#"{"v":1,"type":"watched","groups":["bolt"],"add":["group:bolt"]}"#;
+    let watched = r#"{"v":1,"type":"interest","groups":["bolt"],"add":["group:bolt"]}"#;
     edge.handle_bus_message(watched, T0).unwrap();
     assert_eq!(edge.stream().honored(), &filter("ann", &[]));
 }

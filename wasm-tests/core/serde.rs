@@ -70,7 +70,7 @@ fn names_serialize_as_text() {
 
 #[test]
 fn structs_serialize_as_objects() {
-    let followed = r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"watches":"#;
+    let followed = r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"interests":"#;
     let read = |watches: &str| FollowAnswer::from_json(&format!("{followed}{watches}}}"));
     assert!(read(r#"[{"session":"s 1","uris":["a"]}]"#).is_ok());
     for watches in [

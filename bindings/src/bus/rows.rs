@@ -13,7 +13,7 @@ use crate::{error::malformed, number::time};
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /**
- * The store of a bus's sessions, with the URIs that each one watches. An exception of the store is
+ * The store of a bus's sessions, with the URIs that each one subscribes to. An exception of the store is
  * thrown by the call that used it.
  */
 export interface SessionRows {
@@ -21,14 +21,14 @@ export interface SessionRows {
   get(id: string): string | undefined;
   /** Stores `session`, replacing its former text. `of` repeats parts of it as keys for lookups. */
   put(id: string, session: string, of: SessionKeys): void;
-  /** Removes a session, and what it watches. */
+  /** Removes a session, and its subscriptions. */
   remove(id: string): void;
-  /** Returns the URIs that a session watches. */
-  watched(id: string): string[];
-  watches(id: string, uri: string): boolean;
-  /** Adds a URI that the session does not watch yet. */
-  watch(id: string, uri: string): void;
-  unwatch(id: string, uri: string): void;
+  /** Returns the URIs that a session subscribes to. */
+  subscriptions(id: string): string[];
+  isSubscribed(id: string, uri: string): boolean;
+  /** Adds a URI that the session does not subscribe to yet. */
+  subscribe(id: string, uri: string): void;
+  unsubscribe(id: string, uri: string): void;
   /** Returns the sessions of a caller, oldest first. */
   ofCaller(caller: string): string[];
   /** Returns the sessions whose `endsAt` is before `now`. */
@@ -52,7 +52,7 @@ export interface SessionKeys {
   isNamed: boolean;
   endsAt: number;
   shard: number | undefined;
-  /** The budget bytes of the URIs that it watches. */
+  /** The budget bytes of the URIs that it subscribes to. */
   uriBytes: number;
 }
 
@@ -74,14 +74,14 @@ extern "C" {
     fn put(this: &Rows, id: &str, session: &str, of: JsValue) -> Result<(), JsValue>;
     #[wasm_bindgen(method, structural, catch)]
     fn remove(this: &Rows, id: &str) -> Result<(), JsValue>;
-    #[wasm_bindgen(method, structural, catch)]
-    fn watched(this: &Rows, id: &str) -> Result<Vec<String>, JsValue>;
-    #[wasm_bindgen(method, structural, catch)]
-    fn watches(this: &Rows, id: &str, uri: &str) -> Result<bool, JsValue>;
-    #[wasm_bindgen(method, structural, catch)]
-    fn watch(this: &Rows, id: &str, uri: &str) -> Result<(), JsValue>;
-    #[wasm_bindgen(method, structural, catch)]
-    fn unwatch(this: &Rows, id: &str, uri: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = subscriptions)]
+    fn uris(this: &Rows, id: &str) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = isSubscribed)]
+    fn has_uri(this: &Rows, id: &str, uri: &str) -> Result<bool, JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = subscribe)]
+    fn add_uri(this: &Rows, id: &str, uri: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = unsubscribe)]
+    fn remove_uri(this: &Rows, id: &str, uri: &str) -> Result<(), JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = ofCaller)]
     fn of_caller(this: &Rows, caller: &str) -> Result<Vec<String>, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
@@ -147,19 +147,19 @@ impl Store for Rows {
     }
 
     fn subscriptions(&self, id: &str) -> Result<Vec<Uri>, JsValue> {
-        Ok(uris_of(&self.watched(id)?))
+        Ok(uris_of(&self.uris(id)?))
     }
 
     fn is_subscribed(&self, id: &str, uri: &str) -> Result<bool, JsValue> {
-        self.watches(id, uri)
+        self.has_uri(id, uri)
     }
 
     fn subscribe(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
-        Rows::watch(self, id, uri)
+        self.add_uri(id, uri)
     }
 
     fn unsubscribe(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
-        Rows::unwatch(self, id, uri)
+        self.remove_uri(id, uri)
     }
 
     fn of_caller(&self, caller: &str) -> Result<Vec<Box<str>>, JsValue> {

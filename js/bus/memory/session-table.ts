@@ -36,19 +36,19 @@ export class MemorySessionTable implements SessionRows {
     if (caller !== undefined && own?.size === 0) this.#callers.delete(caller);
   }
 
-  watched(id: string): string[] {
+  subscriptions(id: string): string[] {
     return [...(this.#rows.get(id)?.uris ?? [])];
   }
 
-  watches(id: string, uri: string): boolean {
+  isSubscribed(id: string, uri: string): boolean {
     return this.#rows.get(id)?.uris.has(uri) === true;
   }
 
-  watch(id: string, uri: string): void {
+  subscribe(id: string, uri: string): void {
     this.#rows.get(id)?.uris.add(uri);
   }
 
-  unwatch(id: string, uri: string): void {
+  unsubscribe(id: string, uri: string): void {
     this.#rows.get(id)?.uris.delete(uri);
   }
 

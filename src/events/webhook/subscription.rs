@@ -59,11 +59,7 @@ pub struct Subscription {
     pub(super) authorize_at: Option<Millis>,
     /// Whether everything up to the shared watermark of its event type is delivered or abandoned,
     /// if that is further than `progress`.
-    #[serde(
-        rename = "isLevel",
-        default,
-        skip_serializing_if = "core::ops::Not::not"
-    )]
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(super) is_caught_up: bool,
     pub(super) progress: Progress,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -194,7 +194,7 @@ fn topics_have_distinct_texts() {
 
 #[test]
 fn members_of_a_newer_peer_are_ignored() {
-    let text = r#"{"v":1,"type":"taken","edges":3,"unknown-kind":{}}"#;
+    let text = r#"{"v":1,"type":"ack","edges":3,"unknown-kind":{}}"#;
     let ack = BatchAck {
         edges: 3,
         is_retired: false,
@@ -248,7 +248,7 @@ fn foreign_messages_are_refused_with_a_code() {
         assert!(SessionCall::from_json(text).is_err(), "{text}");
     }
     assert_eq!(
-        FollowAnswer::from_json(r#"{"v":1,"type":"taken","edges":0}"#),
+        FollowAnswer::from_json(r#"{"v":1,"type":"ack","edges":0}"#),
         Err(ProtocolError::UnknownType)
     );
 }

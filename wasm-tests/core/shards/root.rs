@@ -301,7 +301,7 @@ fn an_unanswered_call_of_a_restarted_shard_is_forgotten() {
     let mut root = bus_with_shards(epoch, Position(0), 0, 1);
     root.route("EU", 1, None);
     let shard = ShardId(1);
-    let ack = r#"{"v":1,"type":"taken","edges":0}"#;
+    let ack = r#"{"v":1,"type":"ack","edges":0}"#;
     let call = root.poll_batch(Millis(0)).unwrap().call;
     root.handle_ack(shard, call, ack, Millis(0), 0.5).unwrap();
     let follow = |seq: u64| {

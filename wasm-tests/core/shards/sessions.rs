@@ -144,7 +144,7 @@ fn a_change_of_subscriptions_is_done_once_followed() {
     let follow = pair.answer(&[("s 1", vec![uri("b")])]);
     assert_eq!(follow.joined, [claim("s 1")]);
     assert_eq!(follow.left, [claim("elsewhere 1")], "the root learns so");
-    let expected = [stored(&["b"]), "watched".into()];
+    let expected = [stored(&["b"]), "interest".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
     assert!(pair.bus.wants(&Topic::Resource(uri("b"))));
@@ -292,6 +292,6 @@ fn a_stream_learns_that_its_client_is_not_ready() {
         ShardOutput::Send(delivery) => Some(delivery.message),
         _ => None,
     });
-    let held = r#""watches":[{"session":"s 1","held":true}]"#;
+    let held = r#""interests":[{"session":"s 1","paused":true}]"#;
     assert!(frames.collect::<Vec<_>>()[0].contains(held));
 }

@@ -182,7 +182,7 @@ fn events_missing_before_a_batch_are_requested() {
         &mut shard,
         r#""previous":8,"through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
     );
-    assert_eq!(answer, r#"{"v":1,"type":"taken","edges":1}"#);
+    assert_eq!(answer, r#"{"v":1,"type":"ack","edges":1}"#);
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert_eq!(
@@ -252,7 +252,7 @@ fn an_unknown_shard_closes_all_edges_and_accepts_none() {
 fn the_last_batch_closes_all_edges() {
     let mut shard = shard();
     let answer = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
-    assert_eq!(answer, r#"{"v":1,"type":"taken","edges":0,"retired":true}"#);
+    assert_eq!(answer, r#"{"v":1,"type":"ack","edges":0,"retired":true}"#);
     assert_eq!(
         sent(&mut shard),
         [(0, format!("{:?}", EdgeCloseReason::Redirected))]

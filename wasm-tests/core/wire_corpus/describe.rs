@@ -113,7 +113,7 @@ fn followed(followed: &Followed) -> Value {
     let interests: Value = interests.iter().map(interest).collect();
     json!({
         "seq": seq, "epoch": cursor.epoch, "position": cursor.position.0, "missed": missed,
-        "isSettled": is_settled, "watches": interests, "room": room,
+        "isSettled": is_settled, "interests": interests, "room": room,
     })
 }
 
@@ -125,7 +125,7 @@ fn interest(interest: &SessionInterest) -> Value {
     } = interest;
     let mut described = claim(session);
     described["uris"] = uris(of);
-    described["isHeld"] = (*is_paused).into();
+    described["isPaused"] = (*is_paused).into();
     described
 }
 
@@ -190,8 +190,8 @@ pub(super) fn session(session: &Session) -> Value {
         is_unconfirmed,
     } = session;
     json!({
-        "begun": begun(new), "since": since, "usedAt": used_at.0, "isHeld": is_paused, "uris": uris,
+        "new": begun(new), "since": since, "usedAt": used_at.0, "isPaused": is_paused, "uris": uris,
         "uriBytes": uri_bytes, "opened": opened, "attached": attached, "shard": shard,
-        "isUntold": is_unconfirmed,
+        "isUnconfirmed": is_unconfirmed,
     })
 }

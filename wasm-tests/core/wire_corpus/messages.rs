@@ -41,7 +41,7 @@ fn a_bus_answers_edges_and_shards() {
 #[test]
 fn a_bus_sends_batches_and_what_a_session_watches() {
     written(fixture!("edge/batch.3"), |text| of_bus(text).ok());
-    written(fixture!("edge/watched.3"), |text| of_bus(text).ok());
+    written(fixture!("edge/interest.3"), |text| of_bus(text).ok());
     written(fixture!("shard/batch.3"), |text| {
         let batch = Batch::from_json(text).ok()?;
         both(describe::batch(&batch), batch_for_shard(&batch)?)
@@ -50,7 +50,7 @@ fn a_bus_sends_batches_and_what_a_session_watches() {
 
 #[test]
 fn a_shard_takes_batches_and_calls_about_sessions() {
-    written(fixture!("shard/taken.3"), |text| {
+    written(fixture!("shard/ack.3"), |text| {
         let ack = BatchAck::from_json(text).ok()?;
         let BatchAck { edges, is_retired } = ack;
         let reads = json!({"edges": edges, "isRetired": is_retired});
@@ -75,7 +75,7 @@ fn of_bus(text: &str) -> Result<Both, ProtocolError> {
         BusMessage::Answer(answer) => (describe::answer(&answer), answer.to_json()),
         BusMessage::Batch(batch) => (describe::batch(&batch), batch_for_edge(&batch)),
         BusMessage::SessionInterest { uris, is_paused } => (
-            json!({"watched": describe::uris(&uris), "isHeld": is_paused}),
+            json!({"subscriptions": describe::uris(&uris), "isPaused": is_paused}),
             BusMessage::session_interest(&uris, is_paused),
         ),
     };

@@ -50,12 +50,12 @@ fn ask(ask: &Ask) -> Value {
     match ask {
         Ask::Use => json!("use"),
         Ask::UpstreamId => json!("upstreamId"),
-        Ask::MaySubscribe => json!("mayWatch"),
+        Ask::MaySubscribe => json!("maySubscribe"),
         Ask::Initialized { is_forwarded } => json!({"initialized": is_forwarded}),
         Ask::Subscribe { uri, limits } => {
-            json!({"watch": **uri, "limits": describe::limits(limits)})
+            json!({"subscribe": **uri, "limits": describe::limits(limits)})
         }
-        Ask::Unsubscribe(uri) => json!({"unwatch": **uri}),
+        Ask::Unsubscribe(uri) => json!({"unsubscribe": **uri}),
         Ask::Open { resumes } => json!({"open": resumes}),
         Ask::End { is_forwarded } => json!({"end": is_forwarded}),
     }
@@ -78,7 +78,7 @@ fn described(reply: &Reply) -> Value {
             subscriptions,
         } => json!({
             "open": stream, "capabilities": capabilities, "since": since,
-            "watched": describe::uris(subscriptions),
+            "subscriptions": describe::uris(subscriptions),
         }),
         reply => panic!("no case of the corpus has {reply:?}"),
     }

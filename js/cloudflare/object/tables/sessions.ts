@@ -42,21 +42,21 @@ export class SessionTable implements SessionRows {
     this.#rows('DELETE FROM session WHERE id = ?', id);
   }
 
-  watched(id: string): string[] {
+  subscriptions(id: string): string[] {
     const query = `SELECT uri FROM session_uri WHERE session = ${NUMBER}`;
     return this.#rows<{ uri: string }>(query, id).map(({ uri }) => uri);
   }
 
-  watches(id: string, uri: string): boolean {
+  isSubscribed(id: string, uri: string): boolean {
     const query = `SELECT 1 FROM session_uri WHERE session = ${NUMBER} AND uri = ?`;
     return this.#rows(query, id, uri).length > 0;
   }
 
-  watch(id: string, uri: string): void {
+  subscribe(id: string, uri: string): void {
     this.#rows(`INSERT INTO session_uri VALUES (${NUMBER}, ?)`, id, uri);
   }
 
-  unwatch(id: string, uri: string): void {
+  unsubscribe(id: string, uri: string): void {
     this.#rows(`DELETE FROM session_uri WHERE session = ${NUMBER} AND uri = ?`, id, uri);
   }
 
