@@ -88,9 +88,9 @@ impl GuestShard for Shard {
         })
     }
 
-    fn handle_answer(&self, seq: u64, text: String, now: u64, random: f64) {
+    fn handle_response(&self, seq: u64, text: String, now: u64, random: f64) {
         let mut core = self.0.borrow_mut();
-        core.handle_answer(seq, &text, Millis(now), random);
+        core.handle_response(seq, &text, Millis(now), random);
     }
 
     fn handle_failure(&self, seq: u64, is_overloaded: bool, now: u64, random: f64) {

@@ -6,7 +6,7 @@ use crate::{
         position::{Cursor, Position},
         topic::{Delta, Topic},
     },
-    wire::{Claim, Follow, FollowAnswer, Followed, ProtocolError, SessionInterest},
+    wire::{Claim, Follow, FollowResponse, Followed, ProtocolError, SessionInterest},
 };
 
 use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
@@ -43,7 +43,7 @@ pub enum Follower {
 #[derive(Debug)]
 enum Outcome {
     Accepted(Accepted),
-    Refused(FollowAnswer),
+    Refused(FollowResponse),
 }
 
 #[derive(Debug)]
@@ -80,9 +80,9 @@ impl Bus {
     ) -> Result<FollowReply, ProtocolError> {
         let follow = Follow::from_json(text)?;
         let outcome = match self.shards.seq(shard) {
-            None => Outcome::Refused(FollowAnswer::Unknown),
-            Some(seq) if follow.seq <= seq => Outcome::Refused(FollowAnswer::Stale { seq }),
-            Some(_) if !self.admits(shard, &follow) => Outcome::Refused(FollowAnswer::Full {
+            None => Outcome::Refused(FollowResponse::Unknown),
+            Some(seq) if follow.seq <= seq => Outcome::Refused(FollowResponse::Stale { seq }),
+            Some(_) if !self.admits(shard, &follow) => Outcome::Refused(FollowResponse::Full {
                 seq: follow.seq,
                 room: Some(self.room_of(shard)),
             }),
@@ -137,11 +137,11 @@ impl FollowReply {
         }
     }
 
-    pub(super) fn refused_to_edge(edge: EdgeId, answer: FollowAnswer, persist: Persist) -> Self {
+    pub(super) fn refused_to_edge(edge: EdgeId, response: FollowResponse, persist: Persist) -> Self {
         Self {
             from: Follower::Edge(edge),
             persist,
-            outcome: Outcome::Refused(answer),
+            outcome: Outcome::Refused(response),
         }
     }
 
@@ -219,7 +219,7 @@ impl FollowReply {
     /// Returns the frames to send: the reply, then for an edge the events that it missed.
     pub fn finish(self, bus: &mut Bus) -> Vec<String> {
         let accepted = match self.outcome {
-            Outcome::Refused(answer) => return vec![answer.to_json()],
+            Outcome::Refused(response) => return vec![response.to_json()],
             Outcome::Accepted(accepted) => accepted,
         };
         let Accepted {
@@ -239,7 +239,7 @@ impl FollowReply {
             }
             (Follower::Shard(shard), replay) => (shard, replay),
         };
-        let answer = FollowAnswer::Followed(Followed {
+        let response = FollowResponse::Followed(Followed {
             seq,
             cursor,
             missed: replay.map(Replay::missed),
@@ -247,7 +247,7 @@ impl FollowReply {
             interests,
             room: Some(bus.room_of(shard)).filter(|room| *room < usize::MAX),
         });
-        vec![answer.to_json()]
+        vec![response.to_json()]
     }
 
     fn accepted(&self) -> Option<&Accepted> {

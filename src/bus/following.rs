@@ -6,7 +6,7 @@ use crate::{
         topic::{Delta, Topics},
         uri::Uri,
     },
-    wire::{BusMessage, Follow, FollowAnswer, ProtocolError},
+    wire::{BusMessage, Follow, FollowResponse, ProtocolError},
 };
 
 use super::{
@@ -49,7 +49,7 @@ impl Bus {
                 self.disconnect(edge);
                 Ok(Received::Detached)
             }
-            Frame::Stale(answer) => Ok(refused(edge, answer, Delta::default())),
+            Frame::Stale(response) => Ok(refused(edge, response, Delta::default())),
             Frame::All(follow) => Ok(self.begin(edge, follow)),
             Frame::More(follow) => self.change(edge, follow),
         }
@@ -101,8 +101,8 @@ impl Bus {
             .edges
             .count_change(edge, follow.seq, delta, is_admitted);
         if !is_admitted {
-            let answer = self.edges.refused(edge, follow.seq);
-            return Ok(refused(edge, answer, delta));
+            let response = self.edges.refused(edge, follow.seq);
+            return Ok(refused(edge, response, delta));
         }
         let cursor = self.cursor.clone();
         let persist = Persist::of(delta);
@@ -118,10 +118,10 @@ impl Bus {
     }
 }
 
-fn refused(edge: EdgeId, answer: FollowAnswer, delta: Delta) -> Received {
+fn refused(edge: EdgeId, response: FollowResponse, delta: Delta) -> Received {
     Received::Followed(Box::new(FollowReply::refused_to_edge(
         edge,
-        answer,
+        response,
         Persist::of(delta),
     )))
 }

@@ -173,11 +173,11 @@ impl Bus {
         &mut self,
         shard: ShardId,
         call: u32,
-        answer: &str,
+        response: &str,
         now: Millis,
         random: f64,
     ) -> Result<(), ProtocolError> {
-        self.shards.handle_ack(shard, call, answer, now, random)?;
+        self.shards.handle_ack(shard, call, response, now, random)?;
         self.count_follows();
         Ok(())
     }

@@ -89,11 +89,11 @@ impl Shards {
         &mut self,
         shard: ShardId,
         call: u32,
-        answer: &str,
+        response: &str,
         now: Millis,
         random: f64,
     ) -> Result<(), ProtocolError> {
-        let ack = BatchAck::from_json(answer);
+        let ack = BatchAck::from_json(response);
         let ack = ack.inspect_err(|_| self.handle_failure(shard, call, false, now, random))?;
         self.placement.report(shard, ack.edges);
         if self.dispatcher.handle_ack(shard, call)

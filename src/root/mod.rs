@@ -119,14 +119,14 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
     ) -> Result<Received, L::Error> {
         self.bus.handle_trimmed(self.log.floor());
         Ok(match self.bus.handle_message(edge, text) {
-            Ok(bus::Received::Followed(reply)) => return self.answer_edge(reply, now),
+            Ok(bus::Received::Followed(reply)) => return self.respond_to_edge(reply, now),
             Ok(bus::Received::Full) => Received::Full,
             Ok(bus::Received::Detached) => Received::Detached,
             Err(error) => Received::Dropped(error),
         })
     }
 
-    /// Handles a call of a shard that states what it follows. Returns the answer, or why the call
+    /// Handles a call of a shard that states what it follows. Returns the response, or why the call
     /// fails and changes nothing; `now` is on the clock of the sessions.
     #[expect(clippy::missing_errors_doc, reason = "as of restore")]
     pub fn handle_follow(
@@ -206,7 +206,7 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
         }
     }
 
-    fn answer_edge(
+    fn respond_to_edge(
         &mut self,
         mut reply: Box<FollowReply>,
         now: Millis,
@@ -229,7 +229,7 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
         }
     }
 
-    /// Adds the missed events, and returns the frames of the answer.
+    /// Adds the missed events, and returns the frames of the response.
     fn finish(&mut self, mut reply: FollowReply) -> Result<Vec<String>, L::Error> {
         if let Some(after) = reply.replay_after() {
             match reply.from() {

@@ -39,7 +39,7 @@ pub enum Received {
         persist: Persist,
         /// The session whose stream the edge holds, for a fresh follow.
         session: Option<Claim>,
-        /// The answer, and the events that the edge missed.
+        /// The response, and the events that the edge missed.
         frames: Vec<String>,
     },
     /// The session of the edge's stream has ended, belongs to another principal or has had a newer

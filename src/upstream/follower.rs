@@ -8,7 +8,7 @@ use crate::{
         position::{Cursor, Position},
         topic::Topic,
     },
-    wire::{Batch, BusMessage, Follow, FollowAnswer, Followed, ProtocolError},
+    wire::{Batch, BusMessage, Follow, FollowResponse, Followed, ProtocolError},
 };
 
 use super::{
@@ -94,7 +94,7 @@ impl Follower {
         let message = BusMessage::from_json(text);
         let message = message.inspect_err(|error| self.handle_unreadable(*error, now))?;
         match message {
-            BusMessage::Answer(answer) => Ok(self.handle_answer(answer, now)),
+            BusMessage::Response(response) => Ok(self.handle_response(response, now)),
             BusMessage::SessionInterest { uris, is_paused } => {
                 Ok(BusFrame::SessionInterest(uris, is_paused))
             }
@@ -242,25 +242,25 @@ impl Follower {
         self.counts
     }
 
-    fn handle_answer(&mut self, answer: FollowAnswer, now: Millis) -> BusFrame {
+    fn handle_response(&mut self, response: FollowResponse, now: Millis) -> BusFrame {
         match answer {
-            FollowAnswer::Followed(followed) if followed.missed.is_some() => {
+            FollowResponse::Followed(followed) if followed.missed.is_some() => {
                 self.handle_attached(followed, now)
             }
-            FollowAnswer::Followed(Followed {
+            FollowResponse::Followed(Followed {
                 seq, cursor, room, ..
             }) => BusFrame::Followed {
                 seq,
                 head: cursor.position,
                 room,
             },
-            FollowAnswer::Full { seq, room } => BusFrame::Refused { seq, room },
+            FollowResponse::Full { seq, room } => BusFrame::Refused { seq, room },
             // The reply may be lost; the follow is then repeated.
-            FollowAnswer::Stale { seq } => {
+            FollowResponse::Stale { seq } => {
                 self.seq = self.seq.max(seq);
                 BusFrame::Nothing
             }
-            FollowAnswer::Unknown => BusFrame::Nothing,
+            FollowResponse::Unknown => BusFrame::Nothing,
         }
     }
 
@@ -290,7 +290,7 @@ impl Follower {
         }
         self.cursor = Some(cursor);
         // What the reply replays is at or before the head.
-        if self.settling.handle_answer(head > missed.after) {
+        if self.settling.handle_response(head > missed.after) {
             self.link.retry_now(now);
         }
         BusFrame::Attached {

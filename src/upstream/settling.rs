@@ -31,7 +31,7 @@ impl Settling {
     }
 
     /// Handles a reply. Returns whether the bus has to be asked once more.
-    pub(super) fn handle_answer(&mut self, may_replay: bool) -> bool {
+    pub(super) fn handle_response(&mut self, may_replay: bool) -> bool {
         *self = match self {
             Self::Former => Self::Asked,
             Self::Asked if may_replay => Self::Replayed,

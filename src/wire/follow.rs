@@ -14,7 +14,7 @@ use super::{
     error::ProtocolError,
 };
 
-/// A request for the events of topics. The reply is a [`FollowAnswer`](super::FollowAnswer).
+/// A request for the events of topics. The reply is a [`FollowResponse`](super::FollowResponse).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follow {
     /// The number of the follow on one connection, or of one shard. A follow that arrives after a

@@ -20,7 +20,7 @@ use super::{
 
 /// The reply to a [`Follow`](super::Follow).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FollowAnswer {
+pub enum FollowResponse {
     /// The follow is in effect.
     Followed(Followed),
     /// There is no room for the topics that it adds, so none was added. What an edge drops was
@@ -118,7 +118,7 @@ pub struct Backlog {
     pub events: Vec<(Position, ServerEvent)>,
 }
 
-impl FollowAnswer {
+impl FollowResponse {
     /// Reads a reply.
     ///
     /// # Errors

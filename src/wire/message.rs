@@ -10,7 +10,7 @@ use super::{
     envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
     follow::{FOLLOW, Follow},
-    followed::FollowAnswer,
+    followed::FollowResponse,
 };
 
 /// A message of an edge to its bus over its WebSocket.
@@ -25,8 +25,8 @@ pub enum EdgeMessage {
 /// A message of a bus or shard to an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BusMessage {
-    /// The reply to a follow.
-    Answer(FollowAnswer),
+    /// The response to a follow.
+    Response(FollowResponse),
     /// Published events.
     Batch(Batch),
     /// The subscriptions of the session whose stream the edge holds have changed, or its client is
@@ -84,7 +84,7 @@ impl BusMessage {
                 let SessionInterest { uris, is_paused } = members(root)?;
                 Ok(Self::SessionInterest { uris, is_paused })
             }
-            _ => FollowAnswer::from_node(root).map(Self::Answer),
+            _ => FollowResponse::from_node(root).map(Self::Response),
         }
     }
 

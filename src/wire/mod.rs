@@ -21,7 +21,7 @@ pub use batch::{Batch, BatchAck};
 pub use claim::Claim;
 pub use error::ProtocolError;
 pub use follow::Follow;
-pub use followed::{Backlog, FollowAnswer, Followed, SessionInterest};
+pub use followed::{Backlog, FollowResponse, Followed, SessionInterest};
 pub use message::{BusMessage, EdgeMessage};
 pub use session_call::SessionCall;
 pub use stored_topics::{decode_topics, encode_topics};

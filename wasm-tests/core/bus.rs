@@ -5,7 +5,7 @@ use mcp_listen::{
     limits::Limits,
     position::{Cursor, Position},
     topic::{Topic, Topics},
-    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError, decode_topics},
+    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowResponse, ProtocolError, decode_topics},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -302,7 +302,7 @@ fn an_overtaken_follow_changes_nothing() {
         Follow::fresh(2, vec![Topic::Prompts]),
         follow::change(3, &SubscriptionFilter::default(), &tools()),
     ];
-    let stale = FollowAnswer::Stale { seq: 3 };
+    let stale = FollowResponse::Stale { seq: 3 };
     for earlier in earlier {
         let mut bus = bus();
         let edge = bus.connect();

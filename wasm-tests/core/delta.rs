@@ -10,7 +10,7 @@ use mcp_listen::{
     scope::{Name, Scope},
     topic::{Delta, Topic, Topics},
     uri::Uri,
-    wire::{Follow, FollowAnswer, decode_topics},
+    wire::{Follow, FollowResponse, decode_topics},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -47,7 +47,7 @@ pub(crate) fn change(
     edge: EdgeId,
     add: &SubscriptionFilter,
     drop: &SubscriptionFilter,
-) -> FollowAnswer {
+) -> FollowResponse {
     let follow = follow::change(next(bus, edge), add, drop);
     follow::answered(bus, edge, &follow)
 }

@@ -6,7 +6,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     position::{Cursor, Position},
     topic::{Topic, Topics},
-    wire::{Backlog, Follow, FollowAnswer, Followed, SessionInterest},
+    wire::{Backlog, Follow, FollowResponse, Followed, SessionInterest},
 };
 
 use crate::any::{claim, uri};
@@ -91,7 +91,7 @@ pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
 pub(crate) fn joined_as(seq: u64, head: u64, interest: SessionInterest) -> String {
     let position = Position(head);
     let epoch = "e".into();
-    FollowAnswer::Followed(Followed {
+    FollowResponse::Followed(Followed {
         seq,
         cursor: Cursor { epoch, position },
         missed: Some(Backlog {
@@ -138,8 +138,8 @@ pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]
 }
 
 /// Returns the only frame of a reply without missed events.
-pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowAnswer {
+pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowResponse {
     let reply = accepted(bus, edge, &follow.to_json());
     let frames = answers(bus, reply, &[]);
-    FollowAnswer::from_json(&frames[0]).unwrap()
+    FollowResponse::from_json(&frames[0]).unwrap()
 }

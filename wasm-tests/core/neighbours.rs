@@ -11,7 +11,7 @@ use mcp_listen::{
     position::{Cursor, Position},
     scope::Name,
     upstream::BusCall,
-    wire::{Batch, FollowAnswer},
+    wire::{Batch, FollowResponse},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -193,7 +193,7 @@ fn a_shard_of_the_previous_version_gets_no_group_events() {
         reply.push_event(&root, Position(position), &event);
     }
     reply.push_event(&root, Position(9), &ServerEvent::ToolsListChanged);
-    let Ok(FollowAnswer::Followed(reported)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowResponse::Followed(reported)) = FollowResponse::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };

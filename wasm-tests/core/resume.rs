@@ -9,7 +9,7 @@ use mcp_listen::{
     position::{Cursor, Position},
     sse,
     upstream::{BusCall, ResumePoint},
-    wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, SessionInterest},
+    wire::{BusMessage, EdgeMessage, Follow, FollowResponse, SessionInterest},
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -161,7 +161,7 @@ fn a_bus_resumes_where_its_log_still_reaches() {
         assert_eq!(*reply.joined(), [claim("s 1")]);
         assert_eq!(reply.replay_after().is_some(), goes_on && from < 10);
         let answer = follow::answers(&mut bus, reply, &[]).remove(0);
-        let Ok(FollowAnswer::Followed(followed)) = FollowAnswer::from_json(&answer) else {
+        let Ok(FollowResponse::Followed(followed)) = FollowResponse::from_json(&answer) else {
             panic!("{answer}");
         };
         assert_eq!(followed.cursor, cursor("e", 10));

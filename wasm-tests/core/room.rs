@@ -4,7 +4,7 @@
 use mcp_listen::{
     bus::{Bus, EdgeId, Persist, Received, Room},
     filter::SubscriptionFilter,
-    wire::FollowAnswer,
+    wire::FollowResponse,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -102,7 +102,7 @@ fn bus_with_room(max_bytes: usize, edges: usize) -> Bus {
 
 fn refused_at(bus: &mut Bus, edge: EdgeId, add: &SubscriptionFilter) -> bool {
     let answer = change(bus, edge, add, &NOTHING);
-    matches!(answer, FollowAnswer::Full { .. })
+    matches!(answer, FollowResponse::Full { .. })
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_bus_reports_its_room_and_refuses_more() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
     let all = follow::fresh(1, &counting(2_000, "a"));
-    let FollowAnswer::Followed(followed) = follow::answered(&mut bus, edge, &all) else {
+    let FollowResponse::Followed(followed) = follow::answered(&mut bus, edge, &all) else {
         panic!("not followed");
     };
     assert_eq!(followed.room, Some(10_000));
@@ -140,7 +140,7 @@ fn refused_additions_change_nothing_and_drops_free_room() {
     assert_eq!(bus.registry().stored_topics(edge), wanted);
     assert_eq!(bus.publish(&updated("x")).edges(), []);
     let answer = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
-    assert!(matches!(answer, FollowAnswer::Followed(_)));
+    assert!(matches!(answer, FollowResponse::Followed(_)));
     assert_eq!(bus.publish(&updated("x")).edges(), [edge]);
     // Drops take effect even if the additions are refused.
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
@@ -151,9 +151,9 @@ fn refused_additions_change_nothing_and_drops_free_room() {
         panic!("nothing is dropped");
     };
     assert_eq!((stored.add.len(), stored.drop.len()), (0, 1));
-    let answer = FollowAnswer::from_json(&reply.finish(&mut bus)[0]);
+    let answer = FollowResponse::from_json(&reply.finish(&mut bus)[0]);
     let room = Some(10_000);
-    assert_eq!(answer, Ok(FollowAnswer::Full { seq, room }));
+    assert_eq!(answer, Ok(FollowResponse::Full { seq, room }));
     assert_eq!(bus.registry().name_bytes(), 6_000 + 65);
 }
 

@@ -7,7 +7,7 @@ use mcp_listen::{
     task::TaskId,
     topic::Topic,
     uri::Uri,
-    wire::{FollowAnswer, ProtocolError},
+    wire::{FollowResponse, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -71,7 +71,7 @@ fn names_serialize_as_text() {
 #[test]
 fn structs_serialize_as_objects() {
     let followed = r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"interests":"#;
-    let read = |watches: &str| FollowAnswer::from_json(&format!("{followed}{watches}}}"));
+    let read = |watches: &str| FollowResponse::from_json(&format!("{followed}{watches}}}"));
     assert!(read(r#"[{"session":"s 1","uris":["a"]}]"#).is_ok());
     for watches in [
         r#"[["s 1",["a"]]]"#,
@@ -87,10 +87,10 @@ fn structs_serialize_as_objects() {
 #[test]
 fn numbers_are_integers_below_2_to_the_53() {
     let read =
-        |seq: &str| FollowAnswer::from_json(&format!(r#"{{"v":1,"type":"stale","seq":{seq}}}"#));
+        |seq: &str| FollowResponse::from_json(&format!(r#"{{"v":1,"type":"stale","seq":{seq}}}"#));
     assert_eq!(
         read("9007199254740991"),
-        Ok(FollowAnswer::Stale { seq: (1 << 53) - 1 })
+        Ok(FollowResponse::Stale { seq: (1 << 53) - 1 })
     );
     for seq in ["9007199254740992", "-1", "1.0", "1e2", "\"1\"", "null"] {
         assert_eq!(read(seq), Err(ProtocolError::Malformed), "{seq}");

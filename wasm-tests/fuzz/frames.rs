@@ -7,7 +7,7 @@ use mcp_listen::{
     position::{Cursor, Position},
     topic::Topic,
     wire::{
-        Backlog, Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed,
+        Backlog, Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowResponse, Followed,
         SessionCall, SessionInterest,
     },
 };
@@ -53,9 +53,9 @@ pub fn others() -> Vec<String> {
     };
     let events = [(Position(2), ServerEvent::ToolsListChanged.to_json())];
     let batch = Batch::for_shard(&cursor, None, None, events.into_iter(), false);
-    let stale = FollowAnswer::Stale { seq: 2 }.to_json();
+    let stale = FollowResponse::Stale { seq: 2 }.to_json();
     let room = Some(9);
-    let full = FollowAnswer::Full { seq: 2, room }.to_json();
+    let full = FollowResponse::Full { seq: 2, room }.to_json();
     let ack = BatchAck {
         edges: 2,
         is_retired: true,
@@ -85,7 +85,7 @@ pub fn followed(seq: u64, cursor: &Cursor) -> String {
         uris: vec![uri("a")],
         is_paused: false,
     };
-    FollowAnswer::Followed(Followed {
+    FollowResponse::Followed(Followed {
         seq,
         cursor: cursor.clone(),
         missed: Some(Backlog {

@@ -16,7 +16,7 @@ use mcp_listen::{
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
     upstream::{ResumePoint, Timeouts},
-    wire::{Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, SessionCall},
+    wire::{Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowResponse, SessionCall},
 };
 
 use crate::{
@@ -31,7 +31,7 @@ pub fn bus_frames(bytes: &[u8]) {
     };
     round(text, EdgeMessage::from_json, EdgeMessage::to_json);
     round(text, Follow::from_json, Follow::to_json);
-    round(text, FollowAnswer::from_json, FollowAnswer::to_json);
+    round(text, FollowResponse::from_json, FollowResponse::to_json);
     round(text, BatchAck::from_json, |ack| ack.to_json());
     round(text, SessionCall::from_json, SessionCall::to_json);
     drop(BusMessage::from_json(text));
@@ -108,7 +108,7 @@ fn everybody_takes(text: &str) {
     drop(shard.handle_message(number, text, Millis(0)));
     let _ = shard.handle_session_call(1, text);
     if let Some(call) = shard.poll_call(Millis(0)) {
-        shard.handle_answer(call.seq, text, Millis(1), 0.5);
+        shard.handle_response(call.seq, text, Millis(1), 0.5);
     }
     while shard.poll_output().is_some() {}
 }

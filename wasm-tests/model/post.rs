@@ -329,7 +329,7 @@ impl World {
             }
             (Mail::Answer(shard, seq, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
-                    object.handle_answer(*seq, text, now, random);
+                    object.handle_response(*seq, text, now, random);
                 }
             }
         }

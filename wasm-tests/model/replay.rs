@@ -1,4 +1,4 @@
-use mcp_listen::wire::{BusMessage, FollowAnswer, Followed};
+use mcp_listen::wire::{BusMessage, FollowResponse, Followed};
 
 use crate::{
     bus::Bus,
@@ -9,7 +9,7 @@ use crate::{
 impl Bus {
     /// Whether an answer names a position from which the log holds everything.
     pub(crate) fn check_answered(&self, text: &str) -> Result<(), Violation> {
-        let Ok(FollowAnswer::Followed(Followed { missed, .. })) = FollowAnswer::from_json(text)
+        let Ok(FollowResponse::Followed(Followed { missed, .. })) = FollowResponse::from_json(text)
         else {
             return Ok(());
         };

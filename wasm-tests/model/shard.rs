@@ -95,8 +95,8 @@ impl ShardObject {
         answer.map_err(|_| Violation::new("calls are understood", text.to_owned()))
     }
 
-    pub(crate) fn handle_answer(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
-        self.life().shard.handle_answer(seq, text, now, random);
+    pub(crate) fn handle_response(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
+        self.life().shard.handle_response(seq, text, now, random);
     }
 
     pub(crate) fn handle_failure(
@@ -265,7 +265,7 @@ fn wake(seq: u64, cursor: Option<&Cursor>, attachments: &BTreeMap<SocketId, Atta
 
 fn note_of(frame: &str) -> Note {
     match BusMessage::from_json(frame) {
-        Ok(BusMessage::Answer(_)) => Note::Answer,
+        Ok(BusMessage::Response(_)) => Note::Answer,
         Ok(BusMessage::Batch(_)) => Note::Batch,
         Ok(BusMessage::SessionInterest { .. }) => Note::SessionInterest,
         Err(_) => Note::Broken,

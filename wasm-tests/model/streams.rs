@@ -3,7 +3,7 @@ use mcp_listen::{
     listen::EndReason,
     position::Position,
     upstream::UpstreamCall,
-    wire::{BusMessage, EdgeMessage, FollowAnswer},
+    wire::{BusMessage, EdgeMessage, FollowResponse},
 };
 
 use crate::{
@@ -275,7 +275,7 @@ impl World {
 /// Where the log ended, according to an answer.
 fn head_in(text: &str) -> Option<Position> {
     match BusMessage::from_json(text) {
-        Ok(BusMessage::Answer(FollowAnswer::Followed(followed))) => Some(followed.cursor.position),
+        Ok(BusMessage::Response(FollowResponse::Followed(followed))) => Some(followed.cursor.position),
         _ => None,
     }
 }

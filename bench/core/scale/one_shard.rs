@@ -85,7 +85,7 @@ impl Pair {
         while let Some(call) = self.shard.poll_call(NOW) {
             let reply = self.bus.handle_follow(ShardId(1), &call.text);
             let answers = reply.expect("a call").finish(&mut self.bus);
-            self.shard.handle_answer(call.seq, &answers[0], NOW, 0.0);
+            self.shard.handle_response(call.seq, &answers[0], NOW, 0.0);
         }
         frames(&mut self.shard);
         while self.bus.poll_entry().is_some() {}

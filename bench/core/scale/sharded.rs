@@ -110,7 +110,7 @@ impl Sharded {
             let answer = &answers[0];
             self.traffic.calls += 1;
             self.traffic.bytes += call.text.len() + answer.len();
-            self.shards[shard].handle_answer(call.seq, answer, NOW, 0.0);
+            self.shards[shard].handle_response(call.seq, answer, NOW, 0.0);
         }
         while let Some(output) = self.shards[shard].poll_output() {
             if let ShardOutput::Send(delivery) = output {

@@ -253,13 +253,13 @@ impl Bus {
         }
     }
 
-    /// Handles the answer to the call `call`: at a bus from the shard `to`, at a shard from its
-    /// root. Returns the error code if a bus cannot read the answer.
-    pub fn answered(
+    /// Handles the response to the call `call`: at a bus from the shard `to`, at a shard from its
+    /// root. Returns the error code if a bus cannot read the response.
+    pub fn responded(
         &mut self,
         to: u32,
         call: f64,
-        answer: &str,
+        response: &str,
         now: f64,
         random: f64,
     ) -> Option<String> {
@@ -268,11 +268,11 @@ impl Bus {
             Core::Root(root) => {
                 let call = u32::try_from(call).unwrap_or_default();
                 let bus = root.bus_mut();
-                let outcome = bus.handle_ack(ShardId(to), call, answer, now, random);
+                let outcome = bus.handle_ack(ShardId(to), call, response, now, random);
                 outcome.err().map(|error| error.code().to_owned())
             }
             Core::Shard(shard) => {
-                shard.handle_answer(call, answer, now, random);
+                shard.handle_response(call, response, now, random);
                 None
             }
         }
@@ -321,7 +321,7 @@ impl Bus {
         Ok(Topic::from_text(topic).is_some_and(|topic| root.bus().wants(&topic)))
     }
 
-    /// Handles a batch from the root. Returns the answer to it.
+    /// Handles a batch from the root. Returns the response to it.
     pub fn batch(&mut self, text: &str, now: f64) -> Result<String, JsValue> {
         let shard = self.as_shard()?;
         shard.handle_batch(text, millis(now)).map_err(refused)

@@ -101,10 +101,10 @@ impl Bus {
     }
 
     /// Handles a shard's report of what it follows. `now` is on the clock of the sessions, whose
-    /// store may throw. Returns the answer to the shard.
+    /// store may throw. Returns the response to the shard.
     pub fn follow(&mut self, shard: u32, text: &str, now: f64) -> Result<String, JsValue> {
         let root = self.root()?;
-        let answer = root.handle_follow(ShardId(shard), text, millis(now))?;
-        answer.map_err(refused)
+        let response = root.handle_follow(ShardId(shard), text, millis(now))?;
+        response.map_err(refused)
     }
 }

@@ -180,7 +180,7 @@ export class ShardBus {
     this.#state.count(call);
     try {
       const reply = await this.#root().follow(this.#address.shard, text);
-      this.#shard.answered(0, call, reply, performance.now(), Math.random());
+      this.#shard.responded(0, call, reply, performance.now(), Math.random());
     } catch (error) {
       this.#shard.failed(0, call, isOverloaded(error), performance.now(), Math.random());
     }

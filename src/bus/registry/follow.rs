@@ -3,7 +3,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     bus::replay::Replay,
     vocabulary::{position::Cursor, topic::Delta},
-    wire::{Backlog, EdgeMessage, Follow, FollowAnswer, Followed, ProtocolError, SessionInterest},
+    wire::{Backlog, EdgeMessage, Follow, FollowResponse, Followed, ProtocolError, SessionInterest},
 };
 
 use super::{EdgeId, Registry};
@@ -13,7 +13,7 @@ pub(in crate::bus) enum Frame {
     /// The edge detaches.
     Detach,
     /// A later follow arrived before: this is the reply, and nothing changes.
-    Stale(FollowAnswer),
+    Stale(FollowResponse),
     /// A fresh follow, which replaces all topics.
     All(Follow),
     /// A follow that adds or drops topics.
@@ -31,7 +31,7 @@ impl Registry {
             return Err(ProtocolError::OutOfPlace);
         }
         Ok(match self.seq(edge).filter(|seq| follow.seq <= *seq) {
-            Some(seq) => Frame::Stale(FollowAnswer::Stale { seq }),
+            Some(seq) => Frame::Stale(FollowResponse::Stale { seq }),
             None if follow.is_fresh => Frame::All(follow),
             None => Frame::More(follow),
         })
@@ -69,15 +69,15 @@ impl Registry {
 
     /// Returns the reply to an edge whose additions are in effect; the log ended at `cursor` at
     /// that time.
-    pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, cursor: Cursor) -> FollowAnswer {
+    pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, cursor: Cursor) -> FollowResponse {
         let missed = None;
         self.followed(edge, seq, cursor, missed, Vec::new())
     }
 
     /// Returns the reply to an edge whose additions have no room.
-    pub(in crate::bus) fn refused(&self, edge: EdgeId, seq: u64) -> FollowAnswer {
+    pub(in crate::bus) fn refused(&self, edge: EdgeId, seq: u64) -> FollowResponse {
         let room = self.reported_room(edge);
-        FollowAnswer::Full { seq, room }
+        FollowResponse::Full { seq, room }
     }
 
     /// Completes a fresh follow: returns the reply and the events that the edge missed. From then
@@ -101,8 +101,8 @@ impl Registry {
         }
         let position = reached.max(cursor.position);
         let cursor = Cursor { position, ..cursor };
-        let answer = self.followed(edge, seq, cursor, Some(missed), interests);
-        let mut frames = vec![answer.to_json()];
+        let response = self.followed(edge, seq, cursor, Some(missed), interests);
+        let mut frames = vec![response.to_json()];
         frames.extend(batches);
         frames
     }
@@ -114,8 +114,8 @@ impl Registry {
         cursor: Cursor,
         missed: Option<Backlog>,
         interests: Vec<SessionInterest>,
-    ) -> FollowAnswer {
-        FollowAnswer::Followed(Followed {
+    ) -> FollowResponse {
+        FollowResponse::Followed(Followed {
             seq,
             cursor,
             missed,

@@ -52,7 +52,7 @@ impl Shard {
         let is_current = session.is_none() && self.is_current(&topics, since.as_ref());
         let call = self.call_that_serves(&topics, session.as_ref(), since.as_ref());
         if is_current {
-            self.answer(edge, seq, since, None, Vec::new());
+            self.respond(edge, seq, since, None, Vec::new());
         } else {
             let what = Asked::All { since, session };
             self.waiting.push(Waiting {
@@ -95,7 +95,7 @@ impl Shard {
         is_served.then_some(call.number)
     }
 
-    pub(super) fn answer_waiting(
+    pub(super) fn respond_to_waiting(
         &mut self,
         call: u64,
         cursor: &Cursor,
@@ -126,14 +126,14 @@ impl Shard {
                     for interest in &interest {
                         self.set_interest(edge, interest);
                     }
-                    self.answer(edge, seq, since, Some((cursor, missed)), interest);
+                    self.respond(edge, seq, since, Some((cursor, missed)), interest);
                 }
             }
         }
     }
 
     /// Replies to a fresh follow, at the shard's cursor or at the root's.
-    fn answer(
+    fn respond(
         &mut self,
         edge: EdgeId,
         seq: u64,

@@ -7,7 +7,7 @@ use crate::{
         position::{Cursor, Position},
         topic::Delta,
     },
-    wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
+    wire::{Backlog, Claim, Follow, FollowResponse, Followed},
 };
 
 use super::{EdgeCloseReason, FollowCall, Sent, Shard};
@@ -47,21 +47,21 @@ impl Shard {
     }
 
     /// Handles the reply of the root to a call.
-    pub fn handle_answer(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
+    pub fn handle_response(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
         if !self.flight.has(seq) {
             return;
         }
-        match FollowAnswer::from_json(text) {
-            Ok(FollowAnswer::Followed(followed)) => self.handle_followed(followed, now),
-            Ok(FollowAnswer::Stale { seq: seen }) => {
+        match FollowResponse::from_json(text) {
+            Ok(FollowResponse::Followed(followed)) => self.handle_followed(followed, now),
+            Ok(FollowResponse::Stale { seq: seen }) => {
                 self.seq = self.seq.max(seen);
                 self.undo();
             }
-            Ok(FollowAnswer::Full { room, .. }) => {
+            Ok(FollowResponse::Full { room, .. }) => {
                 self.interest.room().set(room);
                 self.refuse();
             }
-            Ok(FollowAnswer::Unknown) => self.retire(),
+            Ok(FollowResponse::Unknown) => self.retire(),
             Err(_) => self.handle_failure(seq, false, now, random),
         }
     }
@@ -142,8 +142,8 @@ impl Shard {
         }
         self.is_behind = call.sent.is_passed;
         self.count_from(&cursor, has_added);
-        self.answer_waiting(call.number, &cursor, missed.as_ref(), &interests);
-        self.answer_interest_changes(call.number, &interests);
+        self.respond_to_waiting(call.number, &cursor, missed.as_ref(), &interests);
+        self.respond_to_interest_changes(call.number, &interests);
         self.low.handle_count(self.edges.attached(), now);
     }
 

@@ -46,14 +46,14 @@ impl Shard {
 
     /// Confirms the additions of an edge; the log ended at `cursor` when they took effect.
     pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, cursor: &Cursor) {
-        let answer = self.edges.confirmed(edge, seq, cursor.clone());
-        self.send(edge, answer.to_json());
+        let response = self.edges.confirmed(edge, seq, cursor.clone());
+        self.send(edge, response.to_json());
     }
 
     /// Refuses the additions of an edge, which have no room.
     fn refuse_more(&mut self, edge: EdgeId, seq: u64) {
-        let answer = self.edges.refused(edge, seq);
-        self.send(edge, answer.to_json());
+        let response = self.edges.refused(edge, seq);
+        self.send(edge, response.to_json());
     }
 
     /// Whether the root has room for these topics, as far as is known.

@@ -133,8 +133,8 @@ impl Shard {
                 self.disconnect(edge, now);
                 Ok(ShardReceived::Detached)
             }
-            Frame::Stale(answer) => {
-                self.send(edge, answer.to_json());
+            Frame::Stale(response) => {
+                self.send(edge, response.to_json());
                 Ok(ShardReceived::Followed {
                     persist: Persist::Nothing,
                     session: None,

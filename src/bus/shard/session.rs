@@ -42,7 +42,7 @@ impl Shard {
         self.sessions.leave_out(session, pending);
     }
 
-    pub(super) fn answer_interest_changes(&mut self, seq: u64, joined: &[SessionInterest]) {
+    pub(super) fn respond_to_interest_changes(&mut self, seq: u64, joined: &[SessionInterest]) {
         for change in self.sessions.take_changes(seq) {
             let InterestChange {
                 ticket, session, ..

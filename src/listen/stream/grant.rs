@@ -17,7 +17,7 @@ pub(crate) struct Grant {
     span: Millis,
     until: Millis,
     question: Renewal,
-    /// Whether the pending answer is outdated: the question has to be asked again.
+    /// Whether the pending authorization is outdated: it has to be asked for again.
     is_outdated: bool,
 }
 

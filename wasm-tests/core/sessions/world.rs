@@ -5,7 +5,7 @@ use mcp_listen::{
     clock::Millis,
     position::{Cursor, Position},
     session::{Ask, Limits, NewSession, Output, Question, Reply, Sessions},
-    wire::{Claim, Follow, FollowAnswer, SessionCall, SessionInterest},
+    wire::{Claim, Follow, FollowResponse, SessionCall, SessionInterest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -215,8 +215,8 @@ impl World {
             .sessions
             .handle_follow(&mut reply, &mut self.bus, self.now);
         let answers = reply.finish(&mut self.bus);
-        let answer = FollowAnswer::from_json(&answers[0]).unwrap();
-        let FollowAnswer::Followed(mut followed) = answer else {
+        let answer = FollowResponse::from_json(&answers[0]).unwrap();
+        let FollowResponse::Followed(mut followed) = answer else {
             panic!("{answer:?}")
         };
         let interest = followed.interests.pop();

@@ -5,7 +5,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     position::{Cursor, Position},
     topic::{Delta, Topic},
-    wire::{FollowAnswer, ProtocolError},
+    wire::{FollowResponse, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -167,12 +167,12 @@ fn root(max_bytes: usize) -> (Bus, Shard) {
     (root, shard)
 }
 
-fn ask(root: &mut Bus, shard: &mut Shard) -> FollowAnswer {
+fn ask(root: &mut Bus, shard: &mut Shard) -> FollowResponse {
     let call = shard.poll_call(NOW).unwrap();
     let reply = root.handle_follow(ShardId(1), &call.text).unwrap();
     let answer = reply.finish(root).remove(0);
-    shard.handle_answer(call.seq, &answer, NOW, 0.5);
-    FollowAnswer::from_json(&answer).unwrap()
+    shard.handle_response(call.seq, &answer, NOW, 0.5);
+    FollowResponse::from_json(&answer).unwrap()
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_refusal_of_the_root_reaches_the_waiting_edges() {
     change(&mut shard, 0, 2, &["note://another-that-is-too-much"], &[]).unwrap();
     assert!(matches!(
         ask(&mut root, &mut shard),
-        FollowAnswer::Full { .. }
+        FollowResponse::Full { .. }
     ));
     let reported = sent(&mut shard);
     assert_eq!(reported[1], (2, "Full".to_owned()));
@@ -248,7 +248,7 @@ fn a_shard_without_room_asks_its_root_again() {
     root.set_room(10_000, 0);
     assert!(matches!(
         ask(&mut root, &mut shard),
-        FollowAnswer::Followed(_)
+        FollowResponse::Followed(_)
     ));
     change(&mut shard, 0, 3, &[first, second], &[]).unwrap();
     ask(&mut root, &mut shard);

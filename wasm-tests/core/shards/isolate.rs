@@ -184,7 +184,7 @@ impl World {
         }
         let answer = self.root.handle_follow(SHARD, &text, self.now);
         let answer = answer.unwrap().unwrap();
-        self.shard.handle_answer(seq, &answer, self.now, 0.5);
+        self.shard.handle_response(seq, &answer, self.now, 0.5);
     }
 
     fn deliver(&mut self, fails: bool) {

@@ -9,7 +9,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     position::{Cursor, Position},
     topic::Topic,
-    wire::{Batch, BusMessage, FollowAnswer},
+    wire::{Batch, BusMessage, FollowResponse},
 };
 
 use crate::follow;
@@ -93,7 +93,7 @@ impl Listener {
 
     pub(crate) fn receive(&mut self, frame: &str) {
         match BusMessage::from_json(frame).unwrap() {
-            BusMessage::Answer(FollowAnswer::Followed(followed)) => {
+            BusMessage::Response(FollowResponse::Followed(followed)) => {
                 assert!(
                     self.state == State::Attaching && followed.seq == self.seq,
                     "an unawaited answer"
@@ -109,7 +109,7 @@ impl Listener {
                 self.cursor = Some(cursor);
             }
             BusMessage::Batch(batch) => self.take(batch),
-            BusMessage::Answer(_) | BusMessage::SessionInterest { .. } => {
+            BusMessage::Response(_) | BusMessage::SessionInterest { .. } => {
                 panic!("it has no session, and changes nothing")
             }
         }

@@ -35,7 +35,7 @@ impl World {
             }
             Mail::Answer { shard, seq, text } => {
                 let object = self.shards.get_mut(&shard).unwrap();
-                object.shard.handle_answer(seq, &text, self.now, 0.5);
+                object.shard.handle_response(seq, &text, self.now, 0.5);
                 self.settle_shard(shard);
             }
         }

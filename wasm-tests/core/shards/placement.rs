@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{Bus, JournalEntry, Route, ShardId},
     position::{Cursor, Position},
-    wire::{Follow, FollowAnswer},
+    wire::{Follow, FollowResponse},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -39,8 +39,8 @@ fn report(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
         ..Follow::default()
     };
     let answer = root.handle_follow(ShardId(shard), &follow.to_json());
-    let answer = FollowAnswer::from_json(&answer.unwrap().finish(root)[0]);
-    assert!(matches!(answer, Ok(FollowAnswer::Followed(_))));
+    let answer = FollowResponse::from_json(&answer.unwrap().finish(root)[0]);
+    assert!(matches!(answer, Ok(FollowResponse::Followed(_))));
 }
 
 fn changes(root: &mut Bus) -> Vec<JournalEntry> {

@@ -6,7 +6,7 @@ use mcp_listen::{
     position::{Cursor, Position},
     topic::Topic,
     wire::{
-        Backlog, Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed,
+        Backlog, Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowResponse, Followed,
         ProtocolError, SessionCall, SessionInterest,
     },
 };
@@ -72,7 +72,7 @@ fn any_events() -> impl Strategy<Value = Vec<(Position, ServerEvent)>> {
     vec((any_position(), any_event()), 0..4)
 }
 
-fn any_answer() -> impl Strategy<Value = FollowAnswer> {
+fn any_answer() -> impl Strategy<Value = FollowResponse> {
     let cursor = ("\\PC{0,8}", any_position());
     let missed = option::of((any_position(), any_events()));
     let of_session = (any_claim(), vec(any_uri(), 0..3), any::<bool>());
@@ -98,12 +98,12 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
         },
     );
     let full = (0..1u64 << 53, option::of(0..1usize << 31))
-        .prop_map(|(seq, room)| FollowAnswer::Full { seq, room });
+        .prop_map(|(seq, room)| FollowResponse::Full { seq, room });
     prop_oneof![
-        4 => followed.prop_map(FollowAnswer::Followed),
-        1 => (0..1u64 << 53).prop_map(|seq| FollowAnswer::Stale { seq }),
+        4 => followed.prop_map(FollowResponse::Followed),
+        1 => (0..1u64 << 53).prop_map(|seq| FollowResponse::Stale { seq }),
         1 => full,
-        1 => Just(FollowAnswer::Unknown),
+        1 => Just(FollowResponse::Unknown),
     ]
 }
 
@@ -127,8 +127,8 @@ fn messages_round_trip_through_json() {
                 Ok(EdgeMessage::Follow(follow))
             );
             let text = answer.to_json();
-            assert_eq!(FollowAnswer::from_json(&text), Ok(answer.clone()));
-            assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Answer(answer)));
+            assert_eq!(FollowResponse::from_json(&text), Ok(answer.clone()));
+            assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Response(answer)));
             let (edges, is_retired) = ack;
             let ack = BatchAck { edges, is_retired };
             assert_eq!(BatchAck::from_json(&ack.to_json()), Ok(ack));
@@ -248,7 +248,7 @@ fn foreign_messages_are_refused_with_a_code() {
         assert!(SessionCall::from_json(text).is_err(), "{text}");
     }
     assert_eq!(
-        FollowAnswer::from_json(r#"{"v":1,"type":"ack","edges":0}"#),
+        FollowResponse::from_json(r#"{"v":1,"type":"ack","edges":0}"#),
         Err(ProtocolError::UnknownType)
     );
 }

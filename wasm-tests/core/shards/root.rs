@@ -7,7 +7,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     position::{Cursor, Position},
     topic::Topic,
-    wire::{Batch, Follow, FollowAnswer},
+    wire::{Batch, Follow, FollowResponse},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -235,7 +235,7 @@ fn events_beyond_one_answer_count_as_trimmed() {
     for id in 1..=600 {
         reply.push_event(&root, Position(id), &state(id));
     }
-    let Ok(FollowAnswer::Followed(reported)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowResponse::Followed(reported)) = FollowResponse::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };

@@ -65,7 +65,7 @@ pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
 pub(super) fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
     let seq = call.seq;
     let answer = format!(r#"{{"v":1,"type":"followed","seq":{seq},"epoch":"e",{members}}}"#);
-    shard.handle_answer(call.seq, &answer, NOW, 0.5);
+    shard.handle_response(call.seq, &answer, NOW, 0.5);
 }
 
 pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
@@ -221,7 +221,7 @@ fn a_new_epoch_closes_all_edges() {
             attach(&mut shard, PROMPTS, None);
             let call = shard.poll_call(NOW).unwrap();
             let answer = r#"{"v":1,"type":"followed","seq":2,"epoch":"f","position":1}"#;
-            shard.handle_answer(call.seq, answer, NOW, 0.5);
+            shard.handle_response(call.seq, answer, NOW, 0.5);
             assert_eq!(sent(&mut shard).len(), 2);
         } else {
             let text = r#"{"v":1,"type":"batch","epoch":"f","through":1,"events":[]}"#;
@@ -239,7 +239,7 @@ fn an_unknown_shard_closes_all_edges_and_accepts_none() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
-    shard.handle_answer(call.seq, r#"{"v":1,"type":"unknown"}"#, NOW, 0.5);
+    shard.handle_response(call.seq, r#"{"v":1,"type":"unknown"}"#, NOW, 0.5);
     let moved = |edge: u32| (edge, "Redirected".to_owned());
     assert_eq!(sent(&mut shard), [moved(0), moved(1)]);
     assert!(shard.is_retired());
@@ -264,7 +264,7 @@ fn a_stale_call_number_is_raised() {
     let mut shard = Shard::new(2);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
-    shard.handle_answer(call.seq, r#"{"v":1,"type":"stale","seq":40}"#, NOW, 0.5);
+    shard.handle_response(call.seq, r#"{"v":1,"type":"stale","seq":40}"#, NOW, 0.5);
     let again = shard.poll_call(NOW).unwrap();
     assert_eq!(again.seq, 41);
     assert!(again.text.contains(r#""add":["tools"]"#), "{}", again.text);
@@ -314,7 +314,7 @@ fn an_invalid_answer_is_a_failed_call() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
-    shard.handle_answer(call.seq, "{}", NOW, 0.5);
+    shard.handle_response(call.seq, "{}", NOW, 0.5);
     assert!(shard.poll_call(Millis(150)).is_some());
     assert!(shard.handle_batch("{}", NOW).is_err());
     let edge = shard.connect();

@@ -7,7 +7,7 @@ use mcp_listen::{
     session::{Limits, NewSession, Session},
     topic::Topic,
     uri::Uri,
-    wire::{Backlog, Batch, Claim, Follow, FollowAnswer, Followed, SessionInterest},
+    wire::{Backlog, Batch, Claim, Follow, FollowResponse, Followed, SessionInterest},
 };
 use serde_json::{Value, json};
 
@@ -89,12 +89,12 @@ pub(super) fn follow(follow: &Follow) -> Value {
     })
 }
 
-pub(super) fn answer(answer: &FollowAnswer) -> Value {
+pub(super) fn answer(answer: &FollowResponse) -> Value {
     match answer {
-        FollowAnswer::Followed(of) => followed(of),
-        FollowAnswer::Full { seq, room } => json!({"full": seq, "room": room}),
-        FollowAnswer::Stale { seq } => json!({"stale": seq}),
-        FollowAnswer::Unknown => json!("unknown"),
+        FollowResponse::Followed(of) => followed(of),
+        FollowResponse::Full { seq, room } => json!({"full": seq, "room": room}),
+        FollowResponse::Stale { seq } => json!({"stale": seq}),
+        FollowResponse::Unknown => json!("unknown"),
     }
 }
 

@@ -1,7 +1,7 @@
 use mcp_listen::{
     position::{Cursor, Position},
     wire::{
-        Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, ProtocolError,
+        Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowResponse, ProtocolError,
         SessionCall,
     },
 };
@@ -32,7 +32,7 @@ fn a_bus_answers_edges_and_shards() {
     }
     for file in [fixture!("shard/followed.3"), fixture!("shard/unknown.3")] {
         written(file, |text| {
-            let answer = FollowAnswer::from_json(text).ok()?;
+            let answer = FollowResponse::from_json(text).ok()?;
             both(describe::answer(&answer), answer.to_json())
         });
     }
@@ -72,7 +72,7 @@ fn of_edge(text: &str) -> Result<Both, ProtocolError> {
 
 fn of_bus(text: &str) -> Result<Both, ProtocolError> {
     let (reads, writes) = match BusMessage::from_json(text)? {
-        BusMessage::Answer(answer) => (describe::answer(&answer), answer.to_json()),
+        BusMessage::Response(answer) => (describe::answer(&answer), answer.to_json()),
         BusMessage::Batch(batch) => (describe::batch(&batch), batch_for_edge(&batch)),
         BusMessage::SessionInterest { uris, is_paused } => (
             json!({"subscriptions": describe::uris(&uris), "isPaused": is_paused}),

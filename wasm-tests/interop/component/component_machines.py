@@ -63,7 +63,7 @@ class Relay:
                 self.edge = self.shard.call("connect")
             self.shard.call("handle-message", self.edge, call.payload, self.now)
         for call in outputs_of(self.shard.call, "poll-call", self.now):
-            self.shard.call("handle-answer", call.seq, self.follow(call.text), self.now, 0.5)
+            self.shard.call("handle-response", call.seq, self.follow(call.text), self.now, 0.5)
         for batch in outputs_of(self.bus.call, "poll-batch", self.now):
             answer = self.shard.call("handle-batch", batch.text, self.now)
             self.bus.call("handle-ack", batch.shard, batch.call, answer, self.now, 0.5)

@@ -117,7 +117,7 @@ export class RootShards {
   async #call({ call, shard, text }: Extract<BusOutput, { kind: 'batch' }>): Promise<void> {
     try {
       const reply = await this.#stub(shard).deliver(text);
-      this.#host.core.answered(shard, call, reply, performance.now(), Math.random());
+      this.#host.core.responded(shard, call, reply, performance.now(), Math.random());
     } catch (error) {
       this.#host.core.failed(shard, call, isOverloaded(error), performance.now(), Math.random());
     }
