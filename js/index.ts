@@ -51,7 +51,7 @@ export type { BusStats, ShardStats } from './model/stats/bus.js';
 export type {
   ListenStats,
   RefusalKind,
-  StreamEnding,
+  EndReason,
   WriteDelayCount,
 } from './model/stats/listen.js';
 export type {

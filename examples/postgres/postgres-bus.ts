@@ -31,7 +31,7 @@ function postgresBroker(connectionString: string, channel: string): Broker {
         await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
         reader = client;
         // Postgres keeps nothing for a lost connection, so each new one is a gap.
-        listener.onReady(false);
+        listener.onReady({ isContiguous: false });
         await once(client, 'end', { signal });
       } finally {
         void client.end();

@@ -48,7 +48,7 @@ class ChannelBroker implements Broker {
     channel.onmessage = ({ data }) => listener.onEvents(typeof data === 'string' ? data : '');
     channel.onmessageerror = () => listener.onGap();
     this.#listener = listener;
-    listener.onReady(true);
+    listener.onReady({ isContiguous: true });
     await untilAborted(signal);
   }
 

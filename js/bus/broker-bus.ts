@@ -251,10 +251,10 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     }
   }
 
-  onReady(isWhole: boolean): void {
+  onReady({ isContiguous }: { isContiguous: boolean }): void {
     if (this.#isClosed) return;
     // Streams and listeners from before the first connection may have missed events.
-    if (!isWhole || !this.#hasBegun) this.#resync(this.#hasBegun);
+    if (!isContiguous || !this.#hasBegun) this.#resync(this.#hasBegun);
     if (this.#hasBegun) this.#streamCounts.healed += this.#local.attached;
     this.#hasBegun = true;
     this.#isLive = true;

@@ -1,5 +1,5 @@
 import type { Reauthorizer } from '../auth/reauthorize.js';
-import type { StreamEnding } from '../model/stats/listen.js';
+import type { EndReason } from '../model/stats/listen.js';
 import type { Stream } from '../wasm/server/bindings.js';
 import type { ServerStream } from './server-stream.js';
 
@@ -39,5 +39,5 @@ export interface StreamOwner {
   /** The core that held its streams has trapped. */
   trapped(error: Error): void;
   /** A stream has ended. */
-  ended(stream: ServerStream, ending: StreamEnding): void;
+  ended(stream: ServerStream, ending: EndReason): void;
 }

@@ -1,5 +1,5 @@
 import { expectAmounts } from '../model/amount.js';
-import type { ListenStats, RefusalKind, StreamEnding } from '../model/stats/listen.js';
+import type { ListenStats, RefusalKind, EndReason } from '../model/stats/listen.js';
 
 /**
  * The part of a dataset of Workers Analytics Engine that is used here: pass a binding.
@@ -110,7 +110,7 @@ const REFUSED: Record<RefusalKind, number> = {
   ...{ http: 0, origin: 1, size: 2, request: 3, unauthorized: 4, forbidden: 5 },
   ...{ full: 6, unavailable: 7, closing: 8 },
 };
-const ENDED: Record<StreamEnding, number> = {
+const ENDED: Record<EndReason, number> = {
   ...{ closed: 0, left: 1, stalled: 2, rotated: 3, drained: 4, expired: 5, aborted: 6 },
   ...{ denied: 7, outdated: 8, exhausted: 9, lost: 10, trapped: 11 },
 };

@@ -1,4 +1,4 @@
-import type { RefusalKind, StreamEnding } from '../model/stats/listen.js';
+import type { RefusalKind, EndReason } from '../model/stats/listen.js';
 
 /** The kind of a stream: of a listen request, or of a session of an earlier revision. */
 export type LoggedStream = 'listen' | 'session';
@@ -10,7 +10,7 @@ export type StreamLogRecord =
   /** A request was refused. */
   | { event: 'refuse'; reason: RefusalKind }
   /** A stream ended, `ageMs` milliseconds after it was opened. */
-  | { event: 'end'; stream: LoggedStream; reason: StreamEnding; ageMs: number }
+  | { event: 'end'; stream: LoggedStream; reason: EndReason; ageMs: number }
   /** Streams lost their bus; they stay open. */
   | { event: 'outage'; streams: number }
   /** Streams were attached to their bus again, after `awayMs` milliseconds. */

@@ -1,4 +1,4 @@
-import type { RefusalKind, StreamEnding } from '../model/stats/listen.js';
+import type { RefusalKind, EndReason } from '../model/stats/listen.js';
 import type { LoggedStream, StreamLogger } from './log.js';
 import { type SpanTracer, streamSpan, type TracedSpan } from './tracing.js';
 
@@ -83,7 +83,7 @@ export class StreamSpan {
   }
 
   /** Reports that the stream ended. */
-  ended(reason: StreamEnding): void {
+  ended(reason: EndReason): void {
     const ageMs = Math.round(performance.now() - this.#opened);
     this.#log({ event: 'end', stream: this.#stream, reason, ageMs });
     this.#span((span) => {

@@ -1,6 +1,6 @@
 import type { AttachmentCounters } from '../bus/attachable-bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
-import { type ListenStats, type StreamEnding, WRITE_DELAY_BOUNDS } from '../model/stats/listen.js';
+import { type ListenStats, type EndReason, WRITE_DELAY_BOUNDS } from '../model/stats/listen.js';
 import { SETTLE_MS } from '../model/timeouts.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
@@ -13,7 +13,7 @@ export class StreamRegistry {
   readonly #streams = new Map<ServerStream, StreamSpan | undefined>();
   readonly #awaited = new Set<Awaited>();
   readonly #authorizeMs: number;
-  readonly #ended: Record<StreamEnding, number> = {
+  readonly #ended: Record<EndReason, number> = {
     ...{
       closed: 0,
       left: 0,
@@ -87,7 +87,7 @@ export class StreamRegistry {
   }
 
   /** Handles the end of a stream. */
-  release(stream: ServerStream, ending: StreamEnding): void {
+  release(stream: ServerStream, ending: EndReason): void {
     const span = this.#streams.get(stream);
     if (!this.#streams.delete(stream)) return;
     this.#ended[ending] += 1;

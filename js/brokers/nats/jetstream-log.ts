@@ -40,7 +40,7 @@ export class JetStreamLog {
     listener: BrokerListener,
     stopped: AbortSignal,
   ): Promise<void> {
-    const { isWhole, cursor } = this.#resume(await this.stream.provide(manager));
+    const { isContiguous, cursor } = this.#resume(await this.stream.provide(manager));
     const from = {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: cursor.sequence + 1,
@@ -50,7 +50,7 @@ export class JetStreamLog {
     // Set only now: if following fails before `onReady`, the next attempt must still report the
     // gap.
     this.#cursor = cursor;
-    listener.onReady(isWhole);
+    listener.onReady({ isContiguous });
     const callback = (message: JsMsg): void => this.#handleMessage(cursor, message, listener);
     const messages = await consumer.consume({ callback, abort_on_missing_resource: true });
     try {
@@ -66,14 +66,14 @@ export class JetStreamLog {
     await this.#sequences.reached(state.last_seq);
   }
 
-  #resume({ created, state }: StreamInfo): { isWhole: boolean; cursor: Cursor } {
+  #resume({ created, state }: StreamInfo): { isContiguous: boolean; cursor: Cursor } {
     const former = this.#cursor;
     const isContiguous =
       former?.created === created &&
       former.sequence <= state.last_seq &&
       former.sequence + 1 >= state.first_seq;
     const cursor = isContiguous ? former : { created, sequence: state.last_seq };
-    return { isWhole: isContiguous, cursor };
+    return { isContiguous, cursor };
   }
 
   #handleMessage(cursor: Cursor, message: JsMsg, listener: BrokerListener): void {

@@ -123,7 +123,7 @@ export class NatsBroker implements Broker {
     const subscription = connection.subscribe(this.#subject, { callback });
     try {
       await unless(refused.promise, connection.flush());
-      if (!stopped.aborted) listener.onReady(false);
+      if (!stopped.aborted) listener.onReady({ isContiguous: false });
       await unless(refused.promise, untilAborted(stopped));
     } finally {
       subscription.unsubscribe();

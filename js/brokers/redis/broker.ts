@@ -40,7 +40,7 @@ export class RedisBroker implements Broker {
 
   async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
     await withReader(this.#connections, signal, async (reader) => {
-      listener.onReady(await this.#resume(reader));
+      listener.onReady({ isContiguous: await this.#resume(reader) });
       while (!signal.aborted) await this.#read(reader, listener);
     });
   }

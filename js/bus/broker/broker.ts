@@ -19,7 +19,7 @@ import type { BrokerLog } from './log.js';
  *   async follow(listener: BrokerListener, signal: AbortSignal) {
  *     this.#listener = listener;
  *     this.#channel.onmessage = ({ data }) => listener.onEvents(data);
- *     listener.onReady(true);
+ *     listener.onReady({ isContiguous: true });
  *     await new Promise((resolve) => signal.addEventListener('abort', resolve));
  *   }
  *
@@ -81,10 +81,10 @@ export interface Broker {
 export interface BrokerListener {
   /**
    * Tells the bus that every event published from now on is passed on. Call it once for each call
-   * of `follow`. `isWhole` is true if no event published since the last loss is missing, because
-   * the broker kept them. If it is false, every stream cues everything it honors.
+   * of `follow`. `isContiguous` is true if no event published since the last loss is missing,
+   * because the broker kept them. If it is false, every stream cues everything it honors.
    */
-  onReady(isWhole: boolean): void;
+  onReady(state: { isContiguous: boolean }): void;
   /** Passes on the events of one publish, as they were sent and in the order of the broker. */
   onEvents(events: string): void;
   /** Reports that events were lost. Every stream cues everything it honors. */

@@ -42,7 +42,7 @@ export interface ListenStats {
    */
   acknowledged: readonly WriteDelayCount[];
   /** Number of streams that ended, by reason. */
-  ended: Readonly<Record<StreamEnding, number>>;
+  ended: Readonly<Record<EndReason, number>>;
 }
 
 /** Number of notifications, or of acknowledgments, in one range of delays. */
@@ -63,7 +63,7 @@ export interface WriteDelayCount {
  * `trapped`: the core that held it in memory trapped; `aborted`: its bus released it, or its client
  * did not read the end of a drain in time.
  */
-export type StreamEnding =
+export type EndReason =
   | 'closed'
   | 'left'
   | 'stalled'

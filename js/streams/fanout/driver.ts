@@ -2,7 +2,7 @@ import type { Reauthorizer, RenewedRights } from '../../auth/reauthorize.js';
 import type { FanoutSink } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { fromCore, ListenError } from '../../model/error.js';
-import type { StreamEnding } from '../../model/stats/listen.js';
+import type { EndReason } from '../../model/stats/listen.js';
 import { toMonotonic } from '../../model/timeouts.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { PerInstance } from '../../wasm/per-instance.js';
@@ -230,11 +230,11 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   }
 
   /** Removes a stream. Without `ending`, the core's reason applies. */
-  end(stream: FanoutStream, ending?: StreamEnding): void {
+  end(stream: FanoutStream, ending?: EndReason): void {
     this.#ended(stream, ending, false);
   }
 
-  #ended(stream: FanoutStream, ending: StreamEnding | undefined, givesUp: boolean): void {
+  #ended(stream: FanoutStream, ending: EndReason | undefined, givesUp: boolean): void {
     const known = this.#removed(stream, givesUp);
     const isTrapped = this.#trapEnds.take(stream);
     if (!isTrapped && !this.#has(stream)) return;
@@ -322,13 +322,13 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   }
 
   /** Removes a stream from the core. Returns the core's reason for its end. */
-  #removed(stream: FanoutStream, givesUp: boolean): StreamEnding | undefined {
+  #removed(stream: FanoutStream, givesUp: boolean): EndReason | undefined {
     if (!this.#has(stream)) return undefined;
     let ending: string | undefined;
     ignoringTrap(() => {
       ending = this.core.remove(stream.id, givesUp);
     });
-    return ending as StreamEnding | undefined;
+    return ending as EndReason | undefined;
   }
 
   /** Attaches to the bus before the first stream. */

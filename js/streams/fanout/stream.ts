@@ -2,7 +2,7 @@ import type { Reauthorizer, RenewedRights } from '../../auth/reauthorize.js';
 import type { StreamOwner } from '../../bus/opening.js';
 import type { ServerStream } from '../../bus/server-stream.js';
 import { ListenError } from '../../model/error.js';
-import type { StreamEnding } from '../../model/stats/listen.js';
+import type { EndReason } from '../../model/stats/listen.js';
 import { SETTLE_MS } from '../../model/timeouts.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import type { Retirement } from '../../wasm/server/bindings.js';
@@ -31,7 +31,7 @@ export interface FanoutOwner {
   /** Ends the stream at once, without a result. */
   abort(stream: FanoutStream): void;
   /** Removes the stream. Without `ending`, the core's reason applies. */
-  end(stream: FanoutStream, ending?: StreamEnding): void;
+  end(stream: FanoutStream, ending?: EndReason): void;
   /** Handles the timer of a stream with its own request context. */
   tick(stream: FanoutStream): void;
   /** Handles the renewed rights of the caller; undefined: it may receive nothing. */

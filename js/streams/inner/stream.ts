@@ -1,5 +1,5 @@
 import type { Reauthorizer } from '../../auth/reauthorize.js';
-import type { StreamEnding } from '../../model/stats/listen.js';
+import type { EndReason } from '../../model/stats/listen.js';
 import type { Discovered } from '../../wasm/server/bindings.js';
 
 /** A stream whose output stays in this process. */
@@ -12,5 +12,5 @@ export interface InnerStream {
   /** Receives the output, a chunk at a time. */
   onChunk: (chunk: Uint8Array) => void;
   /** Called when the stream has ended. */
-  onEnd: (ending: StreamEnding) => void;
+  onEnd: (ending: EndReason) => void;
 }

@@ -116,9 +116,9 @@ class ProcessBus(ABC):
     async def _close(self) -> None:
         """Closes the connections."""
 
-    def _on_ready(self, is_whole: bool) -> None:
-        """Every message from now on is received. `is_whole`: none since the last loss is missing."""
-        if not is_whole:
+    def _on_ready(self, is_contiguous: bool) -> None:
+        """Every message from now on is received. `is_contiguous`: none since the last loss is missing."""
+        if not is_contiguous:
             self._on_gap(is_reported=self._has_begun)
         self._has_begun = True
         self._live.set()

@@ -75,9 +75,9 @@ class NatsBus(ProcessBus):
         self._lost.clear()
         if jetstream is None:
             subscription = await client.subscribe(self._subject, cb=self._on_message)
-            is_whole = False
+            is_contiguous = False
         else:
-            is_whole = self._resume(await _provide(jetstream, self._stream))
+            is_contiguous = self._resume(await _provide(jetstream, self._stream))
             config = ConsumerConfig(
                 deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=self._sequence + 1
             )
@@ -87,7 +87,7 @@ class NatsBus(ProcessBus):
         try:
             if jetstream is None:
                 await _processed(client)
-            self._on_ready(is_whole)
+            self._on_ready(is_contiguous)
             await self._lost.wait()
         finally:
             await _quietly(subscription.unsubscribe)

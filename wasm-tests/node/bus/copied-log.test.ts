@@ -19,7 +19,7 @@ function fed() {
   const broker: Broker = {
     publish: async () => {},
     follow: async (listener, signal) => {
-      listener.onReady(true);
+      listener.onReady({ isContiguous: true });
       await until(signal);
     },
     close: async () => {},

@@ -14,7 +14,7 @@ import { open, serving, TOOLS } from '../serving.ts';
 class LoopBroker implements Broker {
   listener: BrokerListener | undefined;
   lose: (error: Error) => void = () => {};
-  isWhole = true;
+  isContiguous = true;
 
   async publish(events: string): Promise<void> {
     this.listener?.onEvents(events);
@@ -22,7 +22,7 @@ class LoopBroker implements Broker {
 
   follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
     this.listener = listener;
-    listener.onReady(this.isWhole);
+    listener.onReady({ isContiguous: this.isContiguous });
     return new Promise((resolve, reject) => {
       this.lose = reject;
       signal.addEventListener('abort', () => resolve());
@@ -38,7 +38,7 @@ test('brokerBus reports a loss once, reconnects, and cues its streams after a ga
   const bus = brokerBus(broker, { onError });
   const stream = await open(serving({ bus }), TOOLS);
   expect(await stream.message()).toBe(acknowledged('1', TOOLS));
-  broker.isWhole = false;
+  broker.isContiguous = false;
   broker.lose(new Error('gone'));
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(bus.stats()).toEqual({ isLive: true, outages: 1, gaps: 1, dropped: 0 });

@@ -21,7 +21,7 @@ function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
     publish,
     async follow(listener, signal) {
       listeners.add(listener);
-      listener.onReady(true);
+      listener.onReady({ isContiguous: true });
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       listeners.delete(listener);
     },

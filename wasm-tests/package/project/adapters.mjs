@@ -11,7 +11,7 @@ const makeBus = () =>
     },
     async follow(listener, signal) {
       listeners.add(listener);
-      listener.onReady(true);
+      listener.onReady({ isContiguous: true });
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       listeners.delete(listener);
     },

@@ -1,5 +1,5 @@
 import type { ServerStream } from '../../../bus/server-stream.js';
-import type { StreamEnding } from '../../../model/stats/listen.js';
+import type { EndReason } from '../../../model/stats/listen.js';
 import { PulledBody, ResponseBody } from '../../../streams/index.js';
 import { joined } from '../../../web/joined.js';
 
@@ -113,7 +113,7 @@ export class EventStream {
   }
 
   /** Handles the end of the listen stream. */
-  handleEnd(ending: StreamEnding): void {
+  handleEnd(ending: EndReason): void {
     this.hasEnded = true;
     this.#options.leave();
     const isDenied = ending === 'expired' || ending === 'denied';

@@ -235,7 +235,7 @@ class Loop implements Broker {
 
   async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
     this.#listener = listener;
-    listener.onReady(true);
+    listener.onReady({ isContiguous: true });
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   }
 
