@@ -180,7 +180,7 @@ export interface WebhookHost {
   page(query: string): Promise<string>;
   /**
    * Has the bus call `wake` for these event types and no others, and reports the number of
-   * subscriptions here, with those that are being made.
+   * subscriptions here.
    */
   follow(names: readonly string[], subscriptions: number): Promise<FollowedEvents>;
   /** Discards the delivery, which has failed. A new one begins with what the rows hold. */

@@ -98,8 +98,8 @@ export class WebhookDeliverer implements WebhookDelivery {
     try {
       const id = await idOf(webhook);
       const subscribe = await completed(webhook, id, this.#settings);
-      if (this.#core.isLive(id, Date.now())) return await this.#asked({ ...subscribe, total: 0 });
-      return await this.#follower.reserving((total) => this.#asked({ ...subscribe, total }));
+      const total = this.#core.isLive(id, Date.now()) ? 0 : await this.#follower.total();
+      return await this.#asked(JSON.stringify({ ...subscribe, total }));
     } catch (error) {
       if (error instanceof Refused) return errorResponse({ invalidParams: error.message });
       this.#settings.onError(error as Error);
@@ -139,13 +139,13 @@ export class WebhookDeliverer implements WebhookDelivery {
   }
 
   /** Has the core handle a subscription; resolves with its response. */
-  async #asked(subscribe: object): Promise<string> {
+  async #asked(subscribe: string): Promise<string> {
     this.#lastCall += 1;
     const call = this.#lastCall;
     const response = deferred<string>();
     this.#calls.set(call, response);
     try {
-      this.#call(() => this.#core.subscribe(call, JSON.stringify(subscribe), Date.now()));
+      this.#call(() => this.#core.subscribe(call, subscribe, Date.now()));
       const late = () => new ListenError('bus-unavailable', 'the delivery to webhooks is stuck');
       return await withTimeout(CALL_MS, response.promise, late);
     } finally {

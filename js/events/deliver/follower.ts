@@ -22,8 +22,6 @@ export class Follower {
   #followed: ReadonlySet<string>;
   /** The number of subscriptions that the bus knows; undefined: what it was before a restart. */
   #reported: number | undefined;
-  /** The number of subscriptions that are being made. */
-  #reserved = 0;
   /** The last call of the bus, which never rejects: calls are made in turn. */
   #last: Promise<unknown> = Promise.resolve();
   /** An update that has not begun. */
@@ -40,14 +38,9 @@ export class Follower {
     return this.#of.names().every((name) => this.#followed.has(name));
   }
 
-  /**
-   * Whether the bus has to learn another number of subscriptions. While some are being made, it may
-   * have a higher one.
-   */
+  /** Whether the bus has to learn another number of subscriptions. */
   get isOutdated(): boolean {
-    if (this.#reported === undefined) return false;
-    const subscriptions = this.#of.subscriptions();
-    return this.#reserved > 0 ? this.#reported < subscriptions : this.#reported !== subscriptions;
+    return this.#reported !== undefined && this.#reported !== this.#of.subscriptions();
   }
 
   /** Informs the bus of all that it has to follow. Resolves with whether that succeeded. */
@@ -60,21 +53,12 @@ export class Follower {
   }
 
   /**
-   * Makes a subscription, which the bus counts before it is made: calls elsewhere must not take its
-   * place. `make` gets the number at the whole bus without those that are being made here. Those
-   * here are counted as of now: calls that end while the bus is asked change their number.
-   *
-   * @throws any error of the bus and of `make`.
+   * Returns the number of subscriptions at the whole bus, which learns the number here. Those here
+   * are counted as of now: calls that end while the bus is asked change their number.
    */
-  async reserving<T>(make: (total: number) => Promise<T>): Promise<T> {
-    this.#reserved += 1;
-    try {
-      const { reported, total } = await this.#inTurn(() => this.#report());
-      return await make(Math.max(total - reported, 0) + this.#of.subscriptions());
-    } finally {
-      this.#reserved -= 1;
-      if (this.isOutdated) void this.update();
-    }
+  async total(): Promise<number> {
+    const { reported, total } = await this.#inTurn(() => this.#report());
+    return Math.max(total - reported, 0) + this.#of.subscriptions();
   }
 
   #inTurn<T>(action: () => Promise<T>): Promise<T> {
@@ -86,7 +70,6 @@ export class Follower {
   async #updated(): Promise<boolean> {
     try {
       await this.#report();
-      this.retryAt = undefined;
       return true;
     } catch {
       this.retryAt = Date.now() + RETRY_MS;
@@ -97,11 +80,12 @@ export class Follower {
 
   async #report(): Promise<FollowedEvents & { reported: number }> {
     const names = this.#of.names();
-    const subscriptions = this.#of.subscriptions() + this.#reserved;
+    const subscriptions = this.#of.subscriptions();
     const followed = await this.#host.follow(names, subscriptions);
     const added = names.filter((name) => !this.#followed.has(name));
     this.#followed = new Set(names);
     this.#reported = subscriptions;
+    this.retryAt = undefined;
     for (const name of added) this.#of.followed(name, followed.epoch, followed.head);
     return { ...followed, reported: subscriptions };
   }

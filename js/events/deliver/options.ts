@@ -68,7 +68,8 @@ export interface EventWebhookOptions {
    */
   maxSubscriptionsPerPrincipal?: number;
   /**
-   * Maximum number of subscriptions of a bus. 0 accepts none.
+   * Maximum number of subscriptions of a bus. 0 accepts none. Callers that subscribe in the same
+   * seconds, whose webhooks are in different objects, may exceed it by their number.
    *
    * @default 10_000
    */

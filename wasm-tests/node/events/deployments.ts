@@ -10,6 +10,8 @@ export interface Store {
   disconnects: Disconnect[];
   definitions: string | undefined;
   events: object[];
+  /** What a deployment sets its alarm to. */
+  setAlarm?: (at: number | undefined) => void;
   /** What the bus responds to a deployment that has it follow event types. */
   follow?: Parameters<DeliverMaker>[0]['follow'];
 }
@@ -55,7 +57,7 @@ export function deploy(
     keepDefinitions: (text) => {
       store.definitions = text;
     },
-    setAlarm: async () => {},
+    setAlarm: async (at) => store.setAlarm?.(at),
     page: async () => pageOf(store.events),
     follow: store.follow ?? followed,
     reset: () => {},

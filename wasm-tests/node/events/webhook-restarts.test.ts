@@ -6,7 +6,7 @@ import { endpoint } from '../../host/endpoint.ts';
 import { poisonEvents } from '../../host/poison.ts';
 import { pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
-import { deploy, emptyStore, eventAt, pageOf, webhookOf } from './deployments.ts';
+import { deploy, emptyStore, eventAt, pageOf, type Store, webhookOf } from './deployments.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
@@ -190,6 +190,36 @@ describe.each([
     expect(await webhooks.subscribe(webhookOf(hook))).toBe(FORBIDDEN);
     expect(starts()).toBe(4);
   });
+});
+
+test('a report to the bus that failed is not repeated after one that succeeded', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  let isAway = false;
+  let alarm: number | undefined;
+  const store: Store = {
+    ...emptyStore(),
+    setAlarm: (at) => {
+      alarm = at;
+    },
+    follow: async (_, subscriptions) => {
+      if (isAway) throw new Error('the bus is away');
+      return { epoch: 'e', head: 0, total: subscriptions };
+    },
+  };
+  const delivery = deploy(store, TYPES);
+  const subscribed = webhookOf(hook);
+  for (const args of ['{}', '{"n":1}'])
+    await delivery.subscribe({ ...subscribed, arguments: args });
+  isAway = true;
+  await delivery.unsubscribe(subscribed);
+  await settle();
+  isAway = false;
+  expect(alarm).toBe(Date.now() + 5_000);
+  const refused = await delivery.subscribe(webhookOf({ url: 'http://127.0.0.1:9/' }));
+  expect(JSON.parse(refused)).toHaveProperty('error');
+  await pass(5_001);
+  await delivery.alarm();
+  expect(alarm).toBeGreaterThan(Date.now());
 });
 
 describe('a call that reports disconnects', () => {

@@ -308,26 +308,6 @@ test('calls at the same time do not exceed the limit of the bus', async () => {
   expect(store.rows.size).toBe(2);
 });
 
-test('deliveries that subscribe at the same moment do not exceed the limit of the bus', async () => {
-  const counts = new Map<number, number>();
-  const url = 'http://127.0.0.1:9/hook';
-  const options = { allowedOrigins: [new URL(url).origin], maxSubscriptions: 2 };
-  const deliveries = [0, 1, 2].map((number) => {
-    const follow: Store['follow'] = async (_, subscriptions) => {
-      counts.set(number, subscriptions);
-      const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-      await settle();
-      return { epoch: 'e', head: 0, total };
-    };
-    return deploy({ ...emptyStore(), follow }, { noted: {} }, options);
-  });
-  const hook = webhookOf({ url });
-  const results = await Promise.all(deliveries.map((each) => each.subscribe(hook)));
-  expect(results.filter((text) => 'result' in JSON.parse(text))).toHaveLength(2);
-  await settle();
-  expect([...counts.values()]).toEqual(deliveries.map(({ stats }) => stats.subscriptions));
-});
-
 test('a subscription that has ended counts as a new one', async () => {
   const store: Store = {
     ...emptyStore(),
