@@ -5,7 +5,7 @@ import { ISOLATE_HEADER } from '../wire/operate.js';
 import { retrying } from '../wire/retry.js';
 import { type BusNamespace, busStub, type SocketStub, shardStub } from '../wire/stubs.js';
 import {
-  BUS_HEADER,
+  WIRE_HEADER,
   CONTINENT_HEADER,
   DEPLOYMENT_HEADER,
   FULL_HEADER,
@@ -135,7 +135,7 @@ export class BusConnector {
     continent: string,
     full?: ShardAddress,
   ): Promise<Response> {
-    const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: WIRE };
+    const headers: Record<string, string> = { upgrade: 'websocket', [WIRE_HEADER]: WIRE };
     headers[DEPLOYMENT_HEADER] = this.#deployment;
     if (this.#responder !== undefined) headers[ISOLATE_HEADER] = isolateId();
     if (continent !== '') headers[CONTINENT_HEADER] = continent;

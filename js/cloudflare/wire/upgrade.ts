@@ -3,7 +3,7 @@ import { OUTDATED } from './close-codes.js';
 /** Header of an edge's upgrade: the key of the object, without which the upgrade is refused. */
 export const KEY_HEADER = 'mcp-listen-key';
 /** Header of an edge's upgrade: the version of the wire format, see {@link WIRE}. */
-export const BUS_HEADER = 'mcp-listen-bus';
+export const WIRE_HEADER = 'mcp-listen-wire';
 /** Header of an edge's upgrade: the id of its deployment. */
 export const DEPLOYMENT_HEADER = 'mcp-listen-deployment';
 /** Header of an edge's upgrade: the continent code of its client. */
@@ -21,7 +21,7 @@ export const WIRE = '3';
 
 /** Whether the object can serve the edge that sent this upgrade. */
 export function servesEdge(headers: Headers): boolean {
-  return headers.get(BUS_HEADER) === WIRE;
+  return headers.get(WIRE_HEADER) === WIRE;
 }
 
 /**
@@ -35,7 +35,7 @@ export function rejectUpgrade(headers: Headers): Response {
   server.accept();
   server.close(
     OUTDATED,
-    `wire ${headerOf(BUS_HEADER)} of deployment ${headerOf(DEPLOYMENT_HEADER)}, not ${WIRE}`,
+    `wire ${headerOf(WIRE_HEADER)} of deployment ${headerOf(DEPLOYMENT_HEADER)}, not ${WIRE}`,
   );
   return new Response(null, { status: 101, webSocket: client });
 }

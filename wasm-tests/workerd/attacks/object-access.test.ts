@@ -13,7 +13,7 @@ const ROOT = 'mcp-listen';
 const SHARD = 'mcp-listen/shard-1';
 const TOOLS = { kind: 'tools_list_changed' };
 /** The header fields of edges without a key, and with a wrong key. */
-const BARE = { 'mcp-listen-bus': '3' };
+const BARE = { 'mcp-listen-wire': '3' };
 const WRONG = { ...BARE, 'mcp-listen-key': 'f'.repeat(64) };
 const CROWDED = { ...BARE, 'mcp-listen-continent': 'EU', 'mcp-listen-full': 'mcp-listen/shard-1' };
 let workerd: Workerd;
