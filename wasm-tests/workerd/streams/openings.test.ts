@@ -31,7 +31,7 @@ let there = '';
 beforeAll(async () => {
   workerd = await startWorkerd({ bundle: workerBundle, edges: 2, text: { NOTEBOOK_WRITE: 'on' } });
   [here = '', there = ''] = workerd.edges.map((origin) => `${origin}/mcp`);
-  await edit('bell', 'new');
+  for (const name of ['bell', 'end']) await edit(name, 'new');
 }, 60_000);
 
 afterAll(() => workerd?.stop());
@@ -48,6 +48,29 @@ test(
       former = stream;
     }
     former?.drop();
+  },
+  60_000 + RUNS * 2_000,
+);
+
+test(
+  `a stream of topics that are followed already receives at most one cue of each from before it opened (seed ${SEED})`,
+  async () => {
+    const filter = { resourceSubscriptions: ['note://bell', 'note://end'] };
+    const follower = await listen(there, filter);
+    const reading = untilEnd(follower);
+    const pauses = fc.sample(fc.nat(6), { numRuns: RUNS, seed: SEED });
+    for (const [place, opensAfter] of pauses.entries()) {
+      for (const text of ['a', 'b', 'c']) await edit('bell', text);
+      await pause(opensAfter);
+      const stream = await listen(there, filter);
+      expect(await stream.message()).toContain('notifications/subscriptions/acknowledged');
+      await edit('end', `${place}`);
+      const before = await updatesUntil(stream, 'note://end');
+      expect(before.length, `opening ${place}: ${before}`).toBeLessThanOrEqual(1);
+      stream.drop();
+    }
+    follower.drop();
+    await reading;
   },
   60_000 + RUNS * 2_000,
 );
@@ -77,6 +100,11 @@ async function open(name: string, opening: Opening, former?: WireStream): Promis
   former?.drop();
   await pause(opening.rests);
   return stream;
+}
+
+/** Reads a stream until it ends. */
+async function untilEnd(stream: WireStream): Promise<void> {
+  for (;;) if ((await stream.message().catch(() => undefined)) === undefined) return;
 }
 
 /** The messages of the stream before the first cue for `uri`. */
