@@ -12,6 +12,7 @@ import { startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 
 const FOLDER = projectFolder('bus-docs');
+const PAGES = ['buses.md', 'redis.md', 'nats.md', 'event-log.md', 'wanted.md', 'own-bus.md'];
 const cleanup = new Cleanup();
 
 beforeAll(async () => {
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const nats = cleanup.later(await startNats(true), (it) => it.stop());
   const here = (code: string) =>
     code.replace(':6379', `:${redis.port}`).replace(':4222', `:${nats.port}`);
-  await writeSnippetsOf(['buses.md', 'wanted.md', 'own-bus.md'], FOLDER, here);
+  await writeSnippetsOf(PAGES, FOLDER, here);
   await writeFile(join(FOLDER, 'handler.ts'), HANDLER);
   await writeFile(join(FOLDER, 'notebook.ts'), NOTEBOOK);
   await compile(FOLDER);
