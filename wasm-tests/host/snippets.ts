@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { root } from '../../scripts/process/project.mjs';
 
 /**
- * Writes the programs of docs/clients.md and docs/stores.md, for the server at `url`. Resolves with
- * their names.
+ * Writes the programs of docs/clients.md, docs/targets.md and docs/stores.md, for the server at
+ * `url`. Resolves with their names.
  */
 export async function writeSnippets(folder: string, url: string): Promise<string[]> {
-  return await writeSnippetsOf(['clients.md', 'stores.md'], folder, (code) =>
+  return await writeSnippetsOf(['clients.md', 'targets.md', 'stores.md'], folder, (code) =>
     code.replace('http://localhost:8787/mcp', url),
   );
 }

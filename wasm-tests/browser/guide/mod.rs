@@ -1,4 +1,4 @@
-//! The programs of docs/clients.md.
+//! The programs of docs/rust.md for clients.
 
 mod page;
 mod page_once;
@@ -12,7 +12,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{Stage, until};
 
-const GUIDE: &str = include_str!("../../../docs/clients.md");
+const GUIDE: &str = include_str!("../../../docs/rust.md");
 const TOOLS_CHANGED: &str = r#"{"kind":"tools_list_changed"}"#;
 
 #[test]
@@ -21,6 +21,7 @@ fn the_guide_has_these_programs_and_no_other() {
         .split("```rust\n")
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
+        .filter(|code| code.starts_with("// "))
         .collect();
     assert_eq!(
         shown,
