@@ -38,7 +38,7 @@ test('the store adds no more than its budget to a page', async () => {
 
 test('what the Inspect tab of the console loads stays within its budget', async () => {
   const { inspect } = await consoleSize();
-  expect(inspect, 'KB: see docs/console.md for the parts').toBeLessThanOrEqual(
+  expect(inspect, 'KB: see docs/size.md for the parts').toBeLessThanOrEqual(
     budgets.inspect.gzipKB,
   );
 });
