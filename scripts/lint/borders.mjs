@@ -111,9 +111,10 @@ const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)
 const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/((client|events)\/)?node\.ts$)/;
 const recipes = new RegExp(
   `^docs/(${[
-    ...['component', 'deploys', 'doctor', 'frameworks', 'hono', 'hosts', 'migration'],
-    ...['opentelemetry', 'operator', 'own-bus', 'publish-changes', 'runbook', 'rust', 'serverless'],
-    ...['stores', 'wanted', 'without-streams', 'workers'],
+    ...['attacks', 'component', 'deploys', 'doctor', 'frameworks', 'gateway(-\\w+)?', 'hono'],
+    ...['hosts', 'migration', 'opentelemetry', 'operator', 'own-bus', 'promises'],
+    ...['publish(-\\w+)?', 'runbook', 'rust', 'security', 'serverless', 'stores', 'wanted'],
+    ...['without-streams', 'workers'],
   ].join('|')})\\.md$`,
 );
 const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
