@@ -27,7 +27,7 @@ declare namespace Cloudflare {
     UPSTREAM_TOKEN?: string;
     /** `off` disables the watch: the upstream server publishes its changes itself. */
     UPSTREAM_WATCH?: string;
-    /** `acknowledged` or `admitted`: what callers may receive; see docs/gateway.md. */
+    /** `acknowledged` or `admitted`: what callers may receive; see docs/gateway-rights.md. */
     UPSTREAM_RIGHTS?: string;
     /**
      * Names of header fields that identify a caller, in addition to Authorization and Cookie,
@@ -39,7 +39,7 @@ declare namespace Cloudflare {
      * support server/discover.
      */
     UNKNOWN_METHOD?: string;
-    /** The event types that the gateway serves, as JSON; see docs/gateway.md, Events. */
+    /** The event types that the gateway serves, as JSON; see docs/gateway-events.md. */
     EVENTS?: string;
     /**
      * 32 bytes in base64, with which the bus encrypts the secrets of webhooks. If unset, events are

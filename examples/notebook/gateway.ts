@@ -26,11 +26,11 @@ const {
 // Also checked without an upstream server: a notebook cannot have tenants.
 const tenants = tenancy(env);
 
-/** What callers may receive; see docs/gateway.md, Rights. */
+/** What callers may receive; see docs/gateway-rights.md. */
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
 const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
 
-/** The event types that the gateway serves; see docs/gateway.md, Events. */
+/** The event types that the gateway serves; see docs/gateway-events.md. */
 const events = eventTypes();
 
 /** The gateway to the MCP server at UPSTREAM; undefined without one: the notebook is served. */

@@ -31,7 +31,7 @@ export interface ListenTimeouts {
    * How long the bus may take to confirm a registration. After that a new stream gets 503. 0
    * disables.
    *
-   * @default 3_000
+   * @default 2_900
    */
   attachMs?: number;
   /**
@@ -121,7 +121,8 @@ const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
   bodyMs: 10_000,
   responseMs: 10_000,
   authorizeMs: 2_000,
-  attachMs: 3_000,
+  // A refusal is sent within three seconds.
+  attachMs: 2_900,
   writeMs: 60_000,
   sessionIdleMs: 1_800_000,
 };

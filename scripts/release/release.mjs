@@ -133,9 +133,18 @@ async function packTarball(copy) {
  * @param {string} version
  */
 async function packCrate(copy, version) {
-  await step('Packing the crate: cargo publish --dry-run', () =>
-    run('cargo', ['publish', '--dry-run', '--locked', '--target-dir', 'target'], { cwd: copy }),
+  const packages = ['mcp-listen', 'mcp-listen-browser'].flatMap((name) => ['--package', name]);
+  const dryRun = ['publish', '--dry-run', '--locked', '--target-dir', 'target', ...packages];
+  await step('Packing the crates: cargo publish --dry-run', () =>
+    run('cargo', dryRun, { cwd: copy }),
   );
+  // These need the crate on the registry, so that cargo can only list what it would pack.
+  for (const name of ['tower', 'rmcp']) {
+    const listing = ['package', '--list', '--manifest-path', join(name, 'Cargo.toml')];
+    await step(`Listing the crate of ${name}: cargo package --list`, () =>
+      run('cargo', listing, { cwd: copy }),
+    );
+  }
   const folder = join(root, 'target', 'package');
   const manifest = join(folder, `mcp-listen-${version}`, 'Cargo.toml');
   await step('Testing the crate: cargo test', () =>

@@ -137,7 +137,11 @@ impl FollowReply {
         }
     }
 
-    pub(super) fn refused_to_edge(edge: EdgeId, response: FollowResponse, persist: Persist) -> Self {
+    pub(super) fn refused_to_edge(
+        edge: EdgeId,
+        response: FollowResponse,
+        persist: Persist,
+    ) -> Self {
         Self {
             from: Follower::Edge(edge),
             persist,

@@ -79,7 +79,8 @@ fn a_bus_of_the_previous_version_is_followed() {
         edge.handle_bus_message(frame, Millis(2_000)).unwrap();
     }
     // It belongs to no session.
-    edge.handle_bus_message(INTEREST, Millis(2_000)).unwrap_err();
+    edge.handle_bus_message(INTEREST, Millis(2_000))
+        .unwrap_err();
     assert_eq!(edge.cursor().unwrap().position, Position(30));
     assert_eq!(edge.poll_call(Millis(60_000)), None);
     assert_eq!(edge.counts().resyncs, 0);
@@ -193,7 +194,8 @@ fn a_shard_of_the_previous_version_gets_no_group_events() {
         reply.push_event(&root, Position(position), &event);
     }
     reply.push_event(&root, Position(9), &ServerEvent::ToolsListChanged);
-    let Ok(FollowResponse::Followed(reported)) = FollowResponse::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowResponse::Followed(reported)) =
+        FollowResponse::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };

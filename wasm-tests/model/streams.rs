@@ -275,7 +275,9 @@ impl World {
 /// Where the log ended, according to an answer.
 fn head_in(text: &str) -> Option<Position> {
     match BusMessage::from_json(text) {
-        Ok(BusMessage::Response(FollowResponse::Followed(followed))) => Some(followed.cursor.position),
+        Ok(BusMessage::Response(FollowResponse::Followed(followed))) => {
+            Some(followed.cursor.position)
+        }
         _ => None,
     }
 }

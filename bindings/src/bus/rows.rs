@@ -13,8 +13,8 @@ use crate::{error::malformed, number::time};
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /**
- * The store of a bus's sessions, with the URIs that each one subscribes to. An exception of the store is
- * thrown by the call that used it.
+ * The store of a bus's sessions, with the URIs that each one subscribes to. An exception of the
+ * store is thrown by the call that used it.
  */
 export interface SessionRows {
   /** Returns the stored text of a session. */

@@ -31,6 +31,8 @@ export class MemoryWebhooks implements WebhookSubscriptions {
   #followed: ReadonlySet<string> = new Set();
   /** Undefined until there is a subscription. */
   #delivery: WebhookDelivery | undefined;
+  /** When it last began again, in milliseconds since 1970. */
+  #restartedAt = 0;
 
   constructor(deliver: DeliverMaker, log: MemoryLogEnd) {
     this.#deliver = deliver;
@@ -100,10 +102,12 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     this.#alarm.set(undefined);
     if (this.#rows.isEmpty) return;
     // The core that has just failed must not be called in this turn.
-    setTimeout(() => void this.#restart().catch(ignored), 0);
+    const wait = Date.now() - this.#restartedAt < RESTART_MS ? RESTART_MS : 0;
+    setTimeout(() => void this.#restart().catch(ignored), wait);
   }
 
   async #restart(): Promise<void> {
+    this.#restartedAt = Date.now();
     await this.#current.alarm();
   }
 }
@@ -174,5 +178,7 @@ class WallTimer {
 /** The delivery has reported the failure, and begun again. */
 function ignored(): void {}
 
+/** Milliseconds between two attempts to begin again. */
+const RESTART_MS = 1_000;
 /** Timers take less than 2^31 milliseconds. The core sets the next one if it fires too early. */
 const MAX_WAIT_MS = 86_400_000;

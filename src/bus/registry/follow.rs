@@ -3,7 +3,9 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     bus::replay::Replay,
     vocabulary::{position::Cursor, topic::Delta},
-    wire::{Backlog, EdgeMessage, Follow, FollowResponse, Followed, ProtocolError, SessionInterest},
+    wire::{
+        Backlog, EdgeMessage, Follow, FollowResponse, Followed, ProtocolError, SessionInterest,
+    },
 };
 
 use super::{EdgeId, Registry};
@@ -69,7 +71,12 @@ impl Registry {
 
     /// Returns the reply to an edge whose additions are in effect; the log ended at `cursor` at
     /// that time.
-    pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, cursor: Cursor) -> FollowResponse {
+    pub(in crate::bus) fn confirmed(
+        &self,
+        edge: EdgeId,
+        seq: u64,
+        cursor: Cursor,
+    ) -> FollowResponse {
         let missed = None;
         self.followed(edge, seq, cursor, missed, Vec::new())
     }

@@ -15,7 +15,7 @@ mod url;
 pub use super::matching::MatchRules;
 pub use address::is_public_address;
 pub use deliverer::{
-    Authorization, Counts, Deliverer, MessageKind, Options, Output, Post, Disconnect,
+    Authorization, Counts, Deliverer, Disconnect, MessageKind, Options, Output, Post,
 };
 pub use outcome::{Failure, Outcome, Response};
 pub use store::{SharedWatermark, Store};

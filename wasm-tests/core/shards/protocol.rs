@@ -128,7 +128,10 @@ fn messages_round_trip_through_json() {
             );
             let text = answer.to_json();
             assert_eq!(FollowResponse::from_json(&text), Ok(answer.clone()));
-            assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Response(answer)));
+            assert_eq!(
+                BusMessage::from_json(&text),
+                Ok(BusMessage::Response(answer))
+            );
             let (edges, is_retired) = ack;
             let ack = BatchAck { edges, is_retired };
             assert_eq!(BatchAck::from_json(&ack.to_json()), Ok(ack));

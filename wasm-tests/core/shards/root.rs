@@ -235,7 +235,8 @@ fn events_beyond_one_answer_count_as_trimmed() {
     for id in 1..=600 {
         reply.push_event(&root, Position(id), &state(id));
     }
-    let Ok(FollowResponse::Followed(reported)) = FollowResponse::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowResponse::Followed(reported)) =
+        FollowResponse::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };

@@ -17,13 +17,12 @@ const exec = promisify(execFile);
 const FOLDER = join(root, '.build', 'gateway-docs');
 const behind = new WatchedServer();
 let gateway: GatewayFixture;
-/** The page about publishing, and that about the gateway. */
-let page: string;
-let gatewayPage: string;
+/** The pages about publishing. */
+let pages: string;
 
 beforeAll(async () => {
-  page = await readFile(join(root, 'docs', 'publish.md'), 'utf8');
-  gatewayPage = await readFile(join(root, 'docs', 'gateway.md'), 'utf8');
+  const names = ['publish', 'publish-signed', 'publish-languages'];
+  pages = (await Promise.all(names.map(textOf))).join('');
   gateway = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off' });
   await mkdir(FOLDER, { recursive: true });
 });
@@ -33,9 +32,13 @@ afterAll(async () => {
   await behind.stop();
 });
 
-/** The snippets of docs/publish.md in this language that publish, changed to this gateway. */
+function textOf(page: string): Promise<string> {
+  return readFile(join(root, 'docs', `${page}.md`), 'utf8');
+}
+
+/** The snippets of these pages in this language that publish, changed to this gateway. */
 function snippets(language: string): string[] {
-  const blocks = [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
+  const blocks = [...pages.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
     ([, code = '']) => code,
   );
   return blocks
@@ -99,17 +102,17 @@ test('Go publishes', async () => {
 
 test('PHP publishes', async () => {
   const stream = await listening();
-  const [code = '', ...others] = await programs('php', 'publish.md');
+  const [code = '', ...others] = await programs('php', 'publish-languages.md');
   expect(others).toEqual([]);
   await run(['php'], 'publish.php', code.replaceAll('lamp://desk', 'note://todo'));
   expect(await stream.message()).toBe(updated('1', 'note://todo'));
 });
 
-test('the page has a test vector of the signature', () => {
+test('docs/publish-signed.md has a test vector of the signature', () => {
   const vector =
     /The secret `(.+?)`, the bus `(.+?)`, the timestamp `(.+?)`, the key `(.+?)` and the body `(.+?)` give `v2=(\w+)`/;
   const [, secret, bus, timestamp, key, body, wanted] =
-    page.replace(/\s+/g, ' ').match(vector) ?? [];
+    pages.replace(/\s+/g, ' ').match(vector) ?? [];
   const signature = createHmac('sha256', secret ?? '').update(
     ['POST', bus, timestamp, key, body].join('\n'),
   );
@@ -117,6 +120,7 @@ test('the page has a test vector of the signature', () => {
 });
 
 test('the command of the gateway prints the secret of a tenant', async () => {
-  const [, line = ''] = gatewayPage.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
+  const page = await textOf('gateway-tenants');
+  const [, line = ''] = page.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
   expect((await run(['sh'], 'tenant.sh', line)).trim()).toBe(tenantSecret('acme'));
 });

@@ -245,9 +245,9 @@ interface Polled {
   events: unknown[];
 }
 
-/** The event types of docs/gateway.md. */
+/** The event types of docs/gateway-events.md. */
 async function documentedTypes(): Promise<string> {
-  const page = await readFile(join(root, 'docs', 'gateway.md'), 'utf8');
+  const page = await readFile(join(root, 'docs', 'gateway-events.md'), 'utf8');
   const [, json = ''] = page.match(/^```json\n(\{\n {2}"order\.paid".*?)^```$/ms) ?? [];
   expect(JSON.parse(json)).toEqual(TYPES);
   return json;

@@ -166,6 +166,18 @@ describe.each([
     expect(starts()).toBe(3);
   });
 
+  test('is tried once a second while it fails', async () => {
+    const hook = await endpoint(HOOK_SECRET);
+    const { restart, starts, webhooks } = memoryWebhooks(fail);
+    webhooks.disconnect('eve');
+    await webhooks.subscribe(webhookOf(hook));
+    restart(100);
+    await pass(1);
+    const before = starts();
+    for (let second = 0; second < 5; second += 1) await pass(1_000);
+    expect(starts() - before).toBe(5);
+  });
+
   test('is replaced for the next disconnect', async () => {
     const hook = await endpoint(HOOK_SECRET);
     const { restart, starts, webhooks } = memoryWebhooks(fail);

@@ -7,7 +7,7 @@ use mcp_listen::{
         error::{EventError, Missing},
         matching::match_results,
         page::Page,
-        webhook::{Authorization, Deliverer, MatchRules, Options, Outcome, Disconnect, Subscribe},
+        webhook::{Authorization, Deliverer, Disconnect, MatchRules, Options, Outcome, Subscribe},
     },
     json,
     position::Cursor,

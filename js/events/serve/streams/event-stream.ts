@@ -1,6 +1,7 @@
 import type { ServerStream } from '../../../bus/server-stream.js';
 import type { EndReason } from '../../../model/stats/listen.js';
 import { PulledBody, ResponseBody } from '../../../streams/index.js';
+import { type Deferred, deferred } from '../../../timing/deferred.js';
 import { joined } from '../../../web/joined.js';
 
 /** Options of an {@link EventStream}. */
@@ -67,6 +68,8 @@ export class EventStream {
   #fullSince: number | undefined;
   /** Output from before the client reads the body. */
   #first: Uint8Array | undefined;
+  /** Resolves once the caller may receive something, or the stream has ended. */
+  #permission: Deferred<void> | undefined;
 
   constructor(name: string, options: EventStreamOptions) {
     this.name = name;
@@ -95,8 +98,17 @@ export class EventStream {
     return this.listen?.maySend() === true;
   }
 
+  /** Waits until the caller may receive something, or the stream has ended. */
+  async untilPermitted(): Promise<void> {
+    if (this.mayReceive || this.hasEnded) return;
+    this.#permission ??= deferred();
+    await this.#permission.promise;
+  }
+
   /** Handles the renewed authorization of the caller. */
   renewed(): void {
+    this.#permission?.resolve();
+    this.#permission = undefined;
     if (this.isBehind) this.group?.catchUp(this);
   }
 
@@ -115,6 +127,7 @@ export class EventStream {
   /** Handles the end of the listen stream. */
   handleEnd(ending: EndReason): void {
     this.hasEnded = true;
+    this.#permission?.resolve();
     this.#options.leave();
     const isDenied = ending === 'expired' || ending === 'denied';
     const last = this.group?.remove(this, isDenied);

@@ -10,6 +10,7 @@ import {
 import { eventsGuard } from '../../../wasm/events/guard.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
 import type { EventStream, EventStreamGroup, OwnPage } from './event-stream.js';
+import { isLate, type Read } from './read.js';
 
 /** What a group of streams needs. */
 export interface StreamGroupOptions {
@@ -61,7 +62,7 @@ export class StreamGroup implements EventStreamGroup {
   async begin(exchange: EventExchange, stream: EventStream): Promise<void> {
     stream.id = calling(() => this.#core.open(exchange));
     this.#enter(stream);
-    const first = await this.#ownPage(stream);
+    const first = await this.#firstPage(stream);
     if (first === undefined) throw new ListenError('bus-lost', 'the stream has ended');
     const bytes = this.#core.begin(stream.id, first.page, first.results);
     if (bytes !== undefined) stream.write(bytes);
@@ -281,6 +282,18 @@ export class StreamGroup implements EventStreamGroup {
     }
   }
 
+  /** Returns the first page of a stream once its caller may receive it. */
+  async #firstPage(stream: EventStream): Promise<OwnPage | undefined> {
+    for (;;) {
+      const first = await this.#ownPage(stream);
+      if (first === undefined) return undefined;
+      // The authorization may have lapsed while the page was read.
+      await stream.untilPermitted();
+      if (!this.#holds(stream)) return undefined;
+      if (stream.groupChanges === first.groupChanges) return first;
+    }
+  }
+
   /**
    * Returns the next page for one stream, with its match results: the one that was not sent, or one
    * that it reads. Undefined if there is none, or if the stream has ended meanwhile. If the groups
@@ -369,24 +382,6 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** The reading of a page for all streams. */
-interface Read {
-  /** Readings of one group are numbered in order. */
-  number: number;
-  /** When it began, by `performance.now`. */
-  at: number;
-  /** Whether something was cued since. */
-  isCued: boolean;
-  /** Resolves once the page was written, or could not be read. */
-  isDone: Promise<void> | undefined;
-}
-
-/** Whether a page has been awaited for so long that another request has to read it. */
-function isLate({ at }: Read): boolean {
-  return performance.now() - at > LATE_MS;
-}
-
-const LATE_MS = 1_000;
 /**
  * Milliseconds that a page for all streams waits for the match results of a class. The streams of
  * a class without results read alone.

@@ -2,6 +2,7 @@
 
 mod alarm;
 mod calls;
+mod disconnect;
 mod ending;
 mod in_flight;
 mod options;
@@ -9,13 +10,12 @@ mod outcomes;
 mod output;
 mod pages;
 mod queue;
-mod disconnect;
 mod step;
 mod subscriptions;
 
+pub use disconnect::Disconnect;
 pub use options::Options;
 pub use output::{Authorization, MessageKind, Output, Post};
-pub use disconnect::Disconnect;
 
 use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 

@@ -3,12 +3,12 @@
 mod address;
 mod asking;
 mod delivering;
+mod disconnect;
 mod disk;
 mod ending;
 mod limits;
 mod outages;
 mod renewing;
-mod disconnect;
 mod rig;
 mod selecting;
 mod sharing;

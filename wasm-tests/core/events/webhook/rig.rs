@@ -4,8 +4,8 @@ use mcp_listen::{
         Draft, EventLog, EventName, Window, cursor,
         error::{CodeSet, EventError},
         webhook::{
-            Deliverer, Failure, MatchRules, MessageKind, Options, Outcome, Output, Post,
-            RequestedTtl, Response, Disconnect, Subscribe,
+            Deliverer, Disconnect, Failure, MatchRules, MessageKind, Options, Outcome, Output,
+            Post, RequestedTtl, Response, Subscribe,
         },
     },
     position::{Cursor, Position},

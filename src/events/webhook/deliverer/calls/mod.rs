@@ -94,7 +94,8 @@ impl Calls {
 
     /// Records that a subscriber was disconnected.
     pub(super) fn disconnect(&mut self, principal: &str, disconnect: Disconnect, now: Millis) {
-        self.disconnects.retain(|(_, known)| known.at + MINUTE > now);
+        self.disconnects
+            .retain(|(_, known)| known.at + MINUTE > now);
         self.disconnects.push((principal.into(), disconnect));
     }
 
