@@ -12,7 +12,7 @@ interface Part {
   steps?: (string | number)[];
   /** Whether the response stays open after the steps. */
   held?: boolean;
-  /** The `Authorization` without which the answer is a 401. */
+  /** The `Authorization` without which a request gets a 401. */
   authorization?: string;
 }
 

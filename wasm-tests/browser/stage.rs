@@ -88,7 +88,7 @@ pub async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
     poll_fn(|context| Pin::new(&mut *stream).poll_next(context)).await
 }
 
-/// Asks until the answer is `wanted`.
+/// Asks until the response is `wanted`.
 pub async fn until(wanted: &str, ask: impl AsyncFn() -> String) {
     let mut last = String::new();
     for _ in 0..100 {
