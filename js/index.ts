@@ -41,7 +41,7 @@ export type { Topic } from './bus/wanted/topic.js';
 export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
 export type { McpFetch, McpHandler } from './handler/handler.js';
 export { createProxy, type ProxyOptions } from './handler/proxy.js';
-export { type ScreenOptions, type Screen, screen } from './http/screen.js';
+export { type Screen, type ScreenOptions, screen } from './http/screen.js';
 export { createListenHandler } from './listen-handler.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
 export type { ChangeEvent, DisconnectEvent, GroupEvent, ServerEvent } from './model/event.js';
@@ -49,9 +49,9 @@ export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
 export type { BusStats, ShardStats } from './model/stats/bus.js';
 export type {
+  EndReason,
   ListenStats,
   RefusalKind,
-  EndReason,
   WriteDelayCount,
 } from './model/stats/listen.js';
 export type {

@@ -21,8 +21,15 @@ export { Notebook } from './notebook.js';
 
 const BUS = 'mcp-listen';
 
-const { hasConsole, hasDemoCallers, isStatsOpen, isWritable, metricsToken, publishToken, screening } =
-  settings;
+const {
+  hasConsole,
+  hasDemoCallers,
+  isStatsOpen,
+  isWritable,
+  metricsToken,
+  publishToken,
+  screening,
+} = settings;
 
 const mcp = createListenHandler(
   createMcpHandler(() =>

@@ -1,5 +1,5 @@
 import { expectAmounts } from '../model/amount.js';
-import type { ListenStats, RefusalKind, EndReason } from '../model/stats/listen.js';
+import type { EndReason, ListenStats, RefusalKind } from '../model/stats/listen.js';
 
 /**
  * The part of a dataset of Workers Analytics Engine that is used here: pass a binding.

@@ -1,4 +1,4 @@
-import type { RefusalKind, EndReason } from '../model/stats/listen.js';
+import type { EndReason, RefusalKind } from '../model/stats/listen.js';
 
 /** The kind of a stream: of a listen request, or of a session of an earlier revision. */
 export type LoggedStream = 'listen' | 'session';

@@ -1,4 +1,4 @@
-import type { RefusalKind, EndReason } from '../model/stats/listen.js';
+import type { EndReason, RefusalKind } from '../model/stats/listen.js';
 import type { LoggedStream, StreamLogger } from './log.js';
 import { type SpanTracer, streamSpan, type TracedSpan } from './tracing.js';
 

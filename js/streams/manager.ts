@@ -8,7 +8,7 @@ import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
-import type { ListenStats, EndReason } from '../model/stats/listen.js';
+import type { EndReason, ListenStats } from '../model/stats/listen.js';
 import { finiteTimeout, jittered, SETTLE_MS } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';

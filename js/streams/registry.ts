@@ -1,6 +1,6 @@
 import type { AttachmentCounters } from '../bus/attachable-bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
-import { type ListenStats, type EndReason, WRITE_DELAY_BOUNDS } from '../model/stats/listen.js';
+import { type EndReason, type ListenStats, WRITE_DELAY_BOUNDS } from '../model/stats/listen.js';
 import { SETTLE_MS } from '../model/timeouts.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';

@@ -75,12 +75,7 @@ export function busTests(
  */
 type AnyRig = OpenRig & CutRig & MortalRig & ClosableRig;
 
-function promisedBy({
-  absence,
-  garbage,
-  loss,
-  replays = false,
-}: BusFaults): BusTestOn<AnyRig>[] {
+function promisedBy({ absence, garbage, loss, replays = false }: BusFaults): BusTestOn<AnyRig>[] {
   return [
     ...EVERY,
     ...(garbage ? [DROPS] : []),

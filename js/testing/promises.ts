@@ -2,7 +2,7 @@ import type { ServerEvent } from '../model/event.js';
 import { eventually, expectSame, rejectionOf } from './check.js';
 import { changed, expectNext, listChanged, opened, TOOLS, updated } from './messages.js';
 import type { BusPlace } from './place.js';
-import type { BusTestOn, BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
+import type { BusRig, BusTestOn, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
 
 /** The promises of every bus. */
 export const EVERY: BusTestOn<BusRig>[] = [

@@ -190,9 +190,19 @@ function withFolders(path) {
 
 const VAGUE_WORDS = [
   ...['whoever', 'nobody', 'somebody', 'anew', 'for[ \\n]ever', 'of[ \\n](its|their)[ \\n]own'],
-  ...['(is|are|was|were|be|been)[ \\n](not[ \\n])?told', '(hears?|heard)[ \\n]of', '(said|told)[ \\n]so'],
+  ...[
+    '(is|are|was|were|be|been)[ \\n](not[ \\n])?told',
+    '(hears?|heard)[ \\n]of',
+    '(said|told)[ \\n]so',
+  ],
   ...['what[ \\n](came|comes|became|becomes)[ \\n]of', 'by[ \\n]turns', 'could[ \\n]not[ \\n]say'],
-  ...['let[ \\n]in', 'of[ \\n]before', 'its?[ \\n]own[ \\n]kind', 'the[ \\n]answer[ \\n]is', 'cannot[ \\n]be[ \\n]had'],
+  ...[
+    'let[ \\n]in',
+    'of[ \\n]before',
+    'its?[ \\n]own[ \\n]kind',
+    'the[ \\n]answer[ \\n]is',
+    'cannot[ \\n]be[ \\n]had',
+  ],
 ];
 const VAGUE = new RegExp(`\\b(${VAGUE_WORDS.join('|')})\\b`, 'gi');
 const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;

@@ -243,7 +243,7 @@ impl Follower {
     }
 
     fn handle_response(&mut self, response: FollowResponse, now: Millis) -> BusFrame {
-        match answer {
+        match response {
             FollowResponse::Followed(followed) if followed.missed.is_some() => {
                 self.handle_attached(followed, now)
             }

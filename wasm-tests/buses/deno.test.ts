@@ -7,11 +7,7 @@ import { root } from '../../scripts/process/project.mjs';
 import { type Ask, BusMembers } from '../host/bus/members.ts';
 import { testBus } from '../host/bus/promises.ts';
 
-testBus('broadcastChannelBus between two threads of Deno', threads, [
-  ...EVERY,
-  DROPS,
-  CLOSES,
-]);
+testBus('broadcastChannelBus between two threads of Deno', threads, [...EVERY, DROPS, CLOSES]);
 
 async function threads() {
   const members = new BusMembers();

@@ -38,9 +38,7 @@ test('the store adds no more than its budget to a page', async () => {
 
 test('what the Inspect tab of the console loads stays within its budget', async () => {
   const { inspect } = await consoleSize();
-  expect(inspect, 'KB: see docs/size.md for the parts').toBeLessThanOrEqual(
-    budgets.inspect.gzipKB,
-  );
+  expect(inspect, 'KB: see docs/size.md for the parts').toBeLessThanOrEqual(budgets.inspect.gzipKB);
 });
 
 test('a compiled module of a server is instantiated within its budget', async () => {

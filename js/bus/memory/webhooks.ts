@@ -1,8 +1,8 @@
 import { HOUR_MS, MINUTE_MS } from '../../timing/spans.js';
 import type { SubscriptionRow } from '../../wasm/events/bindings.js';
 import type {
-  EventLogMaker,
   Disconnect,
+  EventLogMaker,
   SubscribeCall,
   SubscribedWebhook,
   WebhookDelivery,

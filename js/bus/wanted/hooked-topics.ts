@@ -14,8 +14,11 @@ export interface HookedTopicsOptions {
   onError: (error: Error) => void;
   /** Called when `onWanted` is about to be called, or was called before a restart. */
   onBegin?: (topic: string) => void;
-  /** Called when `onUnwanted` has returned, or `onWanted` has refused. */
-  onEnd?: (topic: string) => void;
+  /**
+   * Called when `onUnwanted` has returned, or `onWanted` has refused. `isReleased`: `onUnwanted`
+   * was called, and no other process had taken over.
+   */
+  onEnd?: (topic: string, isReleased: boolean) => void;
   /** Called when the next sweep is due soon, because a hook has returned. */
   onDue: () => void;
   /** Milliseconds for which a topic stays wanted after a stream was granted it. */
@@ -91,6 +94,19 @@ export class HookedTopics {
   }
 
   /**
+   * Records that another process has called `onUnwanted` for topics as if it were the only one:
+   * what `onWanted` did here may be undone, and has to be done again.
+   */
+  handleReleased(topics: Iterable<string>): void {
+    for (const topic of topics) {
+      const state = this.#states.get(topic);
+      if (state === undefined) continue;
+      state.isUndone = true;
+      this.#checkSoon(topic);
+    }
+  }
+
+  /**
    * Resolves with whether `onWanted` accepts the topic; calls it if that has not happened.
    * `isAgain`: other streams have it already.
    */
@@ -138,7 +154,7 @@ export class HookedTopics {
     }
     const state = this.#states.get(topic);
     if (state?.isHeld !== true || state.stopping !== undefined) return;
-    if (demand.isTaken(topic)) void this.#stop(topic, state, true);
+    if (demand.isTaken(topic) || state.isUndone === true) void this.#stop(topic, state, true);
     else if (isWanted) state.isUnwanted = false;
     else this.#stopIfDue(topic, state, now);
   }
@@ -200,7 +216,7 @@ export class HookedTopics {
       if (!isAccepted) {
         this.#states.delete(topic);
         if (isFormer) this.#former.add(topic);
-        else onEnd?.(topic);
+        else onEnd?.(topic, false);
       }
       this.#checkSoon(topic);
       return isAccepted;
@@ -217,7 +233,7 @@ export class HookedTopics {
       .catch(() => {})
       .then(() => {
         this.#states.delete(topic);
-        onEnd?.(topic);
+        onEnd?.(topic, !isTaken);
         this.#checkSoon(topic);
       });
     return state.stopping;
@@ -257,6 +273,8 @@ interface State {
   isUnwanted: boolean;
   /** Whether `onWanted` was called before a restart only. */
   isAdopted?: boolean;
+  /** Whether another process may have undone what `onWanted` did. */
+  isUndone?: boolean;
   /** Resolves when `onUnwanted` has returned. */
   stopping?: Promise<void>;
 }

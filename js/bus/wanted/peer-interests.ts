@@ -8,7 +8,7 @@ import { withTimeout } from '../../timing/with-timeout.js';
 export class PeerInterests {
   readonly #id = crypto.randomUUID();
   readonly #send: (text: string) => Promise<void>;
-  readonly #onChange: (topics: Iterable<string>) => void;
+  readonly #listener: PeerListener;
   readonly #peers = new Map<string, Peer>();
   readonly #own = interests();
   #number = 0;
@@ -17,11 +17,10 @@ export class PeerInterests {
 
   /**
    * @param send - sends a text to the other processes; it may be lost, and never rejects.
-   * @param onChange - called after a change of these topics at another process.
    */
-  constructor(send: (text: string) => Promise<void>, onChange: (topics: Iterable<string>) => void) {
+  constructor(send: (text: string) => Promise<void>, listener: PeerListener) {
     this.#send = send;
-    this.#onChange = onChange;
+    this.#listener = listener;
   }
 
   /** Starts: asks the other processes for everything. */
@@ -31,12 +30,22 @@ export class PeerInterests {
     this.#repeat();
   }
 
-  /** Stops. Resolves once the other processes have been notified, after one second at most. */
-  async leave(): Promise<void> {
+  /**
+   * Stops, after this process has released some topics. Resolves once the other processes have been
+   * notified, after one second at most.
+   */
+  async leave(released: readonly string[] = []): Promise<void> {
     if (this.#beat === undefined) return;
     clearInterval(this.#beat);
     clearTimeout(this.#repeating);
-    await withTimeout(LEAVE_MS, this.#post({ leaves: true }), () => new Error()).catch(() => {});
+    const posted = Promise.all([this.release(released), this.#post({ leaves: true })]);
+    await withTimeout(LEAVE_MS, posted, () => new Error()).catch(() => {});
+  }
+
+  /** Notifies the other processes of topics that this one has released. */
+  async release(topics: readonly string[]): Promise<void> {
+    const parts = inParts(topics, (topic) => topic);
+    await Promise.all(parts.map((released) => this.#post({ released })));
   }
 
   /** Whether a stream of another process has the topic. */
@@ -83,7 +92,8 @@ export class PeerInterests {
   receive(text: string): void {
     const message = messageIn(text);
     if (message === undefined || message.from === this.#id) return;
-    if (message.leaves === true) this.#remove([message.from]);
+    if (message.released !== undefined) this.#listener.onReleased(message.released);
+    else if (message.leaves === true) this.#remove([message.from]);
     else if (message.ask !== undefined) this.#reply(message.ask);
     else this.#handleNumbered(message);
   }
@@ -106,7 +116,7 @@ export class PeerInterests {
     this.#peers.set(from, peer);
     peer.number = number;
     for (const change of list) apply(peer, change);
-    if (topics.length > 0) this.#onChange(topics);
+    if (topics.length > 0) this.#listener.onChange(topics);
   }
 
   /** Answers a question for everything once for all that ask at about the same time. */
@@ -136,12 +146,12 @@ export class PeerInterests {
   #remove(ids: string[]): void {
     const gone = ids.flatMap((id) => [...topicsIn(this.#peers.get(id))]);
     for (const id of ids) this.#peers.delete(id);
-    this.#onChange(gone);
+    this.#listener.onChange(gone);
   }
 
   /** Writes changes in messages of bounded size. The first one replaces everything, if asked. */
   #writeChanges(all: InterestChange[], replaces = false): void {
-    const parts = inParts(all);
+    const parts = inParts(all, ({ topic }) => topic);
     if (parts.length === 0 && replaces) parts.push([]);
     for (const [index, changes] of parts.entries()) {
       this.#number += 1;
@@ -161,6 +171,17 @@ export class PeerInterests {
     for (const [id, peer] of this.#peers) if (holds(peer, id)) return true;
     return false;
   }
+}
+
+/** Handles what other processes do. */
+export interface PeerListener {
+  /** Called after a change of these topics at another process. */
+  onChange: (topics: Iterable<string>) => void;
+  /**
+   * Called when another process has called `onUnwanted` for topics that it did not know to be taken
+   * over.
+   */
+  onReleased: (topics: Iterable<string>) => void;
 }
 
 /** A topic of this process. */
@@ -201,6 +222,8 @@ interface PeerMessage {
   isFirst?: boolean;
   /** Asks this process for everything; empty: every process. */
   ask?: string;
+  /** The topics that the process has released. */
+  released?: string[];
   leaves?: boolean;
 }
 
@@ -220,17 +243,18 @@ function apply({ holds, wants }: Interests, { kind, topic }: InterestChange): vo
   else holds.delete(topic);
 }
 
-/** Divides changes into parts that fit a message. */
-function inParts(all: readonly InterestChange[]): InterestChange[][] {
-  const parts: InterestChange[][] = [];
+/** Divides items, which have topics, into parts that fit a message. */
+function inParts<Item>(all: readonly Item[], topicOf: (item: Item) => string): Item[][] {
+  const parts: Item[][] = [];
   let size = MESSAGE_SIZE;
-  for (const change of all) {
-    size += change.topic.length + OVERHEAD;
+  for (const item of all) {
+    const own = topicOf(item).length + OVERHEAD;
+    size += own;
     if (size > MESSAGE_SIZE) {
       parts.push([]);
-      size = change.topic.length + OVERHEAD;
+      size = own;
     }
-    parts.at(-1)?.push(change);
+    parts.at(-1)?.push(item);
   }
   return parts;
 }
@@ -239,9 +263,10 @@ function inParts(all: readonly InterestChange[]): InterestChange[][] {
 function messageIn(text: string): PeerMessage | undefined {
   try {
     const message = JSON.parse(text) as PeerMessage | null;
-    const { changes: list = [], from } = message ?? {};
-    const isOne = typeof from === 'string' && Array.isArray(list);
-    return isOne && list.every((change) => typeof change?.topic === 'string')
+    const { changes: list = [], from, released = [] } = message ?? {};
+    const isOne = typeof from === 'string' && Array.isArray(list) && Array.isArray(released);
+    const hasTopics = isOne && list.every((change) => typeof change?.topic === 'string');
+    return hasTopics && released.every((topic) => typeof topic === 'string')
       ? (message as PeerMessage)
       : undefined;
   } catch {

@@ -35,6 +35,8 @@ export class ProcessInterest implements Interest {
   readonly peers: PeerInterests | undefined;
   readonly #hooks: HookedTopics;
   readonly #sessions: SessionTopics;
+  /** Topics that were released here since the other processes were notified. */
+  #released: string[] = [];
   /** The number of streams with each topic. */
   readonly #counts = new Map<string, number>();
   readonly #timer = new DeadlineTimer(() => this.#sweep());
@@ -54,14 +56,20 @@ export class ProcessInterest implements Interest {
         isAgain: true,
       },
       onError: guarded(onError),
+      onEnd: (topic, isReleased) => {
+        if (isReleased && this.peers !== undefined) this.#released.push(topic);
+      },
       onDue: () => this.sweepSoon(),
       graceMs: 0,
     });
     this.peers =
       signal &&
-      new PeerInterests(signal, (topics) => {
-        this.#hooks.change(topics);
-        this.sweepSoon();
+      new PeerInterests(signal, {
+        onChange: (topics) => {
+          this.#hooks.change(topics);
+          this.sweepSoon();
+        },
+        onReleased: (topics) => this.#hooks.handleReleased(topics),
       });
   }
 
@@ -93,7 +101,7 @@ export class ProcessInterest implements Interest {
     this.#isClosed = true;
     this.#timer.clear();
     await this.#hooks.stopAll();
-    await this.peers?.leave();
+    await this.peers?.leave(this.#takeReleased());
   }
 
   /** Resolves with whether a stream may have the topic. */
@@ -126,7 +134,14 @@ export class ProcessInterest implements Interest {
     this.#hooks.change(ofSessions);
     const { next, topics } = this.#hooks.sweep(performance.now());
     this.peers?.update(this.#own(topics));
+    void this.peers?.release(this.#takeReleased());
     this.#sweepBy(next);
+  }
+
+  #takeReleased(): string[] {
+    const released = this.#released;
+    this.#released = [];
+    return released;
   }
 
   *#own(topics: Iterable<string>): Iterable<OwnTopic> {

@@ -5,13 +5,13 @@ import { ISOLATE_HEADER } from '../wire/operate.js';
 import { retrying } from '../wire/retry.js';
 import { type BusNamespace, busStub, type SocketStub, shardStub } from '../wire/stubs.js';
 import {
-  WIRE_HEADER,
   CONTINENT_HEADER,
   DEPLOYMENT_HEADER,
   FULL_HEADER,
   KEY_HEADER,
   SHARD_HEADER,
   WIRE,
+  WIRE_HEADER,
 } from '../wire/upgrade.js';
 import { deployment } from './deployment.js';
 import { ATTEMPTS, ObjectKeyCache } from './object-keys.js';

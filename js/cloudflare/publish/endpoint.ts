@@ -1,5 +1,5 @@
 import type { DefinedEvents } from '../../events/serve/host.js';
-import { type ScreenOptions, type Screen, screen } from '../../http/screen.js';
+import { type Screen, type ScreenOptions, screen } from '../../http/screen.js';
 import { expectAmounts } from '../../model/amount.js';
 import { type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { settled } from '../../../dist/testing/promises.js';
-import type { BusTestOn, BusRig } from '../../../dist/testing/rig.js';
+import type { BusRig, BusTestOn } from '../../../dist/testing/rig.js';
 
 /** Declares a test for each promise of a bus, all on one rig. */
 export function testBus<In extends BusRig>(

@@ -3,6 +3,7 @@ import { PeerInterests } from '../../../dist/bus/wanted/peer-interests.js';
 import signals from '../../corpus/brokers/signals.json' with { type: 'json' };
 
 const NOTE = 'resource:note://a';
+const IGNORING = { onChange: () => {}, onReleased: () => {} };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -24,7 +25,7 @@ function processes(count: number) {
       if (state.loses(text)) return;
       for (const peer of all) peer.receive(text);
     };
-    all.push(new PeerInterests(send, () => {}));
+    all.push(new PeerInterests(send, IGNORING));
   }
   for (const peer of all) peer.join();
   vi.advanceTimersByTime(1_000);
@@ -89,7 +90,14 @@ test('of two processes that hold a topic exactly one yields it', () => {
 
 test('what is not a message is ignored', () => {
   const { all } = processes(2);
-  for (const text of ['', 'null', '[]', '{"from":1}', '{"from":"x","changes":[null]}'])
+  for (const text of [
+    '',
+    'null',
+    '[]',
+    '{"from":1}',
+    '{"from":"x","changes":[null]}',
+    '{"from":"x","released":[1]}',
+  ])
     all[0].receive(text);
   expect(all[0].isWanted(NOTE)).toBe(false);
 });
@@ -97,10 +105,7 @@ test('what is not a message is ignored', () => {
 test('signals are written as in the corpus', async () => {
   vi.spyOn(crypto, 'randomUUID').mockReturnValue('p1' as ReturnType<typeof crypto.randomUUID>);
   const texts: string[] = [];
-  const peer = new PeerInterests(
-    async (text) => void texts.push(text),
-    () => {},
-  );
+  const peer = new PeerInterests(async (text) => void texts.push(text), IGNORING);
   peer.join();
   peer.update(note(true, false));
   peer.update(note(true, true));
@@ -108,7 +113,7 @@ test('signals are written as in the corpus', async () => {
   vi.advanceTimersByTime(2_000);
   peer.update(note(false, true));
   peer.update(note(false, false));
-  await peer.leave();
+  await peer.leave([NOTE]);
   expect(texts).toEqual(signals.map(({ text }) => text));
 });
 

@@ -230,38 +230,41 @@ test.each([
 test.each([
   ['once it is permitted again', true],
   ['never if it is denied then', false],
-])('a first page that is matched while the authorization of its caller lapses is sent %s', async (_, isPermitted) => {
-  let decided: Promise<boolean> | true = true;
-  const matched = Promise.withResolvers<void>();
-  const match = async (): Promise<boolean> => {
-    await matched.promise;
-    return true;
-  };
-  const server = createListenHandler(discovering, {
-    bus: new InMemoryBus({ events: eventLog() }),
-    events: defineEvents({ 'order.paid': { match } }, { authorize: () => decided }),
-    principal: () => 'guest',
-    authorizationTtlMs: 200,
-    onError: () => {},
-  });
-  const poll = requestOf('events/poll', { name: 'order.paid', cursor: null }, 1);
-  const { result } = (await (await server.fetch(poll)).json()) as { result: { cursor: string } };
-  await server.notify.event('order.paid', { number: 1 });
-  const params = { name: 'order.paid', cursor: result.cursor };
-  const opening = server.fetch(requestOf('events/stream', params, 1));
-  const decision = Promise.withResolvers<boolean>();
-  await sleep(20);
-  decided = decision.promise;
-  await sleep(300);
-  matched.resolve();
-  expect(await Promise.race([opening, sleep(100)])).toBeUndefined();
-  decision.resolve(isPermitted);
-  const response = await opening;
-  if (!isPermitted) {
-    expect(await response.text()).toContain('"error"');
-    return;
-  }
-  const reader = new EventReader(response);
-  await reader.next();
-  expect(await reader.next()).toMatchObject({ params: { data: { number: 1 } } });
-});
+])(
+  'a first page that is matched while the authorization of its caller lapses is sent %s',
+  async (_, isPermitted) => {
+    let decided: Promise<boolean> | true = true;
+    const matched = Promise.withResolvers<void>();
+    const match = async (): Promise<boolean> => {
+      await matched.promise;
+      return true;
+    };
+    const server = createListenHandler(discovering, {
+      bus: new InMemoryBus({ events: eventLog() }),
+      events: defineEvents({ 'order.paid': { match } }, { authorize: () => decided }),
+      principal: () => 'guest',
+      authorizationTtlMs: 200,
+      onError: () => {},
+    });
+    const poll = requestOf('events/poll', { name: 'order.paid', cursor: null }, 1);
+    const { result } = (await (await server.fetch(poll)).json()) as { result: { cursor: string } };
+    await server.notify.event('order.paid', { number: 1 });
+    const params = { name: 'order.paid', cursor: result.cursor };
+    const opening = server.fetch(requestOf('events/stream', params, 1));
+    const decision = Promise.withResolvers<boolean>();
+    await sleep(20);
+    decided = decision.promise;
+    await sleep(300);
+    matched.resolve();
+    expect(await Promise.race([opening, sleep(100)])).toBeUndefined();
+    decision.resolve(isPermitted);
+    const response = await opening;
+    if (!isPermitted) {
+      expect(await response.text()).toContain('"error"');
+      return;
+    }
+    const reader = new EventReader(response);
+    await reader.next();
+    expect(await reader.next()).toMatchObject({ params: { data: { number: 1 } } });
+  },
+);

@@ -57,7 +57,9 @@ async function restart(statement: string): Promise<void> {
   await at(ROOT, 'execute', statement);
   await at(ROOT, 'refuseWakes', false);
   await post('notify', 'noted', 'other');
-  await expect.poll(() => at(ROOT, 'rows', 'webhook_pending_disconnect'), { timeout: 15_000 }).toEqual([]);
+  await expect
+    .poll(() => at(ROOT, 'rows', 'webhook_pending_disconnect'), { timeout: 15_000 })
+    .toEqual([]);
 }
 
 const ROOT = 'mcp-listen';

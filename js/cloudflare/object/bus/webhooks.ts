@@ -176,7 +176,10 @@ export class RootWebhooks {
       const call: WakeCall = {
         names,
         ...this.#end,
-        disconnects: [...disconnects].map(([principal, publishedAt]) => ({ principal, publishedAt })),
+        disconnects: [...disconnects].map(([principal, publishedAt]) => ({
+          principal,
+          publishedAt,
+        })),
         sentAt: Date.now(),
       };
       await webhookStub(namespace, { bus, object }).wakeWebhooks(JSON.stringify(call));
