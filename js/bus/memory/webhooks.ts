@@ -33,6 +33,7 @@ export class MemoryWebhooks implements WebhookSubscriptions {
   #delivery: WebhookDelivery | undefined;
   /** When it last began again, in milliseconds since 1970. */
   #restartedAt = 0;
+  #isRestarting = false;
 
   constructor(deliver: DeliverMaker, log: MemoryLogEnd) {
     this.#deliver = deliver;
@@ -100,13 +101,15 @@ export class MemoryWebhooks implements WebhookSubscriptions {
   #reset(): void {
     this.#delivery = undefined;
     this.#alarm.set(undefined);
-    if (this.#rows.isEmpty) return;
+    if (this.#rows.isEmpty || this.#isRestarting) return;
+    this.#isRestarting = true;
     // The core that has just failed must not be called in this turn.
     const wait = Date.now() - this.#restartedAt < RESTART_MS ? RESTART_MS : 0;
     setTimeout(() => void this.#restart().catch(ignored), wait);
   }
 
   async #restart(): Promise<void> {
+    this.#isRestarting = false;
     this.#restartedAt = Date.now();
     await this.#current.alarm();
   }

@@ -159,7 +159,7 @@ describe.each([
     webhooks.disconnect('eve');
     await webhooks.subscribe(webhookOf(hook));
     restart();
-    await pass(1);
+    await pass(1_001);
     expect(starts()).toBe(3);
     const renewed = await webhooks.subscribe(webhookOf(hook));
     expect(JSON.parse(renewed)).toHaveProperty('result.id');

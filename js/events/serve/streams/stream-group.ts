@@ -287,8 +287,8 @@ export class StreamGroup implements EventStreamGroup {
     for (;;) {
       const first = await this.#ownPage(stream);
       if (first === undefined) return undefined;
-      // The authorization may have lapsed while the page was read.
-      await stream.untilPermitted();
+      // The authorization may have lapsed while the page was matched.
+      if (first.results !== undefined) await stream.untilPermitted();
       if (!this.#holds(stream)) return undefined;
       if (stream.groupChanges === first.groupChanges) return first;
     }
