@@ -26,8 +26,8 @@ export interface NewSession {
 }
 
 /**
- * Sessions, and the resources that each one watches. The stream of a session is attached to the
- * same bus, which follows the resources that the session watches.
+ * Sessions, and the resources that each one subscribes to. The stream of a session is attached to
+ * the same bus, which follows these resources.
  */
 export interface SessionStore {
   /** Whether all isolates and processes that use the bus see the same sessions. */

@@ -105,7 +105,8 @@ export class MemoryWebhooks implements WebhookSubscriptions {
     this.#isRestarting = true;
     // The core that has just failed must not be called in this turn.
     const wait = Date.now() - this.#restartedAt < RESTART_MS ? RESTART_MS : 0;
-    setTimeout(() => void this.#restart().catch(ignored), wait);
+    const timer = setTimeout(() => void this.#restart().catch(ignored), wait);
+    (timer as { unref?: () => void }).unref?.();
   }
 
   async #restart(): Promise<void> {

@@ -133,13 +133,14 @@ export class HookedTopics {
 
   /** Calls `onUnwanted` for all topics, because the bus is closed. */
   async stopAll(): Promise<void> {
-    const held = [...this.#states].filter(([, { isHeld }]) => isHeld);
     const { demand } = this.#options;
-    await Promise.all(
-      held.map(
-        ([topic, state]) => state.stopping ?? this.#stop(topic, state, demand.isElsewhere(topic)),
-      ),
-    );
+    const stops = [...this.#states].map(async ([topic, state]) => {
+      // What an `onWanted` that is under way begins has to end too.
+      await this.#inTime('onWanted', state.started).catch(() => {});
+      if (state.isHeld)
+        await (state.stopping ?? this.#stop(topic, state, demand.isElsewhere(topic)));
+    });
+    await Promise.all(stops);
   }
 
   #check(topic: string, now: number): void {
@@ -154,7 +155,9 @@ export class HookedTopics {
     }
     const state = this.#states.get(topic);
     if (state?.isHeld !== true || state.stopping !== undefined) return;
-    if (demand.isTaken(topic) || state.isUndone === true) void this.#stop(topic, state, true);
+    // What is not wanted any more ends for good: nothing would call `onWanted` again.
+    const isUndone = state.isUndone === true && isWanted;
+    if (demand.isTaken(topic) || isUndone) void this.#stop(topic, state, true);
     else if (isWanted) state.isUnwanted = false;
     else this.#stopIfDue(topic, state, now);
   }

@@ -74,6 +74,7 @@ export class ProcessInterest implements Interest {
   }
 
   async want(topics: readonly string[]): Promise<TopicGrant> {
+    if (this.#isClosed) return { refused: [...topics], release: () => {} };
     const verdicts = await Promise.all(topics.map((topic) => this.#want(topic)));
     let granted = topics.filter((_topic, index) => verdicts[index]);
     const refused = topics.filter((_topic, index) => !verdicts[index]);

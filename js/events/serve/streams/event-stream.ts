@@ -100,9 +100,11 @@ export class EventStream {
 
   /** Waits until the caller may receive something, or the stream has ended. */
   async untilPermitted(): Promise<void> {
-    if (this.mayReceive || this.hasEnded) return;
-    this.#permission ??= deferred();
-    await this.#permission.promise;
+    // A renewed authorization may be outdated already: it is asked for again.
+    while (!this.hasEnded && !this.mayReceive) {
+      this.#permission ??= deferred();
+      await this.#permission.promise;
+    }
   }
 
   /** Handles the renewed authorization of the caller. */

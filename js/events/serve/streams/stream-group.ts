@@ -287,7 +287,8 @@ export class StreamGroup implements EventStreamGroup {
     for (;;) {
       const first = await this.#ownPage(stream);
       if (first === undefined) return undefined;
-      // The authorization may have lapsed while the page was matched.
+      // The authorization may have lapsed while the page was matched. A page that only waited for
+      // the log follows the request at once: streams must open whatever `authorizationTtlMs` is.
       if (first.results !== undefined) await stream.untilPermitted();
       if (!this.#holds(stream)) return undefined;
       if (stream.groupChanges === first.groupChanges) return first;

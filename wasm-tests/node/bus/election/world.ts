@@ -106,7 +106,8 @@ class Process {
 
   async open(topic: TopicText): Promise<void> {
     const grant = await this.interest.want([topic]);
-    if (this.isAlive) this.streams.add({ topic, grant, openedAt: performance.now() });
+    if (this.isAlive && grant.refused.length === 0)
+      this.streams.add({ topic, grant, openedAt: performance.now() });
   }
 
   close(index: number): void {
@@ -119,6 +120,13 @@ class Process {
   /** Dies without a word. */
   kill(): void {
     this.isAlive = false;
+    // No other process learns what this one has just undone.
+    this.#world.hasLost ||= this.#isUndoing;
+  }
+
+  /** Whether a hook is undoing what another process may have done since. */
+  get #isUndoing(): boolean {
+    return [...this.#states.values()].includes('stopping');
   }
 
   async stop(): Promise<void> {
