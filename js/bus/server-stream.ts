@@ -51,7 +51,7 @@ export interface ServerStream {
   /**
    * Ends the stream at a time of `performance.now`, without a result, after everything that is
    * pending then. With `settled` it ends once that promise has resolved, because the bus has
-   * delivered its events by then, but at most a second after `at`.
+   * delivered its events by then, but at most three seconds after `at`.
    */
   retire(at: number, reason: Retirement, settled?: Promise<void>): void;
   /**

@@ -117,6 +117,8 @@ export function finiteTimeout(ms: number): number {
 
 /** Milliseconds within which a bus has to deliver what was published before a close. */
 export const SETTLE_MS = 1_000;
+/** Milliseconds for which a stream that is drained waits for what was published before its turn. */
+export const DRAIN_SETTLE_MS = 3_000;
 const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
   bodyMs: 10_000,
   responseMs: 10_000,

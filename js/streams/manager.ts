@@ -9,7 +9,7 @@ import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
 import type { EndReason, ListenStats } from '../model/stats/listen.js';
-import { finiteTimeout, jittered, SETTLE_MS } from '../model/timeouts.js';
+import { DRAIN_SETTLE_MS, finiteTimeout, jittered, SETTLE_MS } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import {
@@ -110,14 +110,14 @@ export class StreamManager {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#streams.close(
-      this.#settle?.().then((isSettled) => isSettled || this.#assumeLoss()),
+      this.#settleIn(SETTLE_MS)?.().then((isSettled) => isSettled || this.#assumeLoss()),
     );
   }
 
   /** Ends the `count` oldest streams in turn, or all of them, and then opens no more. */
   async drain(windowMs: number, count: number | undefined): Promise<void> {
     this.#isDraining ||= count === undefined;
-    await this.#streams.drain(windowMs, count, this.#settle);
+    await this.#streams.drain(windowMs, count, this.#settleIn(DRAIN_SETTLE_MS));
   }
 
   /**
@@ -307,16 +307,16 @@ export class StreamManager {
   }
 
   /**
-   * Resolves with whether streams have received in time everything that was published before;
-   * undefined if nothing can be pending.
+   * Returns what resolves with whether streams have received everything that was published before,
+   * within `ms` milliseconds; undefined if nothing can be pending.
    */
-  get #settle(): (() => Promise<boolean>) | undefined {
+  #settleIn(ms: number): (() => Promise<boolean>) | undefined {
     const { bus } = this.#options;
     if (bus.settle === undefined && this.#sessions.isEmpty) return undefined;
     return async () => {
       try {
         const settled = Promise.all([bus.settle?.(), this.#sessions.settle()]).then(() => {});
-        await withTimeout(SETTLE_MS, settled, attachTimeout);
+        await withTimeout(ms, settled, attachTimeout);
         return true;
       } catch {
         return false;

@@ -109,7 +109,7 @@ export class StreamRegistry {
   /**
    * Ends the `count` oldest streams, or all, without a result and spread evenly over `windowMs`.
    * Resolves when the last one has ended. Each stream ends once a call of `settle` made at its time
-   * or later has resolved, and at most a second after its time.
+   * or later has resolved, and at most three seconds after its time.
    */
   async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
     await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, settle);
@@ -161,7 +161,10 @@ export class StreamRegistry {
  * reconnect all at once.
  */
 const MIN_TRAP_MS = 2_000;
-/** Milliseconds after the window of a drain within which clients have to read pending output. */
+/**
+ * Milliseconds after the window of a drain within which the last streams end, and clients have to
+ * read pending output.
+ */
 const READ_MS = 5_000;
 
 /** Asks the bus for everything that was published before the call. Resolves even if that fails. */

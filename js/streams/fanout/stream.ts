@@ -3,7 +3,7 @@ import type { StreamOwner } from '../../bus/opening.js';
 import type { ServerStream } from '../../bus/server-stream.js';
 import { ListenError } from '../../model/error.js';
 import type { EndReason } from '../../model/stats/listen.js';
-import { SETTLE_MS } from '../../model/timeouts.js';
+import { DRAIN_SETTLE_MS } from '../../model/timeouts.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import type { Retirement } from '../../wasm/server/bindings.js';
 import { ignoringTrap } from '../../wasm/server/guard.js';
@@ -179,7 +179,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
 
   retire(at: number, reason: Retirement, settled?: Promise<void>): void {
     this.inContext(() => {
-      this.streams.retire(this, settled === undefined ? at : at + SETTLE_MS, reason);
+      this.streams.retire(this, settled === undefined ? at : at + DRAIN_SETTLE_MS, reason);
       void settled?.then(() => this.streams.retire(this, performance.now(), reason));
     });
   }

@@ -37,15 +37,14 @@ test('a drain delivers what is on its way, and ends the stream without a result'
   await drained;
 });
 
-test('a drain waits a second for a bus that does not answer', async () => {
+test('a drain waits three seconds for a bus that does not answer', async () => {
   const { bus, server, streams } = await opened(1);
   bus.small.fallSilent();
   const began = performance.now();
   await server.drain({ windowMs: 0 });
   expect(await streams[0]?.message()).toBeUndefined();
-  const waited = performance.now() - began;
-  expect(waited).toBeGreaterThanOrEqual(1_000);
-  expect(waited).toBeLessThan(5_000);
+  expect(performance.now() - began).toBeGreaterThanOrEqual(3_000);
+  // Five seconds after its window it would abort the stream.
   expect(server.stats().ended).toMatchObject({ drained: 1, aborted: 0 });
 });
 
