@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { main } from '../scripts/process/main.mjs';
-import { CHECKS, type Check, checked } from './harness/baseline.ts';
+import { CHECKS, type Check, figureOf } from './harness/baseline.ts';
 import { compare } from './harness/comparison.ts';
 import { type Experiment, OURS } from './harness/experiment.ts';
 import { figure } from './harness/number.ts';
-import { type Outcome, pool } from './harness/outcome.ts';
+import type { Outcome } from './harness/outcome.ts';
 import { Progress } from './harness/terminal/progress.ts';
 import { inProcess, SIZES } from './in-process/experiments.ts';
 import { sizes } from './size/experiments.ts';
@@ -19,8 +19,8 @@ async function check(): Promise<void> {
   const baselines = isWriting
     ? {}
     : (JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>);
-  const outcomes = await measure(baselines);
-  const figures = CHECKS.map((each) => ({ check: each, figure: checked(each, outcomes) }));
+  const attempts = await measure(baselines);
+  const figures = CHECKS.map((each) => ({ check: each, figure: figureOf(each, attempts) }));
   if (isWriting) {
     const entries = figures.map(({ check: { name }, figure: value }) => [
       name,
@@ -38,31 +38,33 @@ async function check(): Promise<void> {
 
 /**
  * Measures each experiment in new processes, up to {@link MAX_ATTEMPTS} times while a check of it
- * fails. The rounds of all attempts are pooled, and the cheapest round of each contender counts.
- * Other work on the machine makes a round dearer, never cheaper, so more rounds come closer to what
- * the code costs. Code that costs more stays above its baseline however often it is measured.
+ * fails. The median of the attempts counts: their rounds are not interleaved, so that the cheapest
+ * round of one contender must not be compared with another attempt of the other. Code that costs
+ * more stays above its baseline however often it is measured.
  */
-async function measure(baselines: Record<string, number>): Promise<Outcome[]> {
+async function measure(baselines: Record<string, number>): Promise<Outcome[][]> {
   const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(reduced);
   const progress = new Progress(all.length * MAX_ATTEMPTS, (text) => process.stdout.write(text));
-  const outcomes: Outcome[] = [];
+  const attempts: Outcome[][] = [];
   for (let attempt = 0, left = all; attempt < MAX_ATTEMPTS && left.length > 0; attempt += 1) {
-    for (const experiment of left) pool(outcomes, await compare(experiment, progress));
-    left = left.filter(({ name }) => !passes(name, outcomes, baselines));
+    const outcomes: Outcome[] = [];
+    for (const experiment of left) outcomes.push(await compare(experiment, progress));
+    attempts.push(outcomes);
+    left = left.filter(({ name }) => !passes(name, attempts, baselines));
   }
-  return outcomes;
+  return attempts;
 }
 
 /** Whether all checks of an experiment pass. A check without a baseline fails. */
 function passes(
   experiment: string,
-  outcomes: Outcome[],
+  attempts: Outcome[][],
   baselines: Record<string, number>,
 ): boolean {
   const checks = CHECKS.filter((each) => each.experiment === experiment);
   return checks.every(
     (each) =>
-      verdict(0, { check: each, figure: checked(each, outcomes) }, baselines[each.name]).passes,
+      verdict(0, { check: each, figure: figureOf(each, attempts) }, baselines[each.name]).passes,
   );
 }
 

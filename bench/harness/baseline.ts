@@ -1,5 +1,6 @@
 import { type Metric, OURS } from './experiment.ts';
 import { axisValues, type Outcome, pointOf, quoted } from './outcome.ts';
+import { quantile } from './statistics.ts';
 
 /** A cost that is comparable between machines, and how far it may exceed its baseline. */
 export interface Check {
@@ -15,9 +16,15 @@ export interface Check {
   tolerance: number;
 }
 
+/** The figure of a check: the median of several attempts; undefined if it was not measured. */
+export function figureOf(check: Check, attempts: Outcome[][]): number | undefined {
+  const figures = attempts.flatMap((outcomes) => checked(check, outcomes) ?? []);
+  return figures.length === 0 ? undefined : quantile(figures, 0.5);
+}
+
 /**
- * The figure of a check; undefined if it was not measured. Less is better. The cheapest round
- * counts, because other work on the machine makes a round dearer, never cheaper.
+ * The figure of a check in one attempt; undefined if it was not measured. Less is better. The
+ * cheapest round counts, because other work on the machine makes a round dearer, never cheaper.
  */
 export function checked(
   { experiment, metric: id, kind }: Check,

@@ -41,18 +41,6 @@ export interface Point {
   rounds: Sample[];
 }
 
-/** Adds the rounds of an outcome to those of the same experiment in `outcomes`. */
-export function pool(outcomes: Outcome[], further: Outcome): void {
-  const known = outcomes.find(({ name }) => name === further.name);
-  if (known === undefined) {
-    outcomes.push(further);
-    return;
-  }
-  for (const { name, points } of further.contenders) {
-    for (const { x, rounds } of points) pointOf(known, name, x)?.rounds.push(...rounds);
-  }
-}
-
 /** All values of one metric at a point. */
 export function values(point: Point, metric: Metric): number[] {
   return point.rounds.map((sample) => sample[metric.id] ?? Number.NaN);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { argumentsOf } from '../../../bench/harness/arguments.ts';
-import { CHECKS, checked } from '../../../bench/harness/baseline.ts';
+import { CHECKS, checked, figureOf } from '../../../bench/harness/baseline.ts';
 import { compare } from '../../../bench/harness/comparison.ts';
 import type { Entrant, Experiment } from '../../../bench/harness/experiment.ts';
-import { type Outcome, pool, ratioAt } from '../../../bench/harness/outcome.ts';
+import { type Outcome, ratioAt } from '../../../bench/harness/outcome.ts';
 import { merged } from '../../../bench/harness/record/results.ts';
 import { exponent, quantile, summaryOf } from '../../../bench/harness/statistics.ts';
 import { Progress } from '../../../bench/harness/terminal/progress.ts';
@@ -85,12 +85,10 @@ describe('a check of the lane', () => {
     expect(checked({ ...check, kind: 'spread' }, [curve])).toBe(4);
   });
 
-  test('takes the minimum over all measurements', () => {
-    const outcomes: Outcome[] = [];
-    pool(outcomes, dense(9, 5));
-    pool(outcomes, dense(3, 1));
-    expect(outcomes).toHaveLength(1);
-    expect(checked(check, outcomes)).toBe(3);
+  test('takes the median of all attempts, of which some may not have measured it', () => {
+    expect(figureOf(check, [[dense(9, 1)], [dense(3, 1)], [], [dense(4, 1)]])).toBe(4);
+    expect(figureOf(check, [[dense(9, 1)], [dense(3, 1)]])).toBe(6);
+    expect(figureOf(check, [[], []])).toBeUndefined();
   });
 
   test('has a tolerance of at most a quarter', () => {
