@@ -94,7 +94,7 @@ export const rooms = {
     setup: 'process',
     build: 'process setup',
     bench: 'build process setup',
-    faults: 'build process setup',
+    checks: 'build process setup',
     lanes: 'build process setup',
     lint: 'build process',
     mutants: 'process setup',

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isWhole, resultsFile } from '../../scripts/faults/results.mjs';
+import { faultResults, isWhole } from '../../scripts/checks/results.mjs';
 import { play } from './play.ts';
 import type { Result } from './scenario.ts';
 import { SCENARIOS } from './scenarios/all.ts';
@@ -9,11 +9,11 @@ import { SCENARIOS } from './scenarios/all.ts';
 const results: Result[] = [];
 const scenarios = SCENARIOS.filter(({ short }) => isWhole || short !== undefined);
 
-beforeAll(() => rm(resultsFile, { force: true }));
+beforeAll(() => rm(faultResults, { force: true }));
 
 afterAll(async () => {
-  await mkdir(dirname(resultsFile), { recursive: true });
-  await writeFile(resultsFile, JSON.stringify(results));
+  await mkdir(dirname(faultResults), { recursive: true });
+  await writeFile(faultResults, JSON.stringify(results));
 });
 
 // Scenarios spend most of their time waiting. In the whole set each has the machine to itself.

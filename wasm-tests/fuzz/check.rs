@@ -59,6 +59,12 @@ fn main() -> ExitCode {
             }
         }
     }
+    if outcome == ExitCode::SUCCESS {
+        println!(
+            "{} targets, {seconds} seconds: nothing found",
+            target::ALL.len()
+        );
+    }
     outcome
 }
 

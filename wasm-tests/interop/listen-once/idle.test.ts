@@ -1,5 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { idleResult } from '../../../scripts/checks/results.mjs';
 import { npmStart, type Started } from '../../host/servers/npm-start.ts';
 import { typescriptClient } from '../clients/typescript.ts';
 import { CLIENTS } from './all.ts';
@@ -32,8 +35,8 @@ test(
     await connectDatabase('idle');
     const all = { streams: 8, open: 8, informed: 8, ends: [] };
     await expect.poll(outcome, { timeout: 30_000 }).toEqual(all);
-    const result = { idleMinutes: IDLE_MS / 60_000, ...(await outcome()) };
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    await mkdir(dirname(idleResult), { recursive: true });
+    await writeFile(idleResult, JSON.stringify(await outcome()));
   },
   IDLE_MS + 60_000,
 );

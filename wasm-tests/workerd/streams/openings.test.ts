@@ -20,7 +20,7 @@ interface Opening {
   rests: number;
 }
 
-/** The number of openings; `OPENINGS=500 npm run check:openings` sets it. */
+/** The number of openings; `npm run check:openings` sets 500. */
 const RUNS = Number(process.env['OPENINGS'] ?? 20);
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 

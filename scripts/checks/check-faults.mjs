@@ -1,14 +1,15 @@
-import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../build/build.mjs';
-import { environment, run } from '../process/command.mjs';
-import { main, onStop } from '../process/main.mjs';
+import { environment } from '../process/command.mjs';
+import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { setUp } from '../setup/setup.mjs';
-import { resultsFile } from './results.mjs';
+import { faultResults } from './results.mjs';
 import { faultTable, obstacles } from './table.mjs';
+import { treeState } from './tree.mjs';
+import { vitest } from './vitest.mjs';
 
 /** The page with the results of a full run. */
 const page = join(root, 'docs', 'verification.md');
@@ -23,8 +24,11 @@ async function checkFaults() {
   await setUp();
   await build();
   const start = { at: new Date(), load: loadavg()[0] ?? 0, tree: await treeState() };
-  process.exitCode = await vitest(vitestArgs);
-  const results = JSON.parse(await readFile(resultsFile, 'utf8'));
+  process.exitCode = await vitest(['--project', 'faults', ...vitestArgs], {
+    ...environment,
+    FAULTS: 'all',
+  });
+  const results = JSON.parse(await readFile(faultResults, 'utf8'));
   const text = `${await circumstances(start)}\n\n${faultTable(results)}`;
   process.stdout.write(`\n${text}\n`);
   if (vitestArgs.length > 0) return;
@@ -38,35 +42,10 @@ async function checkFaults() {
   await writeFile(page, before.replace(marked, `${BEGIN}\n\n${text}\n\n${END}`));
 }
 
-/** @returns {Promise<import('./table.mjs').Tree>} */
-async function treeState() {
-  const commit = (await run('git', ['rev-parse', '--short', 'HEAD'])).trim();
-  const changes = (await run('git', ['status', '--porcelain'])).trim();
-  return { commit, isDirty: changes !== '' };
-}
-
-/**
- * @param {string[]} args
- * @returns {Promise<number>}
- */
-function vitest(args) {
-  const env = { ...environment, FAULTS: 'all' };
-  const child = spawn('vitest', ['run', '--project', 'faults', ...args], {
-    cwd: root,
-    env,
-    stdio: 'inherit',
-  });
-  onStop(() => void child.kill());
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve(code ?? 1));
-  });
-}
-
 /**
  * Returns when, where and with which versions this ran, and the load of the machine, which affects
  * times.
- * @param {{ at: Date, load: number, tree: import('./table.mjs').Tree }} begun
+ * @param {{ at: Date, load: number, tree: import('./tree.mjs').Tree }} begun
  */
 async function circumstances({ at, load, tree }) {
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
@@ -78,6 +57,6 @@ async function circumstances({ at, load, tree }) {
 
 const BEGIN = '<!-- npm run check:faults writes from here -->';
 const END = '<!-- to here -->';
-const marked = new RegExp(`${BEGIN}[^]*${END}`);
+const marked = new RegExp(`${BEGIN}[^]*?${END}`);
 
 await main(import.meta.url, checkFaults);

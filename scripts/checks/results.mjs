@@ -5,4 +5,7 @@ import { root } from '../process/project.mjs';
 export const isWhole = process.env['FAULTS'] === 'all';
 
 /** The file to which a run of the faults writes its results. */
-export const resultsFile = join(root, '.build', 'faults', 'results.json');
+export const faultResults = join(root, '.build', 'faults', 'results.json');
+
+/** The file to which the test of idle streams writes its result. */
+export const idleResult = join(root, '.build', 'idle', 'result.json');

@@ -1,6 +1,7 @@
+import { treeObstacles } from './tree.mjs';
+
 /**
  * @typedef {{ median: number, p99: number, max: number }} Spread
- * @typedef {{ commit: string, isDirty: boolean }} Tree
  *
  * @typedef {object} ScenarioResult
  * @property {string} name
@@ -32,8 +33,8 @@
 /**
  * Returns why the table of these results must not be written; empty if it may.
  * @param {ScenarioResult[]} results
- * @param {Tree} before
- * @param {Tree} after
+ * @param {import('./tree.mjs').Tree} before
+ * @param {import('./tree.mjs').Tree} after
  * @returns {string[]}
  */
 export function obstacles(results, before, after) {
@@ -42,10 +43,7 @@ export function obstacles(results, before, after) {
   );
   const names = loaded.map(({ name }) => name).join(', ');
   return [
-    before.isDirty ? ['the tree has changes that are not committed'] : [],
-    before.commit === after.commit
-      ? []
-      : [`the commit changed from ${before.commit} to ${after.commit}`],
+    treeObstacles(before, after),
     loaded.length === 0 ? [] : [`the machine was too busy for times to be published: ${names}`],
   ].flat();
 }

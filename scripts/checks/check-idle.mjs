@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { build } from '../build/build.mjs';
 import { environment } from '../process/command.mjs';
-import { main, onStop } from '../process/main.mjs';
-import { root } from '../process/project.mjs';
+import { main } from '../process/main.mjs';
 import { pythonSdk } from '../setup/python.mjs';
 import { rmcpClient } from '../setup/rmcp.mjs';
 import { setUp } from '../setup/setup.mjs';
+import { recordRun } from './long-runs.mjs';
+import { idleResult } from './results.mjs';
+import { vitest } from './vitest.mjs';
 
 /**
  * Runs `npm start` and opens eight streams of official clients, which idle for twenty minutes, or
@@ -19,7 +21,14 @@ async function checkIdle() {
   await pythonSdk();
   await rmcpClient();
   process.stdout.write(`Eight streams of official clients idle for ${minutes} minutes.\n`);
-  process.exitCode = await vitest(minutes);
+  await recordRun('check:idle', async () => {
+    const file = 'wasm-tests/interop/listen-once/idle.test.ts';
+    const env = { ...environment, IDLE_MINUTES: String(minutes) };
+    const code = await vitest(['--project', 'interop', file], env);
+    if (code !== 0) throw new Error('a stream had ended, or a client did not receive the change');
+    const { streams, open, informed } = JSON.parse(await readFile(idleResult, 'utf8'));
+    return `after ${minutes} idle minutes ${open} of ${streams} streams were open, and ${informed} received the change`;
+  });
 }
 
 function wantedMinutes() {
@@ -27,21 +36,6 @@ function wantedMinutes() {
   const minutes = Number(values.minutes);
   if (minutes > 0 && minutes < MAX_MINUTES) return minutes;
   throw new Error(`--minutes is ${values.minutes}: it must be above 0 and below ${MAX_MINUTES}`);
-}
-
-/**
- * @param {number} minutes
- * @returns {Promise<number>}
- */
-function vitest(minutes) {
-  const env = { ...environment, IDLE_MINUTES: String(minutes) };
-  const args = ['run', '--project', 'interop', 'wasm-tests/interop/listen-once/idle.test.ts'];
-  const child = spawn('vitest', args, { cwd: root, env, stdio: 'inherit' });
-  onStop(() => void child.kill());
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve(code ?? 1));
-  });
 }
 
 /** In minutes: the longest timer of Node is 24 days. */
