@@ -41,7 +41,7 @@
 //! `non_exhaustive`: they may gain members. What a host has to carry out completely is exhaustive
 //! on purpose, so that a host that lacks a new case does not compile: [`http::Screening`],
 //! [`bus::Route`], [`bus::JournalEntry`], [`bus::ShardReceived`], [`bus::ShardOutput`],
-//! [`bus::EdgeCloseReason`], [`root::Received`], [`root::Output`], [`upstream::BusCall`],
+//! [`bus::EdgeCloseReason`], [`root::RootReceived`], [`root::RootOutput`], [`upstream::BusCall`],
 //! [`upstream::UpstreamCall`], [`lease::LeaseOutput`], [`isolate::IsolateOutput`],
 //! [`client::WatchOutput`] and [`client::HttpAction`].
 //!
@@ -53,7 +53,7 @@
 //! ```
 //! use mcp_listen::{
 //!     clock::Millis, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
-//!     listen::{Output, ServerStream},
+//!     listen::{ServerStream, StreamOutput},
 //! };
 //!
 //! let id = RequestId::from_raw("1", 256).expect("a number is an id");
@@ -62,9 +62,9 @@
 //! stream.handle_attached(Millis(1));
 //! stream.handle_event(&ServerEvent::ToolsListChanged);
 //! let ack = stream.poll_output(Millis(1));
-//! assert!(matches!(ack, Some(Output::Message(text)) if text.contains("acknowledged")));
+//! assert!(matches!(ack, Some(StreamOutput::Message(text)) if text.contains("acknowledged")));
 //! let cue = stream.poll_output(Millis(1));
-//! assert!(matches!(cue, Some(Output::Message(text)) if text.contains("tools/list_changed")));
+//! assert!(matches!(cue, Some(StreamOutput::Message(text)) if text.contains("list_changed")));
 //! assert!(stream.poll_output(Millis(1)).is_none());
 //! ```
 

@@ -4,7 +4,7 @@
 use crate::{
     http::Headers,
     json::{self, Document},
-    legacy::{self, Call},
+    legacy::{self, LegacyCall},
     listen::{is_listen, may_be_listen},
     message::{DISCOVER, INITIALIZE},
     request::{id_of, names_method, version_of},
@@ -63,7 +63,7 @@ fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -
         return OffOutcome::PassThrough;
     }
     match legacy::message_of(document, id.as_ref(), limits) {
-        Ok(Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_)) => {
+        Ok(LegacyCall::Subscribe(_) | LegacyCall::Unsubscribe(_) | LegacyCall::Invalid(_)) => {
             OffOutcome::Subscribe(Rejection::new(Reason::MethodNotFound, id))
         }
         _ => OffOutcome::PassThrough,

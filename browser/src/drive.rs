@@ -4,7 +4,7 @@ use std::{
 };
 
 use mcp_listen::{
-    client::{HttpAction, RequestHandle, State, Watch, WatchOutput},
+    client::{HttpAction, RequestHandle, Watch, WatchOutput, WatchState},
     http::Headers,
 };
 
@@ -50,7 +50,7 @@ impl Drive {
                 self.transfer();
                 return Poll::Ready(Ok(Some(output)));
             }
-            if self.machine.state() == State::Stopped {
+            if self.machine.state() == WatchState::Stopped {
                 return Poll::Ready(Ok(None));
             }
             ready!(self.poll_input(context))?;

@@ -7,12 +7,15 @@ use super::token::Token;
 /// ```
 /// use std::time::Duration;
 ///
-/// use mcp_listen::client;
+/// use mcp_listen::client::SubscriptionOptions;
 /// use mcp_listen_browser::ListenOptions;
 ///
 /// let options = ListenOptions {
 ///     token: Some("eyJhbGciOi...".into()),
-///     client: client::Options { acknowledgment: Duration::from_secs(5), ..Default::default() },
+///     client: SubscriptionOptions {
+///         acknowledgment: Duration::from_secs(5),
+///         ..Default::default()
+///     },
 ///     ..Default::default()
 /// };
 /// ```
@@ -27,7 +30,7 @@ pub struct ListenOptions {
     /// How to contact the server; `None` sends `server/discover`.
     pub server_hint: Option<ServerHint>,
     /// Options of the core's client: its info, timeouts and limits.
-    pub client: client::Options,
+    pub client: client::SubscriptionOptions,
 }
 
 /// The default contact with a server.

@@ -6,7 +6,7 @@ use std::{
 use futures_core::Stream;
 
 use mcp_listen::{
-    client::{self, State, WatchOutput},
+    client::{self, WatchOutput, WatchState},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -66,7 +66,7 @@ pub fn watch(url: &str, filter: SubscriptionFilter, options: ListenOptions) -> W
 
 impl Watch {
     /// Returns the state of the watch.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> WatchState {
         self.drive.machine().state()
     }
 

@@ -113,7 +113,7 @@ impl From<Hint> for ServerHint {
     }
 }
 
-impl From<WatchOptions> for client::Options {
+impl From<WatchOptions> for client::SubscriptionOptions {
     fn from(options: WatchOptions) -> Self {
         Self {
             client_info: options.client_info,

@@ -89,6 +89,10 @@ export const checks = [
     (files) => sharedTypes(matching(files, /^js\/.*\.ts$/)),
   ],
   [
+    'no two files of src/ define a type of the same name',
+    (files) => sharedTypes(matching(files, /^src\/.*\.rs$/)),
+  ],
+  [
     'no file of js/wasm/modules has more than 15 lines',
     (files) => longerThan(15, matching(files, /^js\/wasm\/modules\//)),
   ],

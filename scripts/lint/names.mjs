@@ -16,12 +16,14 @@ export function prefixes(files) {
 }
 
 /**
- * Returns the names that more than one file exports as a type.
+ * Returns the names that more than one file exports as a type, in TypeScript or Rust.
  * @param {SourceFile[]} files
  */
 export function sharedTypes(files) {
-  const groups = grouped(files, ({ lines }) =>
-    [...lines.join('\n').matchAll(TYPE)].map(([, name = '']) => name),
+  const groups = grouped(files, ({ lines, path }) =>
+    [...lines.join('\n').matchAll(path.endsWith('.rs') ? RUST_TYPE : TYPE)].map(
+      ([, name = '']) => name,
+    ),
   );
   return [...groups]
     .filter(([, places]) => places.length > 1)
@@ -42,4 +44,6 @@ function grouped(files, keysOf) {
   return groups;
 }
 
+/** Of Rust, those that other files can use. */
+const RUST_TYPE = /^pub(?:\([^)]*\))? (?:struct|enum|trait|type) (\w+)/gm;
 const TYPE = /^export (?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)/gm;

@@ -4,14 +4,14 @@ use crate::{backoff, clock::Millis};
 /// how long the next one waits after failures.
 #[derive(Debug)]
 pub(super) struct Flight<T> {
-    call: Option<Call<T>>,
+    call: Option<CallInFlight<T>>,
     failures: u32,
     not_before: Millis,
 }
 
 /// A call in flight.
 #[derive(Debug)]
-pub(super) struct Call<T> {
+pub(super) struct CallInFlight<T> {
     pub(super) number: u64,
     /// What it has sent.
     pub(super) sent: T,
@@ -30,18 +30,18 @@ impl<T> Flight<T> {
     }
 
     pub(super) fn begin(&mut self, number: u64, sent: T, deadline: Millis) {
-        self.call = Some(Call {
+        self.call = Some(CallInFlight {
             number,
             sent,
             deadline,
         });
     }
 
-    pub(super) fn call(&self) -> Option<&Call<T>> {
+    pub(super) fn call(&self) -> Option<&CallInFlight<T>> {
         self.call.as_ref()
     }
 
-    pub(super) fn call_mut(&mut self) -> Option<&mut Call<T>> {
+    pub(super) fn call_mut(&mut self) -> Option<&mut CallInFlight<T>> {
         self.call.as_mut()
     }
 
@@ -57,7 +57,7 @@ impl<T> Flight<T> {
     }
 
     /// Ends the call.
-    pub(super) fn take(&mut self) -> Option<Call<T>> {
+    pub(super) fn take(&mut self) -> Option<CallInFlight<T>> {
         self.call.take()
     }
 

@@ -15,7 +15,7 @@ use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
 /// sessions and the log, and [`FollowReply::finish`] returns its text.
 #[derive(Debug)]
 pub struct FollowReply {
-    from: Follower,
+    from: FollowSender,
     persist: Persist,
     outcome: Outcome,
 }
@@ -33,7 +33,7 @@ pub enum Persist {
 
 /// The sender of a follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Follower {
+pub enum FollowSender {
     /// A shard of the bus.
     Shard(ShardId),
     /// An edge.
@@ -89,7 +89,7 @@ impl Bus {
             Some(_) => Outcome::Accepted(self.accept(shard, follow)),
         };
         Ok(FollowReply {
-            from: Follower::Shard(shard),
+            from: FollowSender::Shard(shard),
             persist: Persist::Nothing,
             outcome,
         })
@@ -131,7 +131,7 @@ impl FollowReply {
         persist: Persist,
     ) -> Self {
         Self {
-            from: Follower::Edge(edge),
+            from: FollowSender::Edge(edge),
             persist,
             outcome: Outcome::Accepted(Accepted::new(follow, cursor, after)),
         }
@@ -143,14 +143,14 @@ impl FollowReply {
         persist: Persist,
     ) -> Self {
         Self {
-            from: Follower::Edge(edge),
+            from: FollowSender::Edge(edge),
             persist,
             outcome: Outcome::Refused(response),
         }
     }
 
     /// Returns the sender of the follow.
-    pub fn from(&self) -> Follower {
+    pub fn from(&self) -> FollowSender {
         self.from
     }
 
@@ -180,12 +180,12 @@ impl FollowReply {
         let from = self.from;
         if let Outcome::Accepted(accepted) = &mut self.outcome {
             match from {
-                Follower::Shard(shard) => {
+                FollowSender::Shard(shard) => {
                     let topics = interest.uris.iter().cloned().map(Topic::Resource);
                     bus.shards.add(shard, topics.collect());
                     bus.count_follows();
                 }
-                Follower::Edge(edge) => {
+                FollowSender::Edge(edge) => {
                     bus.edges.set_resources(edge, &interest.uris);
                 }
             }
@@ -204,11 +204,11 @@ impl FollowReply {
     /// Adds the next event of the log.
     pub fn push_event(&mut self, bus: &Bus, position: Position, event: &ServerEvent) {
         let is_wanted = match self.from {
-            Follower::Edge(edge) => bus
+            FollowSender::Edge(edge) => bus
                 .edges
                 .topics(edge)
                 .is_some_and(|topics| topics.accepts(event)),
-            Follower::Shard(shard) => {
+            FollowSender::Shard(shard) => {
                 let is_followed = |topic: Topic| bus.shards.follows().takes(shard, &topic);
                 is_followed(Topic::of(event)) && Topic::of_group(event).is_none_or(is_followed)
             }
@@ -235,13 +235,13 @@ impl FollowReply {
             ..
         } = accepted;
         let (shard, replay) = match (self.from, replay) {
-            (Follower::Edge(edge), Some(replay)) => {
+            (FollowSender::Edge(edge), Some(replay)) => {
                 return bus.edges.begun(edge, seq, cursor, replay, interests);
             }
-            (Follower::Edge(edge), None) => {
+            (FollowSender::Edge(edge), None) => {
                 return vec![bus.edges.confirmed(edge, seq, cursor).to_json()];
             }
-            (Follower::Shard(shard), replay) => (shard, replay),
+            (FollowSender::Shard(shard), replay) => (shard, replay),
         };
         let response = FollowResponse::Followed(Followed {
             seq,

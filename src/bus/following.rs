@@ -12,7 +12,7 @@ use crate::{
 use super::{
     Bus,
     follow_reply::{FollowReply, Persist},
-    registry::{EdgeId, Frame},
+    registry::{EdgeFrame, EdgeId},
 };
 
 /// The result of an edge's frame.
@@ -45,13 +45,13 @@ impl Bus {
     /// A [`ProtocolError`]; the frame has to be dropped, and changes nothing.
     pub fn handle_message(&mut self, edge: EdgeId, text: &str) -> Result<Received, ProtocolError> {
         match self.edges.read(edge, text)? {
-            Frame::Detach => {
+            EdgeFrame::Detach => {
                 self.disconnect(edge);
                 Ok(Received::Detached)
             }
-            Frame::Stale(response) => Ok(refused(edge, response, Delta::default())),
-            Frame::All(follow) => Ok(self.begin(edge, follow)),
-            Frame::More(follow) => self.change(edge, follow),
+            EdgeFrame::Stale(response) => Ok(refused(edge, response, Delta::default())),
+            EdgeFrame::All(follow) => Ok(self.begin(edge, follow)),
+            EdgeFrame::More(follow) => self.change(edge, follow),
         }
     }
 

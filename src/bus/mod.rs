@@ -17,11 +17,11 @@ mod shards;
 
 use alloc::vec::Vec;
 
-pub use follow_reply::{FollowReply, Follower, Persist};
+pub use follow_reply::{FollowReply, FollowSender, Persist};
 pub use following::Received;
 pub use journal::{BatchCall, JournalEntry};
 pub use placement::{Route, ShardId};
-pub use registry::{Delivery, EdgeId, Registry, Room};
+pub use registry::{Delivery, EdgeId, NameBudget, Registry};
 pub use shard::{EdgeCloseReason, FollowCall, Shard, ShardOutput, ShardReceived};
 
 use crate::{
@@ -86,7 +86,7 @@ impl Bus {
     /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges; the
     /// names that shards follow count too. Call it before the first edge connects.
     pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
-        self.edges.set_room(Room::new(max_bytes, edges));
+        self.edges.set_room(NameBudget::new(max_bytes, edges));
         self.count_follows();
     }
 

@@ -9,8 +9,8 @@ use crate::{
 use super::{
     end::{CloseReason, Loss},
     http::request::HttpRequest,
-    listener::{Carrier, Listener, Step},
-    options::Options,
+    listener::{Carrier, Listener, ListenerStep},
+    options::SubscriptionOptions,
     probe_request::{ProbeRequest, ProbeResponse},
     server_hint::ServerHint,
     session::{self, SessionMessage},
@@ -22,7 +22,7 @@ impl Listener {
     /// differ from all others on the channel. No limit on silence applies.
     pub fn on_channel(
         requested: SubscriptionFilter,
-        options: Options,
+        options: SubscriptionOptions,
         hint: ServerHint,
         ids: Ids,
         now: Millis,
@@ -34,8 +34,11 @@ impl Listener {
     }
 
     /// Creates a listener that has no channel yet.
-    pub(super) fn idle_on_channel(requested: SubscriptionFilter, options: Options) -> Self {
-        let options = Options {
+    pub(super) fn idle_on_channel(
+        requested: SubscriptionFilter,
+        options: SubscriptionOptions,
+    ) -> Self {
+        let options = SubscriptionOptions {
             silence: Duration::ZERO,
             ..options
         };
@@ -46,7 +49,7 @@ impl Listener {
     /// subscription alone.
     pub fn handle_message(&mut self, message: &[u8], now: Millis) -> bool {
         match &mut self.step {
-            Step::Asking { id: own, .. } => {
+            ListenerStep::Asking { id: own, .. } => {
                 let read = session::read_message(message, &self.options.limits);
                 let is_response = matches!(read, SessionMessage::Response { id, .. } if id == *own);
                 if is_response {
@@ -54,13 +57,13 @@ impl Listener {
                 }
                 is_response
             }
-            Step::Modern { subscription, .. } => {
+            ListenerStep::Modern { subscription, .. } => {
                 let is_ours = subscription.handle_line(message);
                 self.send_cancellation();
                 is_ours
             }
-            Step::Session(session) => session.handle_line(message, &mut self.queue),
-            Step::Ended(_) => false,
+            ListenerStep::Session(session) => session.handle_line(message, &mut self.queue),
+            ListenerStep::Ended(_) => false,
         }
     }
 
@@ -83,7 +86,7 @@ impl Listener {
     /// Whether the response to `server/discover` is pending on a channel, where a server of an
     /// earlier revision may ignore it.
     pub(super) fn is_probing(&self) -> bool {
-        let Step::Asking { question, .. } = &self.step else {
+        let ListenerStep::Asking { question, .. } = &self.step else {
             return false;
         };
         self.carrier == Carrier::Channel && matches!(question, ProbeRequest::Discover { .. })
@@ -99,22 +102,22 @@ impl Listener {
     /// Ends the subscription. A session that continues without it unsubscribes from its resources.
     fn break_off(&mut self, end: CloseReason) {
         match &mut self.step {
-            Step::Asking { .. } => self.end(end, None),
-            Step::Modern { subscription, .. } => {
+            ListenerStep::Asking { .. } => self.end(end, None),
+            ListenerStep::Modern { subscription, .. } => {
                 subscription.settle(end);
                 subscription.poll_cancellation();
             }
-            Step::Session(session) if !session.is_ended() => {
+            ListenerStep::Session(session) if !session.is_ended() => {
                 session.leave(&mut self.queue);
                 session.settle(end);
             }
-            Step::Session(_) | Step::Ended(_) => {}
+            ListenerStep::Session(_) | ListenerStep::Ended(_) => {}
         }
     }
 
     /// Sends the server a cancellation on a channel if the subscription was given up.
     pub(super) fn send_cancellation(&mut self) {
-        if let Step::Modern { subscription, .. } = &mut self.step
+        if let ListenerStep::Modern { subscription, .. } = &mut self.step
             && self.carrier == Carrier::Channel
             && let Some(cancellation) = subscription.poll_cancellation()
         {

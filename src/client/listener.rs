@@ -16,11 +16,11 @@ use super::{
         buffered_response::BufferedResponse,
         request_queue::{HttpAction, RequestHandle, RequestQueue},
     },
-    options::Options,
-    pending_output::Output,
-    probe_request::{Next, ProbeRequest, ProbeResponse},
+    options::SubscriptionOptions,
+    pending_output::SubscriptionOutput,
+    probe_request::{ProbeOutcome, ProbeRequest, ProbeResponse},
     server_hint::ServerHint,
-    session::{Session, listener::SessionListener},
+    session::{ClientSession, listener::SessionListener},
     subscription::Subscription,
 };
 
@@ -37,11 +37,11 @@ use super::{
 #[derive(Debug)]
 pub struct Listener {
     requested: SubscriptionFilter,
-    pub(super) options: Options,
+    pub(super) options: SubscriptionOptions,
     pub(super) carrier: Carrier,
     seed: u64,
     pub(super) queue: RequestQueue,
-    pub(super) step: Step,
+    pub(super) step: ListenerStep,
     retry_after: Option<Millis>,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum Carrier {
 }
 
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum ListenerStep {
     /// A question to the server is pending.
     Asking {
         call: RequestHandle,
@@ -75,7 +75,7 @@ impl Listener {
     /// random number.
     pub fn new(
         requested: SubscriptionFilter,
-        options: Options,
+        options: SubscriptionOptions,
         hint: ServerHint,
         ids: (Ids, u64),
         now: Millis,
@@ -89,7 +89,7 @@ impl Listener {
     pub(super) fn idle(
         carrier: Carrier,
         requested: SubscriptionFilter,
-        options: Options,
+        options: SubscriptionOptions,
         (ids, seed): (Ids, u64),
     ) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Listener {
             carrier,
             seed,
             queue: RequestQueue::new(ids),
-            step: Step::Ended(None),
+            step: ListenerStep::Ended(None),
             retry_after: None,
         }
     }
@@ -111,7 +111,7 @@ impl Listener {
             ServerHint::Modern => self.listen(now),
             ServerHint::Legacy => self.ask(ProbeRequest::Initialize, now),
             ServerHint::Joined(capabilities) => {
-                self.enter(Session::joined(capabilities), false, now);
+                self.enter(ClientSession::joined(capabilities), false, now);
             }
         }
     }
@@ -131,14 +131,14 @@ impl Listener {
             return self.end(CloseReason::Lost(Loss::Redirected), None);
         }
         match &mut self.step {
-            Step::Asking {
+            ListenerStep::Asking {
                 call: own, reply, ..
             } if *own == call => reply.begin(status, headers),
-            Step::Modern {
+            ListenerStep::Modern {
                 call: own,
                 subscription,
             } if *own == call => subscription.handle_head(status, headers, now),
-            Step::Session(session) => {
+            ListenerStep::Session(session) => {
                 session.handle_head(call, (status, headers), &mut self.queue, now);
             }
             _ => {}
@@ -148,7 +148,7 @@ impl Listener {
     /// Handles a piece of the response body of `call`.
     pub fn handle_bytes(&mut self, call: RequestHandle, bytes: &[u8], now: Millis) {
         match &mut self.step {
-            Step::Asking {
+            ListenerStep::Asking {
                 call: own, reply, ..
             } if *own == call => {
                 reply.push(bytes, self.options.bounds.event_bytes);
@@ -156,11 +156,13 @@ impl Listener {
                     self.end(CloseReason::Lost(Loss::ResponseTooLarge), None);
                 }
             }
-            Step::Modern {
+            ListenerStep::Modern {
                 call: own,
                 subscription,
             } if *own == call => subscription.handle_bytes(bytes, now),
-            Step::Session(session) => session.handle_bytes(call, bytes, &mut self.queue, now),
+            ListenerStep::Session(session) => {
+                session.handle_bytes(call, bytes, &mut self.queue, now)
+            }
             _ => {}
         }
     }
@@ -169,12 +171,12 @@ impl Listener {
     /// came.
     pub fn handle_end(&mut self, call: RequestHandle, now: Millis) {
         match &mut self.step {
-            Step::Asking { call: own, .. } if *own == call => self.handle_response(now),
-            Step::Modern {
+            ListenerStep::Asking { call: own, .. } if *own == call => self.handle_response(now),
+            ListenerStep::Modern {
                 call: own,
                 subscription,
             } if *own == call => subscription.handle_end(),
-            Step::Session(session) => session.handle_end(call, &mut self.queue, now),
+            ListenerStep::Session(session) => session.handle_end(call, &mut self.queue, now),
             _ => {}
         }
     }
@@ -186,14 +188,14 @@ impl Listener {
         }
         let is_probing = self.is_probing();
         match &mut self.step {
-            Step::Asking { .. } if is_probing => self.handle_channel_response(None, now),
-            Step::Asking { .. } => self.end(CloseReason::Lost(Loss::NotAcknowledged), None),
-            Step::Modern { subscription, .. } => {
+            ListenerStep::Asking { .. } if is_probing => self.handle_channel_response(None, now),
+            ListenerStep::Asking { .. } => self.end(CloseReason::Lost(Loss::NotAcknowledged), None),
+            ListenerStep::Modern { subscription, .. } => {
                 subscription.handle_timeout(now);
                 self.send_cancellation();
             }
-            Step::Session(session) => session.handle_timeout(&mut self.queue, now),
-            Step::Ended(_) => {}
+            ListenerStep::Session(session) => session.handle_timeout(&mut self.queue, now),
+            ListenerStep::Ended(_) => {}
         }
     }
 
@@ -203,22 +205,22 @@ impl Listener {
             self.queue.clear();
         }
         match &mut self.step {
-            Step::Modern { subscription, .. } => {
+            ListenerStep::Modern { subscription, .. } => {
                 subscription.cancel();
                 self.send_cancellation();
             }
-            Step::Session(session) => session.leave(&mut self.queue),
-            Step::Asking { .. } | Step::Ended(_) => {}
+            ListenerStep::Session(session) => session.leave(&mut self.queue),
+            ListenerStep::Asking { .. } | ListenerStep::Ended(_) => {}
         }
-        self.step = Step::Ended(None);
+        self.step = ListenerStep::Ended(None);
     }
 
     /// Reports every honored list and resource once, since a change may have been missed.
     pub(super) fn report_all(&mut self) {
         match &mut self.step {
-            Step::Modern { subscription, .. } => subscription.report_all(),
-            Step::Session(session) => session.report_all(),
-            Step::Asking { .. } | Step::Ended(_) => {}
+            ListenerStep::Modern { subscription, .. } => subscription.report_all(),
+            ListenerStep::Session(session) => session.report_all(),
+            ListenerStep::Asking { .. } | ListenerStep::Ended(_) => {}
         }
     }
 
@@ -228,43 +230,43 @@ impl Listener {
     }
 
     /// Returns the next output, or `None` until the next `handle_*` call.
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<SubscriptionOutput> {
         match &mut self.step {
-            Step::Asking { .. } => None,
-            Step::Modern { subscription, .. } => subscription.poll_output(),
-            Step::Session(session) => session.poll_output(),
-            Step::Ended(end) => end.take().map(Output::Ended),
+            ListenerStep::Asking { .. } => None,
+            ListenerStep::Modern { subscription, .. } => subscription.poll_output(),
+            ListenerStep::Session(session) => session.poll_output(),
+            ListenerStep::Ended(end) => end.take().map(SubscriptionOutput::Ended),
         }
     }
 
     /// Returns when to call [`Listener::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.step {
-            Step::Asking { since, .. } if self.is_probing() => {
+            ListenerStep::Asking { since, .. } if self.is_probing() => {
                 Some(self.options.probed_until(*since))
             }
-            Step::Asking { since, .. } => self.options.late_after(*since),
-            Step::Modern { subscription, .. } => subscription.poll_timeout(),
-            Step::Session(session) => session.poll_timeout(),
-            Step::Ended(_) => None,
+            ListenerStep::Asking { since, .. } => self.options.late_after(*since),
+            ListenerStep::Modern { subscription, .. } => subscription.poll_timeout(),
+            ListenerStep::Session(session) => session.poll_timeout(),
+            ListenerStep::Ended(_) => None,
         }
     }
 
     /// Returns the revision that the server speaks; `None` until it is known.
     pub fn version(&self) -> Option<&'static str> {
         match &self.step {
-            Step::Modern { .. } => Some(PROTOCOL_VERSION),
-            Step::Session(session) => Some(session.version()),
-            Step::Asking { .. } | Step::Ended(_) => None,
+            ListenerStep::Modern { .. } => Some(PROTOCOL_VERSION),
+            ListenerStep::Session(session) => Some(session.version()),
+            ListenerStep::Asking { .. } | ListenerStep::Ended(_) => None,
         }
     }
 
     /// Returns how long the server asks to wait before the next attempt.
     pub fn retry_after(&self) -> Option<Millis> {
         match &self.step {
-            Step::Modern { subscription, .. } => subscription.retry_after(),
-            Step::Session(session) => session.retry_after(),
-            Step::Asking { .. } | Step::Ended(_) => self.retry_after,
+            ListenerStep::Modern { subscription, .. } => subscription.retry_after(),
+            ListenerStep::Session(session) => session.retry_after(),
+            ListenerStep::Asking { .. } | ListenerStep::Ended(_) => self.retry_after,
         }
     }
 
@@ -272,7 +274,7 @@ impl Listener {
     /// is known.
     pub fn id(&self) -> Option<&RequestId> {
         match &self.step {
-            Step::Modern { subscription, .. } => Some(subscription.id()),
+            ListenerStep::Modern { subscription, .. } => Some(subscription.id()),
             _ => None,
         }
     }
@@ -280,17 +282,17 @@ impl Listener {
     /// Whether the subscription has ended; pending output may still be polled.
     pub fn is_ended(&self) -> bool {
         match &self.step {
-            Step::Asking { .. } => false,
-            Step::Modern { subscription, .. } => subscription.is_ended(),
-            Step::Session(session) => session.is_ended(),
-            Step::Ended(_) => true,
+            ListenerStep::Asking { .. } => false,
+            ListenerStep::Modern { subscription, .. } => subscription.is_ended(),
+            ListenerStep::Session(session) => session.is_ended(),
+            ListenerStep::Ended(_) => true,
         }
     }
 
     fn ask(&mut self, question: ProbeRequest, now: Millis) {
         let id = self.queue.ids.mint();
         let request = question.request(&id, self.options.client_info.as_deref());
-        self.step = Step::Asking {
+        self.step = ListenerStep::Asking {
             call: self.queue.send(request),
             id,
             question,
@@ -304,16 +306,16 @@ impl Listener {
         let requested = self.requested.clone();
         let subscription = Subscription::new(id, requested, self.options.clone(), now);
         let call = self.queue.send(subscription.request());
-        self.step = Step::Modern {
+        self.step = ListenerStep::Modern {
             call,
             subscription: Box::new(subscription),
         };
     }
 
-    fn enter(&mut self, session: Session, has_begun: bool, now: Millis) {
+    fn enter(&mut self, session: ClientSession, has_begun: bool, now: Millis) {
         let options = self.options.clone();
         let listener = SessionListener::new(session, &self.requested, options, self.seed, now);
-        self.step = Step::Session(Box::new(match self.carrier {
+        self.step = ListenerStep::Session(Box::new(match self.carrier {
             Carrier::Http => listener.started(&mut self.queue),
             Carrier::Channel => listener.started_on_channel(has_begun, &mut self.queue),
         }));
@@ -327,8 +329,8 @@ impl Listener {
     }
 
     pub(super) fn take_question(&mut self) -> Option<(ProbeRequest, BufferedResponse)> {
-        match core::mem::replace(&mut self.step, Step::Ended(None)) {
-            Step::Asking {
+        match core::mem::replace(&mut self.step, ListenerStep::Ended(None)) {
+            ListenerStep::Asking {
                 question, reply, ..
             } => Some((question, reply)),
             step => {
@@ -338,18 +340,18 @@ impl Listener {
         }
     }
 
-    pub(super) fn follow(&mut self, next: Next, now: Millis) {
+    pub(super) fn follow(&mut self, next: ProbeOutcome, now: Millis) {
         match next {
-            Next::Ask(question) => self.ask(question, now),
-            Next::Listen => self.listen(now),
-            Next::Enter(session) => self.enter(session, true, now),
-            Next::End(end, retry_after) => self.end(end, retry_after),
+            ProbeOutcome::Ask(question) => self.ask(question, now),
+            ProbeOutcome::Listen => self.listen(now),
+            ProbeOutcome::Enter(session) => self.enter(session, true, now),
+            ProbeOutcome::End(end, retry_after) => self.end(end, retry_after),
         }
     }
 
     pub(super) fn end(&mut self, end: CloseReason, retry_after: Option<Millis>) {
         self.retry_after = retry_after;
-        self.step = Step::Ended(Some(end));
+        self.step = ListenerStep::Ended(Some(end));
     }
 }
 

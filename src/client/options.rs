@@ -5,7 +5,7 @@ use crate::{clock::Millis, sse::Bounds, vocabulary::limits::Limits};
 
 /// Options of a client's subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct SubscriptionOptions {
     /// The client's `clientInfo`, as compact JSON; `None` names this crate.
     pub client_info: Option<String>,
     /// How long to wait for the acknowledgment. Default 30 s; zero waits without a limit. An open
@@ -21,7 +21,7 @@ pub struct Options {
     pub limits: Limits,
 }
 
-impl Default for Options {
+impl Default for SubscriptionOptions {
     fn default() -> Self {
         Self {
             client_info: None,
@@ -36,7 +36,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl SubscriptionOptions {
     /// Returns when to give up on an acknowledgment awaited since `since`.
     pub(super) fn late_after(&self, since: Millis) -> Option<Millis> {
         after(since, self.acknowledgment)

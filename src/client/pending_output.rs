@@ -8,7 +8,7 @@ use super::end::CloseReason;
 /// An output of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Output {
+pub enum SubscriptionOutput {
     /// The subscription is open, with the filter that the server honors.
     Acknowledged(SubscriptionFilter),
     /// Something changed: read it again.
@@ -98,14 +98,14 @@ impl PendingOutput {
         self.is_open
     }
 
-    pub(super) fn poll(&mut self) -> Option<Output> {
+    pub(super) fn poll(&mut self) -> Option<SubscriptionOutput> {
         if core::mem::take(&mut self.opens) {
-            return Some(Output::Acknowledged(self.honored.clone()));
+            return Some(SubscriptionOutput::Acknowledged(self.honored.clone()));
         }
         let changed = if self.is_open { self.pop() } else { None };
         changed
-            .map(Output::Changed)
-            .or_else(|| self.end.take().map(Output::Ended))
+            .map(SubscriptionOutput::Changed)
+            .or_else(|| self.end.take().map(SubscriptionOutput::Ended))
     }
 
     fn pop(&mut self) -> Option<ServerEvent> {

@@ -6,7 +6,7 @@ use super::{
     end::{CloseReason, Loss},
     http::{buffered_response::BufferedResponse, request::HttpRequest},
     revision::{self, Revision, RevisionOutcome, Versions},
-    session::{self, Session, SessionError},
+    session::{self, ClientSession, SessionError},
 };
 
 /// A request that a client sends before it listens.
@@ -33,12 +33,12 @@ pub(super) enum ProbeResponse<'a> {
 
 /// What follows from a response.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum ProbeOutcome {
     Ask(ProbeRequest),
     /// The server speaks 2026-07-28.
     Listen,
     /// A session has begun.
-    Enter(Session),
+    Enter(ClientSession),
     /// Listening is not possible; the server may have said when to retry.
     End(CloseReason, Option<Millis>),
 }
@@ -60,7 +60,7 @@ impl ProbeRequest {
         }
     }
 
-    pub(super) fn next(self, response: ProbeResponse<'_>) -> Next {
+    pub(super) fn next(self, response: ProbeResponse<'_>) -> ProbeOutcome {
         match self {
             Self::Discover { is_page, tried } => choose(response, is_page, tried),
             Self::Initialize => enter(response),
@@ -68,7 +68,7 @@ impl ProbeRequest {
     }
 }
 
-fn choose(response: ProbeResponse<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> Next {
+fn choose(response: ProbeResponse<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> ProbeOutcome {
     let versions: Vec<&str> = tried.iter().map(|version| &**version).collect();
     let verdict = match response {
         ProbeResponse::Message(message) => revision::of_line(message, &versions, Versions::OURS),
@@ -81,53 +81,53 @@ fn choose(response: ProbeResponse<'_>, is_page: bool, mut tried: Vec<Box<str>>) 
         ),
     };
     match verdict {
-        RevisionOutcome::Settled(Revision::Modern(_)) => Next::Listen,
-        RevisionOutcome::Settled(Revision::Legacy) => Next::Ask(ProbeRequest::Initialize),
+        RevisionOutcome::Settled(Revision::Modern(_)) => ProbeOutcome::Listen,
+        RevisionOutcome::Settled(Revision::Legacy) => ProbeOutcome::Ask(ProbeRequest::Initialize),
         RevisionOutcome::Retry(version) => {
             tried.push(version);
-            Next::Ask(ProbeRequest::Discover { is_page, tried })
+            ProbeOutcome::Ask(ProbeRequest::Discover { is_page, tried })
         }
         RevisionOutcome::NoCommonVersion(_) => response.no_common_version(),
         RevisionOutcome::Unknown => response.unknown(),
     }
 }
 
-fn enter(response: ProbeResponse<'_>) -> Next {
+fn enter(response: ProbeResponse<'_>) -> ProbeOutcome {
     let read = match response {
         ProbeResponse::Message(message) => {
             let message = message.unwrap_or_default();
-            Session::from_response(SUCCESS, &Headers::new(""), message)
+            ClientSession::from_response(SUCCESS, &Headers::new(""), message)
         }
         ProbeResponse::Http(reply) => match reply.status() {
-            Some(status) => Session::from_response(status, &reply.headers(), reply.body()),
+            Some(status) => ClientSession::from_response(status, &reply.headers(), reply.body()),
             None => return response.unknown(),
         },
     };
     match read {
-        Ok(session) => Next::Enter(session),
+        Ok(session) => ProbeOutcome::Enter(session),
         Err(SessionError::Refused(refusal)) => {
             let end = CloseReason::refused(response.status(), refusal.code, refusal.text);
-            Next::End(end, response.retry_after())
+            ProbeOutcome::End(end, response.retry_after())
         }
         Err(SessionError::UnsupportedVersion) => response.no_common_version(),
-        Err(_) => Next::End(CloseReason::Lost(Loss::InvalidResponse), None),
+        Err(_) => ProbeOutcome::End(CloseReason::Lost(Loss::InvalidResponse), None),
     }
 }
 
 impl ProbeResponse<'_> {
     /// Ends without a time to retry: a later attempt would find no version in common either.
-    fn no_common_version(self) -> Next {
+    fn no_common_version(self) -> ProbeOutcome {
         let text = "no version in common".to_owned();
-        Next::End(
+        ProbeOutcome::End(
             CloseReason::refused(self.status(), Some(UNSUPPORTED_VERSION), text),
             None,
         )
     }
 
-    fn unknown(self) -> Next {
+    fn unknown(self) -> ProbeOutcome {
         match self {
-            Self::Http(reply) => Next::End(reply.end(), self.retry_after()),
-            Self::Message(_) => Next::End(CloseReason::Lost(Loss::InvalidResponse), None),
+            Self::Http(reply) => ProbeOutcome::End(reply.end(), self.retry_after()),
+            Self::Message(_) => ProbeOutcome::End(CloseReason::Lost(Loss::InvalidResponse), None),
         }
     }
 

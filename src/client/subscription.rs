@@ -16,8 +16,8 @@ use super::{
         request::HttpRequest,
         response::{Media, RpcError, bounded, is_success, media_of, retry_after},
     },
-    options::Options,
-    pending_output::{Output, PendingOutput},
+    options::SubscriptionOptions,
+    pending_output::{PendingOutput, SubscriptionOutput},
 };
 
 /// One subscription over HTTP, from its request to its end (2026-07-28, Subscriptions, Streamable
@@ -26,13 +26,13 @@ use super::{
 /// Send [`Subscription::request`] once, pass its response to the `handle_*` methods, and after each
 /// call poll [`Subscription::poll_output`] until it returns `None`; call
 /// [`Subscription::handle_timeout`] at the time of [`Subscription::poll_timeout`]. Changes that are
-/// not polled collapse to one event per subject. After [`Output::Ended`], and after
+/// not polled collapse to one event per subject. After [`SubscriptionOutput::Ended`], and after
 /// [`Subscription::cancel`], close the response if it is still open; no message is posted
 /// (2026-07-28, Streamable HTTP: Cancellation).
 #[derive(Debug)]
 pub struct Subscription {
     stream: ClientStream,
-    options: Options,
+    options: SubscriptionOptions,
     status: u16,
     body: Body,
     pending: PendingOutput,
@@ -59,7 +59,7 @@ impl Subscription {
     pub fn new(
         id: RequestId,
         requested: SubscriptionFilter,
-        options: Options,
+        options: SubscriptionOptions,
         now: Millis,
     ) -> Self {
         Self {
@@ -151,7 +151,7 @@ impl Subscription {
     }
 
     /// Returns the next output, or `None` until the next `handle_*` call.
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<SubscriptionOutput> {
         self.pending.poll()
     }
 

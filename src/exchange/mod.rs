@@ -13,7 +13,7 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use crate::{
     clock::Millis,
     http::{Field, Headers, Response},
-    legacy::{self, Call, LegacyRequest},
+    legacy::{self, LegacyCall, LegacyRequest},
     listen::{self, ServerStream},
     off,
     session::Reply,
@@ -351,7 +351,7 @@ impl Exchange {
 
     fn in_session(&mut self, request: LegacyRequest) -> Option<Step> {
         let Some(session) = request.session.clone() else {
-            if request.call == Call::Initialize {
+            if request.call == LegacyCall::Initialize {
                 return Some(Step::Initialize);
             }
             let reason = Reason::InvalidRequest("The Mcp-Session-Id header is missing");

@@ -32,7 +32,7 @@ pub enum LegacyMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionRules {
     /// The limits of sessions.
-    pub limits: session::Limits,
+    pub limits: session::SessionLimits,
     /// Whether the host restricts what each caller may receive:
     /// [`Step::Authorize`](super::Step::Authorize).
     pub authorizes: bool,

@@ -3,7 +3,7 @@ use alloc::{boxed::Box, vec::Vec};
 use crate::{
     clock::Millis,
     http::Response,
-    legacy::{Call, LegacyRequest, event_id},
+    legacy::{LegacyCall, LegacyRequest, event_id},
     listen::{ServerStream, StreamKind},
     session::{Ask, Claim, Excess, Question, Reply},
     upstream::{ResumePoint, SessionStart},
@@ -68,25 +68,25 @@ impl SessionRequest {
         rules: SessionRules,
     ) -> Self {
         let ask = match &request.call {
-            Call::Initialize | Call::Ping => Ask::Use,
-            Call::Initialized => Ask::Initialized {
+            LegacyCall::Initialize | LegacyCall::Ping => Ask::Use,
+            LegacyCall::Initialized => Ask::Initialized {
                 is_forwarded: false,
             },
-            Call::Subscribe(uri) if !rules.authorizes => Ask::Subscribe {
+            LegacyCall::Subscribe(uri) if !rules.authorizes => Ask::Subscribe {
                 uri: uri.clone(),
                 limits: rules.limits,
             },
             // A session that may not subscribe is refused before its parameters are checked and
             // before `authorize` is called.
-            Call::Subscribe(_) | Call::Invalid(_) => Ask::MaySubscribe,
-            Call::Unsubscribe(uri) => Ask::Unsubscribe(uri.clone()),
-            Call::Open { last_event_id } => Ask::Open {
+            LegacyCall::Subscribe(_) | LegacyCall::Invalid(_) => Ask::MaySubscribe,
+            LegacyCall::Unsubscribe(uri) => Ask::Unsubscribe(uri.clone()),
+            LegacyCall::Open { last_event_id } => Ask::Open {
                 resumes: last_event_id.is_some(),
             },
-            Call::End => Ask::End {
+            LegacyCall::End => Ask::End {
                 is_forwarded: false,
             },
-            Call::Other => Ask::UpstreamId,
+            LegacyCall::Other => Ask::UpstreamId,
         };
         Self {
             request,
@@ -165,7 +165,7 @@ impl SessionRequest {
                 permit,
                 ..opening.clone()
             }),
-            (None, Call::Subscribe(uri)) => {
+            (None, LegacyCall::Subscribe(uri)) => {
                 let is_permitted =
                     permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
                 // A denied resource is handled like one that does not exist and never changes.
@@ -191,7 +191,7 @@ impl SessionRequest {
         else {
             return;
         };
-        let is_end = self.request.call == Call::End;
+        let is_end = self.request.call == LegacyCall::End;
         // A server that no longer has the session, or does not let clients end one, must not keep
         // ours alive.
         let is_forwarded = matches!(status, 200..300) || is_end && matches!(status, 404 | 405);
@@ -229,7 +229,7 @@ impl SessionRequest {
             |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
         // A client without an event id may have received nothing since the session began.
         let since = match &self.request.call {
-            Call::Open {
+            LegacyCall::Open {
                 last_event_id: Some(id),
             } => id,
             _ => &opening.since,
@@ -265,7 +265,9 @@ impl SessionRequest {
                 SubscriptionFilter::lists(opening.capabilities),
                 opening.subscriptions.clone(),
             ),
-            (None, Call::Subscribe(uri)) => (SubscriptionFilter::default(), vec![uri.clone()]),
+            (None, LegacyCall::Subscribe(uri)) => {
+                (SubscriptionFilter::default(), vec![uri.clone()])
+            }
             (None, _) => Default::default(),
         };
         SubscriptionFilter {
@@ -276,14 +278,14 @@ impl SessionRequest {
 
     fn done(&self, ask: &Ask) -> Stage {
         let response = match &self.request.call {
-            Call::Subscribe(_) if *ask == Ask::MaySubscribe => return Stage::Authorize(None),
-            Call::Invalid(reason) => return self.in_band(reason.clone()),
-            Call::Initialize => {
+            LegacyCall::Subscribe(_) if *ask == Ask::MaySubscribe => return Stage::Authorize(None),
+            LegacyCall::Invalid(reason) => return self.in_band(reason.clone()),
+            LegacyCall::Initialize => {
                 let why = "This session is initialized already";
                 return self.refused(Reason::InvalidRequest(why));
             }
-            Call::Initialized => Response::empty(202),
-            Call::End => Response::empty(200),
+            LegacyCall::Initialized => Response::empty(202),
+            LegacyCall::End => Response::empty(200),
             _ => self
                 .request
                 .id

@@ -17,7 +17,7 @@ use core::num::NonZeroU32;
 
 use crate::{
     clock::Millis,
-    listen::{EndReason, Next, Output, ServerStream, StreamKind},
+    listen::{EndReason, Next, ServerStream, StreamKind, StreamOutput},
     vocabulary::{
         filter::SubscriptionFilter,
         position::{Cursor, Position},
@@ -27,7 +27,7 @@ use crate::{
 };
 
 use chunk_cache::ChunkCache;
-use slab::Entry;
+use slab::StreamEntry;
 
 pub(crate) use interner::Interner;
 pub use published::Published;
@@ -48,7 +48,7 @@ pub use write_batch::WriteBatch;
 /// stream while there is room.
 #[derive(Debug, Default)]
 pub struct Fanout {
-    slab: Slab<Entry>,
+    slab: Slab<StreamEntry>,
     kinds: Interner<StreamKind>,
     /// Equal filters are stored once.
     filters: Interner<Arc<SubscriptionFilter>>,
@@ -95,7 +95,7 @@ impl Fanout {
         let kind_number = self.kinds.intern(stream.kind());
         let honored = self.intern(stream.shared_honored());
         stream.intern(self.kinds.interned(&stream.kind().clone()), &honored);
-        let entry = |id| Entry::new(id, stream, kind_number, from);
+        let entry = |id| StreamEntry::new(id, stream, kind_number, from);
         let id = self.slab.insert(entry);
         self.enter(id, &honored);
         self.reschedule(id);
@@ -208,7 +208,7 @@ impl Fanout {
     }
 
     /// As [`ServerStream::poll_output`], for one of the streams.
-    pub fn poll_output(&mut self, id: StreamId, now: Millis) -> Option<Output> {
+    pub fn poll_output(&mut self, id: StreamId, now: Millis) -> Option<StreamOutput> {
         self.slab.get_mut(id)?.stream.poll_output(now)
     }
 

@@ -7,7 +7,7 @@ use super::{
     batch_tree::BatchTree,
     frame::Frame,
     published::{DeliveryCount, collapsed},
-    slab::Entry,
+    slab::StreamEntry,
 };
 
 /// Publishing: takes one event, returns the bytes for every stream that wants it.
@@ -175,7 +175,7 @@ impl Fanout {
     }
 }
 
-impl Entry {
+impl StreamEntry {
     /// Makes the cue of an event pending in a stream that is polled.
     fn enqueue(&mut self, published: &Published) {
         let (event, at) = (&published.event, published.at);

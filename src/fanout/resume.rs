@@ -2,7 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     legacy::event_id,
-    listen::{Output, ServerStream},
+    listen::{ServerStream, StreamOutput},
     sse,
     vocabulary::position::Cursor,
 };
@@ -24,12 +24,12 @@ impl Resume {
     }
 
     /// Encodes an output; `None` for an end.
-    pub(super) fn frame(&mut self, stream: &ServerStream, output: Output) -> Option<Vec<u8>> {
+    pub(super) fn frame(&mut self, stream: &ServerStream, output: StreamOutput) -> Option<Vec<u8>> {
         match output {
-            Output::Opened => Some(sse::priming(&self.next_id(stream))),
-            Output::Message(message) => Some(self.identified(stream, sse::event(&message))),
-            Output::KeepAlive => Some(sse::KEEP_ALIVE.to_vec()),
-            Output::End => None,
+            StreamOutput::Opened => Some(sse::priming(&self.next_id(stream))),
+            StreamOutput::Message(message) => Some(self.identified(stream, sse::event(&message))),
+            StreamOutput::KeepAlive => Some(sse::KEEP_ALIVE.to_vec()),
+            StreamOutput::End => None,
         }
     }
 
@@ -58,10 +58,10 @@ impl Resume {
 }
 
 /// Encodes an output of a stream that cannot be resumed; `None` if nothing is to be written.
-pub(super) fn frame(output: Output) -> Option<Vec<u8>> {
+pub(super) fn frame(output: StreamOutput) -> Option<Vec<u8>> {
     match output {
-        Output::Message(message) => Some(sse::event(&message)),
-        Output::KeepAlive => Some(sse::KEEP_ALIVE.to_vec()),
-        Output::Opened | Output::End => None,
+        StreamOutput::Message(message) => Some(sse::event(&message)),
+        StreamOutput::KeepAlive => Some(sse::KEEP_ALIVE.to_vec()),
+        StreamOutput::Opened | StreamOutput::End => None,
     }
 }

@@ -21,7 +21,7 @@ impl StreamId {
 
 /// A stream in its slot.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct StreamEntry {
     pub(super) stream: ServerStream,
     pub(super) id: StreamId,
     /// The number of its kind.
@@ -36,7 +36,7 @@ pub(super) struct Entry {
     pub(super) resume: Option<Box<Resume>>,
 }
 
-impl Entry {
+impl StreamEntry {
     /// Whether it receives an event at this position in the log of its bus; `None` without a log.
     pub(super) fn receives(&self, position: Option<Position>) -> bool {
         position.is_none_or(|position| self.from < position)
@@ -60,7 +60,7 @@ impl Entry {
     }
 }
 
-impl Identified for Entry {
+impl Identified for StreamEntry {
     fn id(&self) -> StreamId {
         self.id
     }

@@ -14,7 +14,7 @@ use crate::{
     fanout::{Fanout, Published, StreamId},
     lease::{Budget, Lease},
     listen::{EndReason, ServerStream},
-    upstream::{Counts, Timeouts, Update, Upstream, UpstreamCall},
+    upstream::{OutageCounts, Timeouts, Update, Upstream, UpstreamCall},
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
@@ -24,8 +24,8 @@ use crate::{
     wire::ProtocolError,
 };
 
-use output::{Batch, Step};
-use session::Session;
+use output::{EventBatch, IsolateStep};
+use session::StreamSession;
 
 pub use crate::upstream::SessionStart;
 pub use output::{IsolateOutput, MovedStream};
@@ -51,8 +51,8 @@ pub struct Isolate {
     /// Streams that wait for the bus to confirm their topics.
     waiting: Vec<StreamId>,
     /// The session, if this isolate holds the stream of one.
-    session: Option<Session>,
-    steps: VecDeque<Step>,
+    session: Option<StreamSession>,
+    steps: VecDeque<IsolateStep>,
     /// The offset of the Unix clock from the clock of all calls.
     epoch: Millis,
 }
@@ -235,7 +235,7 @@ impl Isolate {
     }
 
     /// Returns the counters of outages and gaps.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> OutageCounts {
         self.upstream.counts()
     }
 
@@ -247,7 +247,7 @@ impl Isolate {
 
     /// Handles an unrecoverable gap: each open stream cues everything that it honors.
     fn resync(&mut self) {
-        self.steps.push_back(Step::Gap);
+        self.steps.push_back(IsolateStep::Gap);
     }
 
     fn receive(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
@@ -259,12 +259,12 @@ impl Isolate {
         let bytes = Topic::of(&published.event).name_bytes();
         let delivered = self.delivered();
         match self.steps.back_mut() {
-            Some(Step::Events(batch)) if batch.bytes + bytes <= MAX_BYTES => {
+            Some(IsolateStep::Events(batch)) if batch.bytes + bytes <= MAX_BYTES => {
                 batch.bytes += bytes;
                 batch.events.push(published);
                 batch.delivered = delivered;
             }
-            _ => self.steps.push_back(Step::Events(Batch {
+            _ => self.steps.push_back(IsolateStep::Events(EventBatch {
                 events: vec![published],
                 bytes,
                 delivered,

@@ -5,7 +5,7 @@ use crate::{
     vocabulary::{filter::SubscriptionFilter, position::Cursor},
 };
 
-use super::{Isolate, output::Step};
+use super::{Isolate, output::IsolateStep};
 
 /// The opening of streams, until they are attached.
 impl Isolate {
@@ -16,7 +16,7 @@ impl Isolate {
         if stream.honored().is_empty() {
             let id = self.fanout.open(stream, now);
             self.lease.enter(id);
-            self.steps.push_back(Step::Finished(id));
+            self.steps.push_back(IsolateStep::Finished(id));
             return id;
         }
         if self.fanout.index().is_empty() {
@@ -77,7 +77,7 @@ impl Isolate {
             return false;
         }
         let from = self.upstream.reached();
-        self.steps.push_back(Step::Attached(id, from));
+        self.steps.push_back(IsolateStep::Attached(id, from));
         true
     }
 
@@ -90,6 +90,6 @@ impl Isolate {
     /// Refuses a stream that waits.
     pub(super) fn refuse(&mut self, id: StreamId, is_full: bool) {
         self.waiting.retain(|waiting| *waiting != id);
-        self.steps.push_back(Step::Refused { id, is_full });
+        self.steps.push_back(IsolateStep::Refused { id, is_full });
     }
 }

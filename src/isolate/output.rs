@@ -58,8 +58,8 @@ pub struct MovedStream {
 
 /// A pending output. Streams receive events and change state in this order.
 #[derive(Debug)]
-pub(super) enum Step {
-    Events(Batch),
+pub(super) enum IsolateStep {
+    Events(EventBatch),
     Gap,
     /// The stream is attached at this position of the log.
     Attached(StreamId, Position),
@@ -91,7 +91,7 @@ pub(super) enum Step {
 
 /// Events that are fanned out together.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct EventBatch {
     pub(super) events: Vec<Published>,
     /// The bytes of their names.
     pub(super) bytes: usize,
@@ -124,34 +124,34 @@ impl Isolate {
     pub fn has_confirmations(&self) -> bool {
         matches!(
             self.steps.back(),
-            Some(Step::Attached(..) | Step::Refused { .. })
+            Some(IsolateStep::Attached(..) | IsolateStep::Refused { .. })
         )
     }
 
-    fn take(&mut self, step: Step, now: Millis) -> Option<IsolateOutput> {
+    fn take(&mut self, step: IsolateStep, now: Millis) -> Option<IsolateOutput> {
         match step {
-            Step::Events(batch) => {
+            IsolateStep::Events(batch) => {
                 if let (Some(id), Some(delivered)) = (self.session_of(), batch.delivered) {
                     self.fanout.handle_delivered(id, Some(delivered));
                 }
                 let batch = self.fanout.publish_received(batch.events, now);
                 Some(IsolateOutput::Write(batch))
             }
-            Step::Gap => {
+            IsolateStep::Gap => {
                 self.fanout.handle_gap();
                 Some(IsolateOutput::Poll(self.fanout.ids()))
             }
-            Step::Attached(..) | Step::Finished(_) => self.attach(step, now),
-            Step::Delivered { id, cursor } => {
+            IsolateStep::Attached(..) | IsolateStep::Finished(_) => self.attach(step, now),
+            IsolateStep::Delivered { id, cursor } => {
                 self.fanout.handle_delivered(id, cursor);
                 None
             }
-            Step::Lost(id) => {
+            IsolateStep::Lost(id) => {
                 self.fanout.handle_loss(id);
                 let is_open = self.stream(id).is_some_and(|stream| !stream.is_opening());
                 is_open.then(|| IsolateOutput::Poll(vec![id]))
             }
-            Step::SessionInterest {
+            IsolateStep::SessionInterest {
                 id,
                 mut filter,
                 is_paused,
@@ -162,11 +162,11 @@ impl Isolate {
                 let is_open = self.stream(id).is_some_and(|stream| !stream.is_opening());
                 is_open.then(|| IsolateOutput::Poll(vec![id]))
             }
-            Step::Refused { id, is_full } => {
+            IsolateStep::Refused { id, is_full } => {
                 let is_open = self.stream(id).is_some();
                 is_open.then_some(IsolateOutput::Refused { id, is_full })
             }
-            Step::MoveOut { id, since, scope } => {
+            IsolateStep::MoveOut { id, since, scope } => {
                 let honored = self.honored(id)?;
                 let mut stream = self.fanout.take(id)?;
                 self.lease.leave(id);
@@ -184,18 +184,18 @@ impl Isolate {
     }
 
     /// Attaches streams; those that were confirmed together are polled together.
-    fn attach(&mut self, first: Step, now: Millis) -> Option<IsolateOutput> {
+    fn attach(&mut self, first: IsolateStep, now: Millis) -> Option<IsolateOutput> {
         let mut attached = Vec::new();
         let mut next = Some(first);
         while let Some(step) = next.take() {
             match step {
-                Step::Attached(id, from) => {
+                IsolateStep::Attached(id, from) => {
                     if self.stream(id).is_some_and(ServerStream::is_opening) {
                         self.fanout.handle_attached_from(id, from, now);
                         attached.push(id);
                     }
                 }
-                Step::Finished(id) => attached.push(id),
+                IsolateStep::Finished(id) => attached.push(id),
                 other => {
                     self.steps.push_front(other);
                     break;

@@ -4,7 +4,7 @@ use crate::{
     vocabulary::{filter::SubscriptionFilter, scope::Scope, topic::Topics},
 };
 
-use super::{Isolate, output::Step};
+use super::{Isolate, output::IsolateStep};
 
 impl Isolate {
     /// Changes the groups of a stream's caller. The stream keeps receiving what it received
@@ -22,7 +22,7 @@ impl Isolate {
         let is_shared = self.fanout.len() > 1;
         if is_shared && !self.has_room_for(&wanted, now) {
             let since = self.upstream.resume();
-            self.steps.push_back(Step::MoveOut {
+            self.steps.push_back(IsolateStep::MoveOut {
                 id,
                 since,
                 scope: Some(scope),
@@ -44,7 +44,8 @@ impl Isolate {
     pub(super) fn move_out(&mut self, id: StreamId) {
         let since = self.upstream.resume();
         let scope = None;
-        self.steps.push_back(Step::MoveOut { id, since, scope });
+        self.steps
+            .push_back(IsolateStep::MoveOut { id, since, scope });
     }
 }
 

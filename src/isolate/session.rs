@@ -8,11 +8,11 @@ use crate::{
     vocabulary::{event::ServerEvent, position::Cursor, uri::Uri},
 };
 
-use super::{Isolate, output::Step};
+use super::{Isolate, output::IsolateStep};
 
 /// The session of the stream.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct StreamSession {
     id: StreamId,
     denied: Vec<Uri>,
     /// Whether the client has not reported yet that it is ready.
@@ -43,7 +43,7 @@ impl Isolate {
         self.lease.enter(id);
         self.fanout.handle_delivered(id, None);
         self.upstream.want(&topics);
-        self.session = Some(Session {
+        self.session = Some(StreamSession {
             id,
             denied,
             is_paused: false,
@@ -70,7 +70,7 @@ impl Isolate {
         session.denied.retain(|uri| watched.contains(uri));
         watched.retain(|uri| !session.denied.contains(uri));
         let id = session.id;
-        self.steps.push_back(Step::SessionInterest {
+        self.steps.push_back(IsolateStep::SessionInterest {
             id,
             filter,
             is_paused,
@@ -106,14 +106,14 @@ impl Isolate {
         let id = session.id;
         let cursor = self.upstream.cursor().cloned();
         let from = cursor.as_ref().map(|cursor| cursor.position);
-        self.steps.push_back(Step::Delivered { id, cursor });
+        self.steps.push_back(IsolateStep::Delivered { id, cursor });
         if !is_whole {
-            self.steps.push_back(Step::Lost(id));
+            self.steps.push_back(IsolateStep::Lost(id));
         }
         if self.waiting.contains(&id) {
             self.waiting.clear();
             let from = from.unwrap_or_default();
-            self.steps.push_back(Step::Attached(id, from));
+            self.steps.push_back(IsolateStep::Attached(id, from));
         }
         true
     }

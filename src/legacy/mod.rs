@@ -8,7 +8,7 @@ mod request;
 pub(crate) use initialize::agreed;
 pub use initialize::{Initialized, initialized, negotiate};
 pub(crate) use request::message_of;
-pub use request::{Call, LegacyOutcome, LegacyRequest, classify};
+pub use request::{LegacyCall, LegacyOutcome, LegacyRequest, classify};
 
 /// The revisions that sessions support, the latest first.
 pub const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];

@@ -40,12 +40,12 @@ pub struct LegacyRequest {
     /// Transports: Protocol Version Header).
     pub version: Box<str>,
     /// The method that it calls.
-    pub call: Call,
+    pub call: LegacyCall,
 }
 
 /// The method of a request of an earlier revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum LegacyCall {
     /// `initialize`: begins a session.
     Initialize,
     /// `notifications/initialized`: the client starts to use the session.
@@ -73,11 +73,11 @@ impl LegacyRequest {
     /// Whether the request concerns sessions, so that its caller has to be authenticated; the MCP
     /// server answers all others.
     pub fn is_of_sessions(&self) -> bool {
-        self.session.is_some() || self.call == Call::Initialize || self.call.needs_session()
+        self.session.is_some() || self.call == LegacyCall::Initialize || self.call.needs_session()
     }
 }
 
-impl Call {
+impl LegacyCall {
     /// Whether only a session can answer it.
     pub fn needs_session(&self) -> bool {
         matches!(
@@ -142,19 +142,19 @@ fn call_of(
     document: Option<&Document<'_>>,
     id: Option<&RequestId>,
     limits: &Limits,
-) -> Result<Call, Reason> {
+) -> Result<LegacyCall, Reason> {
     if method == "GET" && !headers.name_event_stream() {
         return Err(Reason::NotAcceptable);
     }
     let call = match (method, document) {
-        ("GET", _) => Call::Open {
+        ("GET", _) => LegacyCall::Open {
             last_event_id: headers.get("last-event-id").map(Into::into),
         },
-        ("DELETE", _) => Call::End,
+        ("DELETE", _) => LegacyCall::End,
         (_, Some(document)) => message_of(document, id, limits)?,
-        (_, None) => Call::Other,
+        (_, None) => LegacyCall::Other,
     };
-    if call != Call::Initialize {
+    if call != LegacyCall::Initialize {
         check_version(headers)?;
     }
     Ok(call)
@@ -180,7 +180,7 @@ pub(crate) fn message_of(
     document: &Document<'_>,
     id: Option<&RequestId>,
     limits: &Limits,
-) -> Result<Call, Reason> {
+) -> Result<LegacyCall, Reason> {
     let root = &document.root;
     if root.as_array().is_some() {
         return Err(Reason::InvalidRequest(
@@ -189,16 +189,16 @@ pub(crate) fn message_of(
     }
     let is_notification = root.get("id").is_none();
     let call = match root.get("method").and_then(Node::as_str) {
-        Some("notifications/initialized") if is_notification => return Ok(Call::Initialized),
-        Some("initialize") => Call::Initialize,
-        Some("ping") => Call::Ping,
+        Some("notifications/initialized") if is_notification => return Ok(LegacyCall::Initialized),
+        Some("initialize") => LegacyCall::Initialize,
+        Some("ping") => LegacyCall::Ping,
         Some("resources/subscribe") => {
-            uri_in(root, limits).map_or_else(Call::Invalid, Call::Subscribe)
+            uri_in(root, limits).map_or_else(LegacyCall::Invalid, LegacyCall::Subscribe)
         }
         Some("resources/unsubscribe") => {
-            uri_in(root, limits).map_or_else(Call::Invalid, Call::Unsubscribe)
+            uri_in(root, limits).map_or_else(LegacyCall::Invalid, LegacyCall::Unsubscribe)
         }
-        _ => return Ok(Call::Other),
+        _ => return Ok(LegacyCall::Other),
     };
     check_request(document, id)?;
     Ok(call)

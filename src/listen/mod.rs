@@ -14,4 +14,4 @@ pub(crate) use client::concerns;
 pub use client::{ClientEndReason, ClientStream, Notice};
 pub use incoming::Incoming;
 pub(crate) use stream::{Cues, Since};
-pub use stream::{EndReason, Next, Output, ServerStream, StreamKind};
+pub use stream::{EndReason, Next, ServerStream, StreamKind, StreamOutput};

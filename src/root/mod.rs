@@ -7,12 +7,12 @@ mod output;
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 pub use log::Log;
-pub use output::{Output, Received};
+pub use output::{RootOutput, RootReceived};
 
 use crate::{
-    bus::{self, Bus, EdgeId, FollowReply, Follower, JournalEntry, ShardId},
+    bus::{self, Bus, EdgeId, FollowReply, FollowSender, JournalEntry, ShardId},
     clock::Millis,
-    session::{self, ROOT, Sessions, Store},
+    session::{self, ROOT, SessionStore, Sessions},
     vocabulary::{position::Position, topic::Topics},
     wire::{Claim, ProtocolError},
 };
@@ -32,7 +32,7 @@ pub struct Root<L, S> {
     sessions: Option<Sessions<S>>,
 }
 
-impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
+impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
     /// Creates a root on its log. It keeps sessions if there is a store for them. After a restart,
     /// restore the shards, [their events](Root::restore_events) and the edges, and then call
     /// [`Root::handle_restored`].
@@ -116,13 +116,13 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
         edge: EdgeId,
         text: &str,
         now: Millis,
-    ) -> Result<Received, L::Error> {
+    ) -> Result<RootReceived, L::Error> {
         self.bus.handle_trimmed(self.log.floor());
         Ok(match self.bus.handle_message(edge, text) {
             Ok(bus::Received::Followed(reply)) => return self.respond_to_edge(reply, now),
-            Ok(bus::Received::Full) => Received::Full,
-            Ok(bus::Received::Detached) => Received::Detached,
-            Err(error) => Received::Dropped(error),
+            Ok(bus::Received::Full) => RootReceived::Full,
+            Ok(bus::Received::Detached) => RootReceived::Detached,
+            Err(error) => RootReceived::Dropped(error),
         })
     }
 
@@ -160,15 +160,15 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
         &mut self,
         now: Millis,
         session_now: Millis,
-    ) -> Result<Option<Output>, L::Error> {
+    ) -> Result<Option<RootOutput>, L::Error> {
         if let Some(entry) = self.bus.poll_entry() {
             if let JournalEntry::Closed(ShardId(shard)) = entry {
                 self.handle_emptied(shard, session_now)?;
             }
-            return Ok(Some(Output::Persist(entry)));
+            return Ok(Some(RootOutput::Persist(entry)));
         }
         if let Some(call) = self.bus.poll_batch(now) {
-            return Ok(Some(Output::Batch(call)));
+            return Ok(Some(RootOutput::Batch(call)));
         }
         while let Some(output) = self.sessions.as_mut().and_then(Sessions::poll_output) {
             if let Some(output) = self.handle_changed(output) {
@@ -179,19 +179,19 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
     }
 
     /// Returns what to do about a changed session.
-    fn handle_changed(&mut self, change: session::Output) -> Option<Output> {
+    fn handle_changed(&mut self, change: session::SessionOutput) -> Option<RootOutput> {
         Some(match change {
-            session::Output::Interest(edge, interest) => {
+            session::SessionOutput::Interest(edge, interest) => {
                 let bus = &mut self.bus;
                 let frame = bus.set_interest(edge, &interest.uris, interest.is_paused)?;
-                Output::Send(edge, frame)
+                RootOutput::Send(edge, frame)
             }
-            session::Output::Close(edge, reason) => Output::Close(edge, reason),
-            session::Output::Call {
+            session::SessionOutput::Close(edge, reason) => RootOutput::Close(edge, reason),
+            session::SessionOutput::Call {
                 shard,
                 call,
                 is_awaited,
-            } => Output::CallShard {
+            } => RootOutput::CallShard {
                 shard,
                 call,
                 is_awaited,
@@ -210,11 +210,11 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
         &mut self,
         mut reply: Box<FollowReply>,
         now: Millis,
-    ) -> Result<Received, L::Error> {
+    ) -> Result<RootReceived, L::Error> {
         if !self.join(&mut reply, now)? {
-            return Ok(Received::Released);
+            return Ok(RootReceived::Released);
         }
-        Ok(Received::Followed {
+        Ok(RootReceived::Followed {
             persist: reply.persist().clone(),
             session: reply.joined().first().cloned(),
             frames: self.finish(*reply)?,
@@ -233,14 +233,14 @@ impl<L: Log, S: Store<Error = L::Error>> Root<L, S> {
     fn finish(&mut self, mut reply: FollowReply) -> Result<Vec<String>, L::Error> {
         if let Some(after) = reply.replay_after() {
             match reply.from() {
-                Follower::Edge(edge) => {
+                FollowSender::Edge(edge) => {
                     self.index()?;
                     let missed = self.bus.missed(edge, after);
                     self.log.at(&missed, &mut |position, event| {
                         reply.push_event(&self.bus, position, event);
                     })?;
                 }
-                Follower::Shard(_) => self.log.after(after, &mut |position, event| {
+                FollowSender::Shard(_) => self.log.after(after, &mut |position, event| {
                     reply.push_event(&self.bus, position, event);
                 })?,
             }

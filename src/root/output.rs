@@ -7,7 +7,7 @@ use crate::{
 
 /// An output of a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum RootOutput {
     /// Store this before any later output is carried out, and before any request is answered.
     Persist(JournalEntry),
     /// Call a shard with a batch.
@@ -31,7 +31,7 @@ pub enum Output {
 
 /// The result of an edge's frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Received {
+pub enum RootReceived {
     /// The edge now follows other topics, or was refused: store this, carry out the outputs, and
     /// then send the frames.
     Followed {

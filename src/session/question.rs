@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{json, vocabulary::uri::Uri};
 
-use super::room::{Excess, Limits};
+use super::limits::{Excess, SessionLimits};
 
 /// A question of a request to its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub enum Ask {
         /// The resource.
         uri: Uri,
         /// The limits that apply.
-        limits: Limits,
+        limits: SessionLimits,
     },
     /// Unsubscribes from a resource.
     Unsubscribe(Uri),

@@ -41,7 +41,7 @@ pub struct Session {
     pub is_paused: bool,
     /// The number of its subscriptions.
     pub uris: usize,
-    /// The bytes that they count, see [`Limits`](super::Limits).
+    /// The bytes that they count, see [`SessionLimits`](super::SessionLimits).
     pub uri_bytes: usize,
     /// The number of streams that were opened for it.
     pub opened: u64,

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use crate::{bus::EdgeCloseReason, wire::SessionCall};
 
-use super::{Claim, Output, Session, Sessions, Store};
+use super::{Claim, Session, SessionOutput, SessionStore, Sessions};
 
-impl<S: Store> Sessions<S> {
-    /// Handles the confirmation of a shard that it has carried out an [`Output::Call`].
+impl<S: SessionStore> Sessions<S> {
+    /// Handles the confirmation of a shard that it has carried out a [`SessionOutput::Call`].
     ///
     /// # Errors
     /// The errors of the store.
@@ -53,7 +53,8 @@ impl<S: Store> Sessions<S> {
 
     pub(super) fn release_local(&mut self, id: &str, close_reason: EdgeCloseReason) {
         if let Some(edge) = self.local.remove(id) {
-            self.outputs.push_back(Output::Close(edge, close_reason));
+            self.outputs
+                .push_back(SessionOutput::Close(edge, close_reason));
         }
     }
 
@@ -80,7 +81,7 @@ impl<S: Store> Sessions<S> {
     }
 
     fn notify_release(&mut self, shard: u32, claim: Claim, is_awaited: bool) {
-        self.outputs.push_back(Output::Call {
+        self.outputs.push_back(SessionOutput::Call {
             shard,
             call: SessionCall::Release(claim),
             is_awaited,

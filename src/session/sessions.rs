@@ -8,8 +8,8 @@ use crate::{
 };
 
 use super::{
-    Ask, Limits, NewSession, Question, Reply, Session, Store, local_streams::LocalStreams,
-    room::Room,
+    Ask, NewSession, Question, Reply, Session, SessionLimits, SessionStore, limits::StoreTotals,
+    local_streams::LocalStreams,
 };
 
 /// The sessions of a bus, with their store. [`Sessions::poll_output`] returns what edges and shards
@@ -18,18 +18,18 @@ use super::{
 pub struct Sessions<S> {
     pub(super) store: S,
     /// The totals; `None` before they are counted.
-    room: Option<Room>,
+    room: Option<StoreTotals>,
     pub(super) local: LocalStreams,
     /// When sessions were last used, more exactly than in the store, and the order of uses.
     used: Map<Box<str>, (Millis, u64)>,
     uses: u64,
-    pub(super) outputs: VecDeque<Output>,
+    pub(super) outputs: VecDeque<SessionOutput>,
 }
 
 /// An output of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Output {
+pub enum SessionOutput {
     /// The subscriptions of the stream at this edge are now these: call
     /// [`Bus::set_interest`](crate::bus::Bus::set_interest).
     Interest(EdgeId, SessionInterest),
@@ -47,7 +47,7 @@ pub enum Output {
     },
 }
 
-impl<S: Store> Sessions<S> {
+impl<S: SessionStore> Sessions<S> {
     /// Creates the sessions of a store. Once the edges from before a restart are
     /// [restored](Sessions::restore), report that the other streams that were here [are
     /// gone](Sessions::handle_shard_emptied) from [`ROOT`](super::ROOT).
@@ -71,7 +71,7 @@ impl<S: Store> Sessions<S> {
     }
 
     /// Returns the next output.
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<SessionOutput> {
         self.outputs.pop_front()
     }
 
@@ -86,7 +86,7 @@ impl<S: Store> Sessions<S> {
         id: &str,
         new: NewSession,
         since: &str,
-        limits: &Limits,
+        limits: &SessionLimits,
         now: Millis,
     ) -> Result<bool, S::Error> {
         if !self.make_room(&new, limits, now)? {
@@ -194,10 +194,10 @@ impl<S: Store> Sessions<S> {
         self.release_again()
     }
 
-    fn room(&mut self) -> Result<&mut Room, S::Error> {
+    fn room(&mut self) -> Result<&mut StoreTotals, S::Error> {
         if self.room.is_none() {
             let [named, unnamed] = self.store.totals()?;
-            self.room = Some(Room { named, unnamed });
+            self.room = Some(StoreTotals { named, unnamed });
         }
         Ok(self.room.get_or_insert_default())
     }
@@ -206,7 +206,7 @@ impl<S: Store> Sessions<S> {
     fn make_room(
         &mut self,
         new: &NewSession,
-        limits: &Limits,
+        limits: &SessionLimits,
         now: Millis,
     ) -> Result<bool, S::Error> {
         if let Some(caller) = new.caller() {
@@ -268,7 +268,7 @@ impl<S: Store> Sessions<S> {
         id: &str,
         mut session: Session,
         uri: &str,
-        limits: &Limits,
+        limits: &SessionLimits,
         now: Millis,
     ) -> Result<Reply, S::Error> {
         if self.store.is_subscribed(id, uri)? {

@@ -5,7 +5,7 @@ use crate::{clock::Millis, vocabulary::uri::Uri};
 use super::{Claim, Session, Totals};
 
 /// Keeps sessions and the URIs that each one is subscribed to.
-pub trait Store {
+pub trait SessionStore {
     /// The error of a failed read or write.
     type Error;
 

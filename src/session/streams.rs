@@ -1,14 +1,14 @@
 //! The locations of the streams of sessions.
 
 use crate::{
-    bus::{Bus, EdgeCloseReason, EdgeId, FollowReply, Follower, ShardId},
+    bus::{Bus, EdgeCloseReason, EdgeId, FollowReply, FollowSender, ShardId},
     clock::Millis,
     wire::{SessionCall, SessionInterest},
 };
 
-use super::{Claim, Output, ROOT, Session, Sessions, Store};
+use super::{Claim, ROOT, Session, SessionOutput, SessionStore, Sessions};
 
-impl<S: Store> Sessions<S> {
+impl<S: SessionStore> Sessions<S> {
     /// Handles a follow of an edge or shard, which names the streams of sessions that have joined
     /// or left there. Returns `false` if the session of the edge has ended, belongs to another
     /// principal or has had a newer stream: close the connection.
@@ -22,7 +22,7 @@ impl<S: Store> Sessions<S> {
         now: Millis,
     ) -> Result<bool, S::Error> {
         let from = reply.from();
-        if let Follower::Shard(ShardId(shard)) = from {
+        if let FollowSender::Shard(ShardId(shard)) = from {
             if reply.is_fresh() {
                 self.handle_shard_emptied(shard, now)?;
             }
@@ -33,15 +33,15 @@ impl<S: Store> Sessions<S> {
         let mut are_all_there = true;
         for claim in reply.joined().to_vec() {
             let interest = match from {
-                Follower::Edge(edge) => self.handle_joined(&claim, edge),
-                Follower::Shard(ShardId(shard)) => self.handle_joined_shard(&claim, shard),
+                FollowSender::Edge(edge) => self.handle_joined(&claim, edge),
+                FollowSender::Shard(ShardId(shard)) => self.handle_joined_shard(&claim, shard),
             };
             match interest? {
                 Some(interest) => reply.push_interest(bus, interest),
                 None => are_all_there = false,
             }
         }
-        Ok(are_all_there || matches!(from, Follower::Shard(_)))
+        Ok(are_all_there || matches!(from, FollowSender::Shard(_)))
     }
 
     /// Records that no stream is at this shard any more; at [`ROOT`], none except those of known
@@ -98,7 +98,8 @@ impl<S: Store> Sessions<S> {
             self.notify_shard(shard, id, session, true);
         } else if let Some(edge) = self.local.edge(id) {
             let interest = self.interest(session.claim(id), session)?;
-            self.outputs.push_back(Output::Interest(edge, interest));
+            self.outputs
+                .push_back(SessionOutput::Interest(edge, interest));
         }
         Ok(())
     }
@@ -125,7 +126,7 @@ impl<S: Store> Sessions<S> {
         session: &Session,
         is_awaited: bool,
     ) {
-        self.outputs.push_back(Output::Call {
+        self.outputs.push_back(SessionOutput::Call {
             shard,
             call: SessionCall::Changed(session.claim(id)),
             is_awaited,
@@ -150,7 +151,8 @@ impl<S: Store> Sessions<S> {
         };
         if let Some(former) = self.local.insert(&claim.session, edge) {
             let close_reason = close_reason(&session, claim);
-            self.outputs.push_back(Output::Close(former, close_reason));
+            self.outputs
+                .push_back(SessionOutput::Close(former, close_reason));
         }
         self.attach_at(claim, &mut session, ROOT)?;
         self.interest(claim.clone(), &session).map(Some)

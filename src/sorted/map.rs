@@ -1,7 +1,7 @@
 use alloc::borrow::Borrow;
 use alloc::vec::Vec;
 
-use super::order::{Order, Place};
+use super::order::{Order, OrderSlot};
 
 /// A map with ordered keys.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ impl<K: Ord, V> Map<K, V> {
         self.entries.iter_mut().flatten().map(|(_, value)| value)
     }
 
-    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<Place, Place>
+    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<OrderSlot, OrderSlot>
     where
         K: Borrow<Q>,
     {
@@ -143,7 +143,7 @@ impl<K: Ord, V> Map<K, V> {
         })
     }
 
-    fn put(&mut self, place: Place, key: K, value: V) -> u32 {
+    fn put(&mut self, place: OrderSlot, key: K, value: V) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             u32::try_from(self.entries.len() - 1).unwrap_or(u32::MAX)

@@ -11,7 +11,7 @@ pub(super) struct Order {
 
 /// The place of a number in an order, or the place where it would be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct OrderSlot {
     run: usize,
     at: usize,
 }
@@ -19,22 +19,22 @@ pub(super) struct Place {
 impl Order {
     /// Finds the number that `compare` calls equal, or the place where it would be. `compare`
     /// orders a number relative to the one sought.
-    pub(super) fn find(&self, compare: &dyn Fn(u32) -> Ordering) -> Result<Place, Place> {
+    pub(super) fn find(&self, compare: &dyn Fn(u32) -> Ordering) -> Result<OrderSlot, OrderSlot> {
         let is_before = |run: &Vec<u32>| run.first().is_some_and(|first| compare(*first).is_le());
         let run = self.runs.partition_point(is_before).saturating_sub(1);
         let numbers = self.runs.get(run).map_or(&[][..], Vec::as_slice);
         match numbers.binary_search_by(|number| compare(*number)) {
-            Ok(at) => Ok(Place { run, at }),
-            Err(at) => Err(Place { run, at }),
+            Ok(at) => Ok(OrderSlot { run, at }),
+            Err(at) => Err(OrderSlot { run, at }),
         }
     }
 
-    pub(super) fn get(&self, place: Place) -> Option<u32> {
+    pub(super) fn get(&self, place: OrderSlot) -> Option<u32> {
         self.runs.get(place.run)?.get(place.at).copied()
     }
 
     /// Inserts a number at a place that [`Order::find`] returned as an error.
-    pub(super) fn insert(&mut self, place: Place, number: u32) {
+    pub(super) fn insert(&mut self, place: OrderSlot, number: u32) {
         let Some(run) = self.runs.get_mut(place.run) else {
             return self.runs.push(vec![number]);
         };
@@ -45,7 +45,7 @@ impl Order {
         }
     }
 
-    pub(super) fn remove(&mut self, place: Place) -> Option<u32> {
+    pub(super) fn remove(&mut self, place: OrderSlot) -> Option<u32> {
         let run = self.runs.get_mut(place.run)?;
         let number = (place.at < run.len()).then(|| run.remove(place.at));
         if run.is_empty() {

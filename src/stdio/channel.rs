@@ -18,9 +18,9 @@ use crate::{
 
 use super::{
     lines::{Line, Lines},
-    revision::{Revision, check_opening},
-    session::Session,
-    subscriptions::{SubscriptionHandle, Subscriptions},
+    revision::{ChannelRevision, check_opening},
+    session::ChannelSession,
+    subscriptions::{ChannelSubscriptions, SubscriptionHandle},
 };
 
 /// The server side of one stdio connection: takes the client's bytes, holds its subscriptions and
@@ -35,11 +35,11 @@ pub struct Channel {
     pub(super) limits: Limits,
     bounds: ChannelLimits,
     lines: Lines,
-    revision: Revision,
+    revision: ChannelRevision,
     /// The revision that the MCP server concludes from the lines forwarded to it, without listens.
-    revision_behind: Revision,
-    pub(super) session: Session,
-    pub(super) subscriptions: Subscriptions,
+    revision_behind: ChannelRevision,
+    pub(super) session: ChannelSession,
+    pub(super) subscriptions: ChannelSubscriptions,
     /// Inputs that resulted from lines of the MCP server.
     pub(super) inputs: VecDeque<Input>,
     /// Rejections and cancellations; at most one for each request of the client.
@@ -85,10 +85,10 @@ impl Channel {
             lines: Lines::new(bounds.line_bytes),
             limits,
             bounds,
-            revision: Revision::Undecided,
-            revision_behind: Revision::Undecided,
-            session: Session::default(),
-            subscriptions: Subscriptions::default(),
+            revision: ChannelRevision::Undecided,
+            revision_behind: ChannelRevision::Undecided,
+            session: ChannelSession::default(),
+            subscriptions: ChannelSubscriptions::default(),
             inputs: VecDeque::new(),
             responses: VecDeque::new(),
             is_closing: false,
@@ -244,7 +244,7 @@ impl Channel {
         let Ok(document) = json::read(&line, self.limits.depth) else {
             return Some(Input::Forward(line));
         };
-        if self.revision == Revision::Legacy {
+        if self.revision == ChannelRevision::Legacy {
             let is_passed = self.handle_legacy(&document);
             return is_passed.then_some(Input::Forward(line));
         }
@@ -262,7 +262,7 @@ impl Channel {
         }
         self.revision = self.revision.after(&document.root);
         self.revision_behind = self.revision_behind.after(&document.root);
-        if self.revision == Revision::Legacy {
+        if self.revision == ChannelRevision::Legacy {
             self.handle_legacy(&document);
         }
         Some(Input::Forward(line))
@@ -271,7 +271,7 @@ impl Channel {
     /// A listen without `_meta` belongs to this revision if the client has used this revision
     /// before.
     fn is_listen(&self, root: &Node<'_>) -> bool {
-        let is_modern = self.revision != Revision::Undecided || version_of(root).is_some();
+        let is_modern = self.revision != ChannelRevision::Undecided || version_of(root).is_some();
         is_modern && names_method(root, LISTEN)
     }
 
@@ -324,7 +324,9 @@ impl Channel {
     /// without `_meta` from a modern client for one of an earlier revision.
     fn would_mislead(&self, root: &Node<'_>) -> bool {
         let is_bare = root.get("method").is_some() && version_of(root).is_none();
-        is_bare && self.revision == Revision::Modern && self.revision_behind != Revision::Modern
+        is_bare
+            && self.revision == ChannelRevision::Modern
+            && self.revision_behind != ChannelRevision::Modern
     }
 
     /// Rejects a request without `_meta`. Drops such a notification, which cannot concern anything

@@ -2,7 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     json::{Document, Node},
-    legacy::{self, Call},
+    legacy::{self, LegacyCall},
     message::CANCELLED,
     request::{id_of, names_method, version_of},
     vocabulary::{
@@ -16,7 +16,7 @@ use crate::{
 
 use super::{
     channel::{Channel, Input},
-    session::{Awaited, LineOutcome, Session},
+    session::{Awaited, ChannelSession, LineOutcome},
     subscriptions::SubscriptionHandle,
 };
 
@@ -26,7 +26,7 @@ impl Channel {
     /// leaves them as they are.
     #[must_use]
     pub fn with_capabilities(mut self, known: Option<Capabilities>) -> Self {
-        self.session = Session::new(known);
+        self.session = ChannelSession::new(known);
         self
     }
 
@@ -70,9 +70,11 @@ impl Channel {
             return true;
         };
         match (call, id) {
-            (Call::Initialize, Some(id)) => self.session.await_response(id, Awaited::Initialize),
-            (Call::Initialized, _) => self.handle_initialized(),
-            (Call::Other, _) => self.handle_legacy_cancel(&document.root),
+            (LegacyCall::Initialize, Some(id)) => {
+                self.session.await_response(id, Awaited::Initialize)
+            }
+            (LegacyCall::Initialized, _) => self.handle_initialized(),
+            (LegacyCall::Other, _) => self.handle_legacy_cancel(&document.root),
             (call, Some(id)) if self.session.offers_subscribe() && !self.is_closing => {
                 return self.handle_watching(call, id);
             }
@@ -81,23 +83,25 @@ impl Channel {
         true
     }
 
-    fn handle_watching(&mut self, call: Call, id: RequestId) -> bool {
+    fn handle_watching(&mut self, call: LegacyCall, id: RequestId) -> bool {
         let limit = self.limits.uris;
         let refusal = match call {
-            Call::Subscribe(uri) if self.session.is_full(&uri, limit) => Reason::LimitExceeded {
-                what: "Too many resource URIs",
-                limit,
-            },
-            Call::Subscribe(uri) => {
+            LegacyCall::Subscribe(uri) if self.session.is_full(&uri, limit) => {
+                Reason::LimitExceeded {
+                    what: "Too many resource URIs",
+                    limit,
+                }
+            }
+            LegacyCall::Subscribe(uri) => {
                 self.session.await_response(id, Awaited::Subscribe(uri));
                 return true;
             }
-            Call::Unsubscribe(uri) => {
+            LegacyCall::Unsubscribe(uri) => {
                 self.unwatch(&uri);
                 self.session.await_response(id, Awaited::Else);
                 return true;
             }
-            Call::Invalid(reason) => reason,
+            LegacyCall::Invalid(reason) => reason,
             _ => return true,
         };
         self.reject_with(&Rejection::new(refusal, Some(id)));

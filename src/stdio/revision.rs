@@ -9,7 +9,7 @@ use crate::{
 
 /// The revision that a channel speaks (2026-07-28, Versioning: Compatibility).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Revision {
+pub(super) enum ChannelRevision {
     /// Not decided yet.
     Undecided,
     /// The client has requested this revision's capabilities, and may still choose an earlier
@@ -21,7 +21,7 @@ pub(super) enum Revision {
     Legacy,
 }
 
-impl Revision {
+impl ChannelRevision {
     /// Returns the revision after the client's message `root`; modern and legacy are final.
     pub(super) fn after(self, root: &Node<'_>) -> Self {
         let is_modern = version_of(root).and_then(Node::as_str) == Some(PROTOCOL_VERSION);

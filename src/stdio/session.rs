@@ -11,7 +11,7 @@ use super::subscriptions::SubscriptionHandle;
 /// The state of a channel for a client of an earlier revision (2025-11-25, Lifecycle; Resources:
 /// Subscriptions).
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct ChannelSession {
     /// The notification capabilities that the host has set, if any.
     known: Option<Capabilities>,
     /// The capabilities in the response to the client's `initialize`.
@@ -47,7 +47,7 @@ pub(super) enum LineOutcome {
     },
 }
 
-impl Session {
+impl ChannelSession {
     pub(super) fn new(known: Option<Capabilities>) -> Self {
         Self {
             known,

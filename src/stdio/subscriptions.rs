@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     clock::Millis,
     fanout::{Fanout, StreamId},
-    listen::{Accepted, EndReason, Output, ServerStream, StreamKind},
+    listen::{Accepted, EndReason, ServerStream, StreamKind, StreamOutput},
     sorted::Map,
     vocabulary::{
         capabilities::{Capabilities, Discovered},
@@ -20,18 +20,18 @@ pub struct SubscriptionHandle(pub u32);
 
 /// The subscriptions of one channel, which take turns to write.
 #[derive(Debug, Default)]
-pub(super) struct Subscriptions {
+pub(super) struct ChannelSubscriptions {
     /// Their streams.
     fanout: Fanout,
     by_stream: Map<StreamId, SubscriptionHandle>,
-    by_number: Map<SubscriptionHandle, Subscription>,
+    by_number: Map<SubscriptionHandle, ChannelSubscription>,
     numbers: Map<RequestId, SubscriptionHandle>,
     turns: VecDeque<SubscriptionHandle>,
     next: u32,
 }
 
 #[derive(Debug)]
-pub(super) struct Subscription {
+pub(super) struct ChannelSubscription {
     origin: Origin,
     /// Its stream, once the host has accepted it.
     stream: Option<StreamId>,
@@ -53,7 +53,7 @@ enum Origin {
     },
 }
 
-impl Subscriptions {
+impl ChannelSubscriptions {
     pub(super) fn len(&self) -> usize {
         self.by_number.len()
     }
@@ -62,7 +62,7 @@ impl Subscriptions {
         self.numbers.contains_key(id)
     }
 
-    pub(super) fn get(&self, handle: SubscriptionHandle) -> Option<&Subscription> {
+    pub(super) fn get(&self, handle: SubscriptionHandle) -> Option<&ChannelSubscription> {
         self.by_number.get(&handle)
     }
 
@@ -94,7 +94,7 @@ impl Subscriptions {
     fn insert_of(&mut self, origin: Origin) -> SubscriptionHandle {
         let handle = SubscriptionHandle(self.next);
         self.next = self.next.wrapping_add(1);
-        let subscription = Subscription {
+        let subscription = ChannelSubscription {
             origin,
             stream: None,
             is_acknowledged: false,
@@ -104,7 +104,7 @@ impl Subscriptions {
         handle
     }
 
-    pub(super) fn remove(&mut self, handle: SubscriptionHandle) -> Option<Subscription> {
+    pub(super) fn remove(&mut self, handle: SubscriptionHandle) -> Option<ChannelSubscription> {
         let subscription = self.by_number.remove(&handle)?;
         if let Origin::Listen(accepted) = &subscription.origin {
             self.numbers.remove(&accepted.id);
@@ -154,7 +154,7 @@ impl Subscriptions {
         self.change_all();
     }
 
-    /// As [`Subscriptions::handle_gap`], before all subscriptions close.
+    /// As [`ChannelSubscriptions::handle_gap`], before all subscriptions close.
     pub(super) fn handle_loss_at_close(&mut self) {
         self.fanout.handle_loss_at_close();
         self.change_all();
@@ -178,7 +178,10 @@ impl Subscriptions {
     }
 
     /// Returns the subscription to change it, and gives it a turn to write.
-    pub(super) fn change(&mut self, handle: SubscriptionHandle) -> Option<&mut Subscription> {
+    pub(super) fn change(
+        &mut self,
+        handle: SubscriptionHandle,
+    ) -> Option<&mut ChannelSubscription> {
         let subscription = self.by_number.get_mut(&handle)?;
         if !core::mem::replace(&mut subscription.has_turn, true) {
             self.turns.push_back(handle);
@@ -217,7 +220,7 @@ impl Subscriptions {
     }
 }
 
-impl Subscription {
+impl ChannelSubscription {
     /// Returns the id of the unanswered request; a listen counts as one until it ends.
     pub(super) fn id(&self) -> Option<&RequestId> {
         match &self.origin {
@@ -279,16 +282,16 @@ impl Subscription {
                 Origin::Session { held, .. } => held,
             };
             match fanout.poll_output(self.stream?, NOW)? {
-                Output::Message(message) => {
+                StreamOutput::Message(message) => {
                     self.is_acknowledged = true;
                     return Some(message);
                 }
-                Output::Opened => {
+                StreamOutput::Opened => {
                     if let Some((_, response)) = held.take() {
                         return Some(response);
                     }
                 }
-                Output::KeepAlive | Output::End => return None,
+                StreamOutput::KeepAlive | StreamOutput::End => return None,
             }
         }
     }

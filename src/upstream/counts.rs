@@ -1,6 +1,6 @@
 /// Counters of outages and gaps of a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct OutageCounts {
     /// The number of times that the bus was lost.
     pub outages: u32,
     /// The number of times that the bus was lost and has confirmed again.

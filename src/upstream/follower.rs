@@ -12,7 +12,7 @@ use crate::{
 };
 
 use super::{
-    counts::Counts,
+    counts::OutageCounts,
     early_states::EarlyStates,
     link::{BusCall, Link, Timeouts},
     resume_point::ResumePoint,
@@ -42,7 +42,7 @@ pub struct Follower {
     /// The batch for which the bus was last asked because it has an unwanted event.
     unwanted: Option<Position>,
     settling: Settling,
-    counts: Counts,
+    counts: OutageCounts,
 }
 
 impl Follower {
@@ -59,7 +59,7 @@ impl Follower {
             early: EarlyStates::default(),
             unwanted: None,
             settling: Settling::Over,
-            counts: Counts::default(),
+            counts: OutageCounts::default(),
         }
     }
 
@@ -238,7 +238,7 @@ impl Follower {
     }
 
     /// Returns the counters of outages and gaps.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> OutageCounts {
         self.counts
     }
 

@@ -15,7 +15,7 @@ mod update;
 use alloc::vec::Vec;
 
 pub use call::UpstreamCall;
-pub use counts::Counts;
+pub use counts::OutageCounts;
 pub use follower::Follower;
 pub use link::{BusCall, Timeouts};
 pub use resume_point::{ResumePoint, SessionStart};
@@ -58,7 +58,7 @@ pub struct Upstream {
     /// The session, if this serves the stream of one.
     joined: Option<JoinedSession>,
     is_connected: bool,
-    former: Counts,
+    former: OutageCounts,
 }
 
 impl Upstream {
@@ -75,7 +75,7 @@ impl Upstream {
             change: None,
             joined: None,
             is_connected: false,
-            former: Counts::default(),
+            former: OutageCounts::default(),
         }
     }
 
@@ -371,9 +371,9 @@ impl Upstream {
     }
 
     /// Returns the counters of outages and gaps.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> OutageCounts {
         let (former, counts) = (self.former, self.follower.counts());
-        Counts {
+        OutageCounts {
             outages: former.outages + counts.outages,
             healed: former.healed + counts.healed,
             gaps: former.gaps + counts.gaps,

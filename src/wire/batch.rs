@@ -12,7 +12,7 @@ use crate::{
 };
 
 use super::{
-    codec::{Entry, entries, events_in, is_unset},
+    codec::{PositionedEvent, entries, events_in, is_unset},
     envelope::{members, message, read},
     error::ProtocolError,
 };
@@ -62,7 +62,7 @@ struct Members<'m, T> {
     through: Position,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Millis>,
-    events: Vec<Entry<T>>,
+    events: Vec<PositionedEvent<T>>,
     #[serde(rename = "last", skip_serializing_if = "is_unset")]
     is_last: bool,
 }

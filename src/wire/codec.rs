@@ -14,12 +14,12 @@ use super::error::ProtocolError;
 /// An event and its position, as JSON text.
 #[derive(Serialize)]
 #[serde(bound(serialize = "T: AsRef<str>"))]
-pub(super) struct Entry<T> {
+pub(super) struct PositionedEvent<T> {
     position: Position,
     event: Raw<T>,
 }
 
-impl<T: AsRef<str>> From<(Position, T)> for Entry<T> {
+impl<T: AsRef<str>> From<(Position, T)> for PositionedEvent<T> {
     fn from((position, event): (Position, T)) -> Self {
         Self {
             position,
@@ -71,8 +71,10 @@ pub(super) fn is_none(count: &u32) -> bool {
 }
 
 /// Returns the events of a message.
-pub(super) fn entries<T: AsRef<str>>(events: impl Iterator<Item = (Position, T)>) -> Vec<Entry<T>> {
-    events.map(Entry::from).collect()
+pub(super) fn entries<T: AsRef<str>>(
+    events: impl Iterator<Item = (Position, T)>,
+) -> Vec<PositionedEvent<T>> {
+    events.map(PositionedEvent::from).collect()
 }
 
 /// The largest integer that every JSON reader reads exactly.

@@ -13,7 +13,7 @@ use crate::{
 
 use super::{
     claim::Claim,
-    codec::{Entry, entries, events_in, is_unbounded, is_unset, room},
+    codec::{PositionedEvent, entries, events_in, is_unbounded, is_unset, room},
     envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
 };
@@ -95,7 +95,7 @@ struct Members {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<Position>,
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
-    events: Option<Vec<Entry<String>>>,
+    events: Option<Vec<PositionedEvent<String>>>,
     #[serde(rename = "settled", default, skip_serializing_if = "is_unset")]
     is_settled: bool,
     #[serde(

@@ -139,7 +139,7 @@ pub fn note_updated() -> ServerEvent {
 /// Options with time limits in milliseconds; 0: none.
 pub fn patience(acknowledgment: u64, silence: u64) -> ListenOptions {
     ListenOptions {
-        client: client::Options {
+        client: client::SubscriptionOptions {
             acknowledgment: Duration::from_millis(acknowledgment),
             silence: Duration::from_millis(silence),
             ..Default::default()

@@ -11,7 +11,7 @@ use mcp_listen::{
     metrics::Metrics,
     position::Cursor,
     scope::Scope,
-    upstream::{BusCall, Counts, ResumePoint, Timeouts, UpstreamCall},
+    upstream::{BusCall, OutageCounts, ResumePoint, Timeouts, UpstreamCall},
     uri::Uri,
     wire::ProtocolError,
 };
@@ -194,7 +194,7 @@ impl Alone {
         self.isolate.is_away()
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> OutageCounts {
         self.isolate.counts()
     }
 

@@ -1,7 +1,7 @@
 //! The answers of a server to a listen request over HTTP, and how the client handles them.
 
 use mcp_listen::{
-    client::{CloseReason, Loss, Options, Output},
+    client::{CloseReason, Loss, SubscriptionOptions, SubscriptionOutput},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -95,8 +95,8 @@ fn an_answer_without_result_or_error_is_invalid() {
 fn a_result_in_place_of_the_acknowledgment_opens_empty_and_ends() {
     let result = message::listen_result(&own_id(), None);
     let closed = [
-        Output::Acknowledged(SubscriptionFilter::default()),
-        Output::Ended(CloseReason::Graceful),
+        SubscriptionOutput::Acknowledged(SubscriptionFilter::default()),
+        SubscriptionOutput::Ended(CloseReason::Graceful),
     ];
     assert_eq!(answered(200, JSON, &result), closed);
     let mut subscription = begun();
@@ -141,7 +141,7 @@ fn only_the_first_acknowledgment_counts_and_only_what_was_requested() {
     say(&mut subscription, &change(&ServerEvent::PromptsListChanged));
     assert_eq!(
         reported(&mut subscription),
-        [Output::Acknowledged(watched(&["a"]))]
+        [SubscriptionOutput::Acknowledged(watched(&["a"]))]
     );
 }
 
@@ -174,12 +174,15 @@ fn a_change_of_a_sub_resource_is_reported() {
     say(&mut subscription, &change(&updated("a/1")));
     assert_eq!(
         reported(&mut subscription),
-        [Output::Changed(updated("a/1"))]
+        [SubscriptionOutput::Changed(updated("a/1"))]
     );
     let mut subscription = begun();
     say(&mut subscription, &ack(&tools()));
     say(&mut subscription, &change(&updated("a")));
-    assert_eq!(reported(&mut subscription), [Output::Acknowledged(tools())]);
+    assert_eq!(
+        reported(&mut subscription),
+        [SubscriptionOutput::Acknowledged(tools())]
+    );
 }
 
 #[test]
@@ -189,9 +192,9 @@ fn unreadable_data_reports_every_honored_topic() {
         r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{{meta}}}}}"#
     );
     let everything = [
-        Output::Changed(ServerEvent::ToolsListChanged),
-        Output::Changed(updated("a")),
-        Output::Changed(updated("b")),
+        SubscriptionOutput::Changed(ServerEvent::ToolsListChanged),
+        SubscriptionOutput::Changed(updated("a")),
+        SubscriptionOutput::Changed(updated("b")),
     ];
     for message in [without_uri.as_str(), "garbage"] {
         let mut subscription = acknowledged();
@@ -213,7 +216,7 @@ fn an_endless_json_answer_times_out() {
 
 #[test]
 fn the_size_of_server_messages_is_bounded() {
-    let options = Options {
+    let options = SubscriptionOptions {
         bounds: Bounds {
             line_bytes: 500,
             event_bytes: 500,
@@ -222,7 +225,7 @@ fn the_size_of_server_messages_is_bounded() {
             body_bytes: 500,
             ..Limits::default()
         },
-        ..Options::default()
+        ..SubscriptionOptions::default()
     };
     let mut subscription = request_with(options.clone());
     subscription.handle_head(200, &Headers::new(STREAM), Millis(0));
@@ -279,7 +282,10 @@ fn any_answer_bytes_are_handled() {
             subscription.handle_end();
             let reported = reported(&mut subscription);
             assert!(
-                matches!(reported.as_slice(), [Output::Ended(CloseReason::Lost(_))]),
+                matches!(
+                    reported.as_slice(),
+                    [SubscriptionOutput::Ended(CloseReason::Lost(_))]
+                ),
                 "{reported:?}"
             );
         },

@@ -2,7 +2,10 @@
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{CloseReason, HttpAction, Listener, Loss, Options, Output, ServerHint},
+    client::{
+        CloseReason, HttpAction, Listener, Loss, ServerHint, SubscriptionOptions,
+        SubscriptionOutput,
+    },
     clock::Millis,
     event::ServerEvent,
     id::{Ids, RequestId},
@@ -19,7 +22,13 @@ const ASKED: ServerHint = ServerHint::Discover { is_page: false };
 
 fn joined(hint: ServerHint) -> Listener {
     let ids = Ids::default();
-    Listener::on_channel(watched(&["a"]), Options::default(), hint, ids, Millis(0))
+    Listener::on_channel(
+        watched(&["a"]),
+        SubscriptionOptions::default(),
+        hint,
+        ids,
+        Millis(0),
+    )
 }
 
 fn sent(listener: &mut Listener) -> Vec<String> {
@@ -31,7 +40,7 @@ fn sent(listener: &mut Listener) -> Vec<String> {
     messages.collect()
 }
 
-fn reported(listener: &mut Listener) -> Vec<Output> {
+fn reported(listener: &mut Listener) -> Vec<SubscriptionOutput> {
     std::iter::from_fn(|| listener.poll_output()).collect()
 }
 
@@ -48,7 +57,10 @@ fn open() -> Listener {
     assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
     let honored = watched(&["a"]);
     assert!(say(&mut listener, &message::acknowledged(&id(1), &honored)));
-    assert_eq!(reported(&mut listener), [Output::Acknowledged(honored)]);
+    assert_eq!(
+        reported(&mut listener),
+        [SubscriptionOutput::Acknowledged(honored)]
+    );
     listener
 }
 
@@ -91,8 +103,8 @@ fn a_session_begun_by_another_component_is_joined() {
         "nothing before the acknowledgment"
     );
     assert!(say(&mut listener, r#"{"id":"mcp-listen:1","result":{}}"#));
-    let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    let acknowledged = Output::Acknowledged(watched(&["a"]));
+    let changed = SubscriptionOutput::Changed(ServerEvent::ToolsListChanged);
+    let acknowledged = SubscriptionOutput::Acknowledged(watched(&["a"]));
     assert_eq!(reported(&mut listener), [acknowledged, changed]);
     assert!(!say(&mut listener, r#"{"id":5,"method":"ping"}"#));
     assert!(sent(&mut listener).is_empty(), "its owner answers");
@@ -123,7 +135,10 @@ fn messages_for_other_components_are_ignored() {
     assert!(!say(&mut listener, &other));
     let own = message::notification(&id(1), &updated("a"));
     assert!(say(&mut listener, &own));
-    assert_eq!(reported(&mut listener), [Output::Changed(updated("a"))]);
+    assert_eq!(
+        reported(&mut listener),
+        [SubscriptionOutput::Changed(updated("a"))]
+    );
 }
 
 #[test]
@@ -151,7 +166,7 @@ fn an_unacknowledged_subscription_is_cancelled() {
     sent(&mut listener);
     listener.handle_timeout(Millis(30_000));
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
-    let lost = Output::Ended(CloseReason::Lost(Loss::NotAcknowledged));
+    let lost = SubscriptionOutput::Ended(CloseReason::Lost(Loss::NotAcknowledged));
     assert_eq!(reported(&mut listener), [lost]);
 }
 
@@ -160,9 +175,12 @@ fn a_lost_message_reports_everything_and_an_exit_is_a_loss() {
     let mut listener = open();
     listener.handle_gap();
     let changes = [ServerEvent::ToolsListChanged, updated("a")];
-    assert_eq!(reported(&mut listener), changes.map(Output::Changed));
+    assert_eq!(
+        reported(&mut listener),
+        changes.map(SubscriptionOutput::Changed)
+    );
     listener.handle_exit();
-    let lost = Output::Ended(CloseReason::Lost(Loss::Disconnected));
+    let lost = SubscriptionOutput::Ended(CloseReason::Lost(Loss::Disconnected));
     assert_eq!(reported(&mut listener), [lost]);
     listener.handle_exit();
     assert_eq!(reported(&mut listener), [], "an end is reported once");

@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{EndReason, Output, ServerStream},
+    listen::{EndReason, ServerStream, StreamOutput},
     message,
     scope::{Name, Scope},
     upstream::Timeouts,
@@ -148,8 +148,8 @@ fn a_closed_stream_is_frozen_and_a_retiring_one_is_not() {
     stream.close();
     assert!(stream.is_frozen());
     let acknowledged = stream.poll_output(Millis(0));
-    assert!(matches!(acknowledged, Some(Output::Message(_))));
-    assert_eq!(stream.poll_output(Millis(0)), Some(Output::End));
+    assert!(matches!(acknowledged, Some(StreamOutput::Message(_))));
+    assert_eq!(stream.poll_output(Millis(0)), Some(StreamOutput::End));
     assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 

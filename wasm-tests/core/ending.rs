@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{EndReason, Output, ServerStream, StreamKind},
+    listen::{EndReason, ServerStream, StreamKind, StreamOutput},
     message,
 };
 #[cfg(target_arch = "wasm32")]
@@ -31,20 +31,23 @@ fn open(keep_alive: Millis) -> ServerStream {
     let mut stream = ServerStream::new(id(), filter(), keep_alive, T0);
     stream.stall_after(MINUTE);
     stream.handle_attached(T0);
-    assert!(matches!(stream.poll_output(T0), Some(Output::Message(_))));
+    assert!(matches!(
+        stream.poll_output(T0),
+        Some(StreamOutput::Message(_))
+    ));
     stream
 }
 
-fn rest(stream: &mut ServerStream) -> Vec<Output> {
+fn rest(stream: &mut ServerStream) -> Vec<StreamOutput> {
     std::iter::from_fn(|| stream.poll_output(T0)).collect()
 }
 
-fn cue() -> Output {
-    Output::Message(message::notification(&id(), &ServerEvent::ToolsListChanged))
+fn cue() -> StreamOutput {
+    StreamOutput::Message(message::notification(&id(), &ServerEvent::ToolsListChanged))
 }
 
-fn result() -> Output {
-    Output::Message(message::listen_result(&id(), None))
+fn result() -> StreamOutput {
+    StreamOutput::Message(message::listen_result(&id(), None))
 }
 
 #[test]
@@ -57,7 +60,7 @@ fn a_client_that_reads_nothing_for_a_minute_is_dropped() {
     assert_eq!(stream.end_reason(), None);
     stream.handle_timeout(Millis(75_000));
     assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
-    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(rest(&mut stream), [StreamOutput::End]);
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn a_stream_retires_after_pending_cues_without_a_result() {
         stream.handle_timeout(Millis(499));
         assert_eq!(stream.end_reason(), None);
         stream.handle_timeout(Millis(500));
-        assert_eq!(rest(&mut stream), [cue(), Output::End]);
+        assert_eq!(rest(&mut stream), [cue(), StreamOutput::End]);
         assert_eq!(stream.end_reason(), Some(why));
     }
 }
@@ -148,7 +151,7 @@ fn a_client_that_stalls_while_its_stream_retires_or_closes_is_dropped() {
         end(&mut stream);
         stream.handle_blocked(Millis(5));
         stream.handle_timeout(Millis(60_005));
-        assert_eq!(rest(&mut stream), [Output::End]);
+        assert_eq!(rest(&mut stream), [StreamOutput::End]);
         assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
     }
 }
@@ -157,14 +160,14 @@ fn a_client_that_stalls_while_its_stream_retires_or_closes_is_dropped() {
 fn a_graceful_end_differs_from_an_abort() {
     let mut stream = open(T0);
     stream.close();
-    assert_eq!(rest(&mut stream), [result(), Output::End]);
+    assert_eq!(rest(&mut stream), [result(), StreamOutput::End]);
     stream.abort();
     assert_eq!(stream.end_reason(), Some(EndReason::Closed));
 
     let mut stream = open(T0);
     stream.close();
     stream.abort();
-    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(rest(&mut stream), [StreamOutput::End]);
     assert_eq!(stream.end_reason(), Some(EndReason::Aborted));
 }
 
@@ -173,12 +176,12 @@ fn the_first_cause_decides_how_a_stream_ends() {
     let mut stream = open(T0);
     stream.retire(EndReason::Rotated);
     stream.close();
-    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(rest(&mut stream), [StreamOutput::End]);
 
     let mut stream = open(T0);
     stream.close();
     stream.retire(EndReason::Rotated);
-    assert_eq!(rest(&mut stream), [result(), Output::End]);
+    assert_eq!(rest(&mut stream), [result(), StreamOutput::End]);
 }
 
 #[test]
@@ -187,7 +190,7 @@ fn an_unregistered_stream_just_ends() {
     stream.retire_at(Millis(5), EndReason::Drained);
     assert_eq!(stream.poll_timeout(), None);
     stream.handle_timeout(Millis(5));
-    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(rest(&mut stream), [StreamOutput::End]);
     assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 
@@ -196,9 +199,9 @@ fn the_stream_of_a_session_always_ends_silently() {
     for why in [EndReason::Closed, EndReason::Rotated] {
         let mut stream = ServerStream::with_kind(StreamKind::Session, filter(), T0, T0);
         stream.handle_attached(T0);
-        assert_eq!(stream.poll_output(T0), Some(Output::Opened));
+        assert_eq!(stream.poll_output(T0), Some(StreamOutput::Opened));
         stream.retire(why);
-        assert_eq!(rest(&mut stream), [Output::End]);
+        assert_eq!(rest(&mut stream), [StreamOutput::End]);
         assert_eq!(stream.end_reason(), Some(why));
     }
 }
@@ -213,7 +216,7 @@ fn an_expired_caller_gets_no_cues_and_no_result() {
     assert!(stream.is_open());
     stream.handle_timeout(Millis(500));
     assert_eq!(stream.end_reason(), Some(EndReason::Expired));
-    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(rest(&mut stream), [StreamOutput::End]);
 }
 
 #[test]
@@ -225,5 +228,5 @@ fn a_caller_that_expires_during_a_drain_gets_no_cues() {
     assert_eq!(stream.poll_timeout(), Some(Millis(500)));
     stream.handle_timeout(Millis(500));
     assert_eq!(stream.end_reason(), Some(EndReason::Expired));
-    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(rest(&mut stream), [StreamOutput::End]);
 }

@@ -31,7 +31,7 @@ const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":{"uri":"a"}}"#;
 
 const WITH_SESSIONS: LegacyMode = LegacyMode::Sessions(SessionRules {
-    limits: session::Limits {
+    limits: session::SessionLimits {
         sessions: 4,
         unnamed_sessions: 4,
         sessions_per_principal: 4,

@@ -7,7 +7,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{EndReason, Output, ServerStream},
+    listen::{EndReason, ServerStream, StreamOutput},
     metrics::Metrics,
     position::Position,
     sse,
@@ -92,8 +92,8 @@ impl Twin {
         }
         while let Some(output) = self.alone.poll_output(now) {
             match output {
-                Output::Message(message) => self.of_alone.extend(sse::event(&message)),
-                Output::KeepAlive => self.of_alone.extend(sse::KEEP_ALIVE),
+                StreamOutput::Message(message) => self.of_alone.extend(sse::event(&message)),
+                StreamOutput::KeepAlive => self.of_alone.extend(sse::KEEP_ALIVE),
                 _ => {}
             }
         }

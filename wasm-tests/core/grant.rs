@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{EndReason, Output, ServerStream},
+    listen::{EndReason, ServerStream, StreamOutput},
     message, sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -28,15 +28,18 @@ fn open() -> ServerStream {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(15_000), T0);
     stream.grant_for(SPAN, T0);
     stream.handle_attached(T0);
-    assert!(matches!(stream.poll_output(T0), Some(Output::Message(_))));
+    assert!(matches!(
+        stream.poll_output(T0),
+        Some(StreamOutput::Message(_))
+    ));
     stream
 }
 
-fn cue(event: &ServerEvent) -> Output {
-    Output::Message(message::notification(&id("1"), event))
+fn cue(event: &ServerEvent) -> StreamOutput {
+    StreamOutput::Message(message::notification(&id("1"), event))
 }
 
-fn rest(stream: &mut ServerStream, now: Millis) -> Vec<Output> {
+fn rest(stream: &mut ServerStream, now: Millis) -> Vec<StreamOutput> {
     std::iter::from_fn(|| stream.poll_output(now)).collect()
 }
 
@@ -52,7 +55,7 @@ fn a_valid_grant_needs_no_authorization() {
 fn an_idle_stream_sends_keep_alives_without_authorization() {
     let mut stream = open();
     stream.handle_timeout(SPAN);
-    assert_eq!(rest(&mut stream, SPAN), [Output::KeepAlive]);
+    assert_eq!(rest(&mut stream, SPAN), [StreamOutput::KeepAlive]);
     assert_eq!(stream.poll_question(), None);
 }
 
@@ -109,7 +112,7 @@ fn a_caller_with_fewer_rights_gets_no_cues_and_no_result() {
         stream.poll_question();
         stream.handle_granted(&allowed, SPAN);
         assert_eq!(stream.end_reason(), Some(EndReason::Denied));
-        assert_eq!(rest(&mut stream, SPAN), [Output::End]);
+        assert_eq!(rest(&mut stream, SPAN), [StreamOutput::End]);
     }
 }
 
@@ -135,7 +138,7 @@ fn a_denied_caller_gets_no_cues_and_no_result() {
     stream.poll_question();
     stream.handle_denied();
     assert_eq!(stream.end_reason(), Some(EndReason::Denied));
-    assert_eq!(rest(&mut stream, SPAN), [Output::End]);
+    assert_eq!(rest(&mut stream, SPAN), [StreamOutput::End]);
 }
 
 #[test]
@@ -156,10 +159,10 @@ fn a_closing_stream_waits_for_authorization() {
     stream.poll_question();
     assert_eq!(rest(&mut stream, SPAN), []);
     stream.handle_granted(&filter(), SPAN);
-    let result = Output::Message(message::listen_result(&id("1"), None));
+    let result = StreamOutput::Message(message::listen_result(&id("1"), None));
     assert_eq!(
         rest(&mut stream, SPAN),
-        [cue(&updated("a")), result, Output::End]
+        [cue(&updated("a")), result, StreamOutput::End]
     );
 }
 

@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
-    upstream::{BusCall, Counts, Timeouts},
+    upstream::{BusCall, OutageCounts, Timeouts},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -32,7 +32,7 @@ fn cue(event: &ServerEvent) -> String {
 }
 
 fn counts(world: &World) -> (u32, u32, u32) {
-    let Counts {
+    let OutageCounts {
         healed,
         gaps,
         resyncs,

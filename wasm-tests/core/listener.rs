@@ -2,8 +2,8 @@
 
 use mcp_listen::{
     client::{
-        CloseReason, HttpAction, HttpRequest, Listener, Loss, Options, Output, Refusal,
-        RequestHandle, ServerHint,
+        CloseReason, HttpAction, HttpRequest, Listener, Loss, Refusal, RequestHandle, ServerHint,
+        SubscriptionOptions, SubscriptionOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -33,7 +33,7 @@ impl Host {
     fn new(hint: ServerHint) -> Self {
         let wanted = watched(&["a"]);
         let ids = (Ids::default(), 7);
-        let listener = Listener::new(wanted, Options::default(), hint, ids, Millis(0));
+        let listener = Listener::new(wanted, SubscriptionOptions::default(), hint, ids, Millis(0));
         Self { listener, now: 0 }
     }
 
@@ -76,7 +76,7 @@ impl Host {
         self.listener.handle_timeout(deadline);
     }
 
-    fn reported(&mut self) -> Vec<Output> {
+    fn reported(&mut self) -> Vec<SubscriptionOutput> {
         std::iter::from_fn(|| self.listener.poll_output()).collect()
     }
 
@@ -100,7 +100,10 @@ impl Host {
         let (call, request) = host.request();
         assert!(request.body.unwrap().contains("resources/subscribe"));
         host.answer(call, 200, JSON, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-        assert_eq!(host.reported(), [Output::Acknowledged(watched(&["a"]))]);
+        assert_eq!(
+            host.reported(),
+            [SubscriptionOutput::Acknowledged(watched(&["a"]))]
+        );
         (host, stream)
     }
 }
@@ -140,7 +143,7 @@ fn a_server_is_probed_before_the_listen() {
     assert_eq!(host.listener.id(), Some(&id));
     let honored = watched(&["a"]);
     host.bytes(call, &sse::event(&message::acknowledged(&id, &honored)));
-    assert_eq!(host.reported(), [Output::Acknowledged(honored)]);
+    assert_eq!(host.reported(), [SubscriptionOutput::Acknowledged(honored)]);
 }
 
 #[test]
@@ -166,7 +169,7 @@ fn a_transient_refusal_ends_with_retry_after() {
     };
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Refused(refusal))]
+        [SubscriptionOutput::Ended(CloseReason::Refused(refusal))]
     );
 }
 
@@ -177,7 +180,9 @@ fn no_answer_is_a_loss_but_in_a_page_leads_to_a_session() {
     host.end(call);
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+        [SubscriptionOutput::Ended(CloseReason::Lost(
+            Loss::Disconnected
+        ))]
     );
     let mut page = Host::new(ServerHint::Discover { is_page: true });
     let (call, _) = page.request();
@@ -191,7 +196,9 @@ fn probes_are_bounded_in_time_and_bytes() {
     host.wait();
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Lost(Loss::NotAcknowledged))]
+        [SubscriptionOutput::Ended(CloseReason::Lost(
+            Loss::NotAcknowledged
+        ))]
     );
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
@@ -199,7 +206,9 @@ fn probes_are_bounded_in_time_and_bytes() {
     host.bytes(call, &vec![b' '; (1 << 20) + 1]);
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Lost(Loss::ResponseTooLarge))]
+        [SubscriptionOutput::Ended(CloseReason::Lost(
+            Loss::ResponseTooLarge
+        ))]
     );
 }
 
@@ -213,7 +222,9 @@ fn a_redirect_ends_the_subscription_in_any_state() {
             host.head(call, status, "location: https://evil.example/");
             assert_eq!(
                 host.reported(),
-                [Output::Ended(CloseReason::Lost(Loss::Redirected))]
+                [SubscriptionOutput::Ended(CloseReason::Lost(
+                    Loss::Redirected
+                ))]
             );
             assert!(host.listener.is_ended());
         }
@@ -224,7 +235,9 @@ fn a_redirect_ends_the_subscription_in_any_state() {
         host.head(call, status, "");
         assert_eq!(
             host.reported(),
-            [Output::Ended(CloseReason::Lost(Loss::Redirected))]
+            [SubscriptionOutput::Ended(CloseReason::Lost(
+                Loss::Redirected
+            ))]
         );
     }
     let mut host = Host::new(ServerHint::Modern);
@@ -232,7 +245,9 @@ fn a_redirect_ends_the_subscription_in_any_state() {
     host.answer(call, 304, "", "");
     assert!(!matches!(
         host.reported()[..],
-        [Output::Ended(CloseReason::Lost(Loss::Redirected))]
+        [SubscriptionOutput::Ended(CloseReason::Lost(
+            Loss::Redirected
+        ))]
     ));
 }
 
@@ -251,8 +266,11 @@ fn a_session_is_open_once_every_subscribe_is_answered() {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     };
-    let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.reported(), [Output::Acknowledged(lists), changed]);
+    let changed = SubscriptionOutput::Changed(ServerEvent::ToolsListChanged);
+    assert_eq!(
+        host.reported(),
+        [SubscriptionOutput::Acknowledged(lists), changed]
+    );
 }
 
 #[test]
@@ -272,7 +290,7 @@ fn a_session_resumes_from_its_last_event() {
         .find(|(name, _)| *name == "Last-Event-ID");
     assert_eq!(from.unwrap().1, "e-9");
     host.head(again, 200, STREAM);
-    let changed = Output::Changed(ServerEvent::ToolsListChanged);
+    let changed = SubscriptionOutput::Changed(ServerEvent::ToolsListChanged);
     assert_eq!(
         host.reported(),
         [changed],
@@ -288,7 +306,7 @@ fn without_event_ids_a_reopened_stream_reports_everything() {
     let (again, _) = host.request();
     host.head(again, 200, STREAM);
     let changes = [ServerEvent::ToolsListChanged, updated("a")];
-    assert_eq!(host.reported(), changes.map(Output::Changed));
+    assert_eq!(host.reported(), changes.map(SubscriptionOutput::Changed));
 }
 
 #[test]
@@ -300,7 +318,9 @@ fn an_ended_or_unreachable_session_is_a_loss() {
     host.head(again, 404, "");
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+        [SubscriptionOutput::Ended(CloseReason::Lost(
+            Loss::Disconnected
+        ))]
     );
     let (mut host, mut stream) = Host::open();
     for _ in 0..5 {
@@ -312,7 +332,9 @@ fn an_ended_or_unreachable_session_is_a_loss() {
     host.end(stream);
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+        [SubscriptionOutput::Ended(CloseReason::Lost(
+            Loss::Disconnected
+        ))]
     );
 }
 
@@ -346,8 +368,8 @@ fn an_empty_session_is_ended_once() {
     host.answer(call, 200, SESSION, &initialized("{}"));
     let honored = SubscriptionFilter::default();
     let reported = [
-        Output::Acknowledged(honored),
-        Output::Ended(CloseReason::Graceful),
+        SubscriptionOutput::Acknowledged(honored),
+        SubscriptionOutput::Ended(CloseReason::Graceful),
     ];
     assert_eq!(host.reported(), reported);
     assert!(host.listener.is_ended());
@@ -372,6 +394,6 @@ fn a_session_without_a_stream_has_no_subscriptions() {
     };
     assert_eq!(
         host.reported(),
-        [Output::Ended(CloseReason::Refused(refusal))]
+        [SubscriptionOutput::Ended(CloseReason::Refused(refusal))]
     );
 }

@@ -5,7 +5,7 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{EndReason, Output, ServerStream},
+    listen::{EndReason, ServerStream, StreamOutput},
     message,
     scope::{Name, Scope},
     upstream::BusCall,
@@ -40,8 +40,8 @@ fn open(filter: SubscriptionFilter) -> ServerStream {
     stream
 }
 
-fn cue() -> Output {
-    Output::Message(message::notification(
+fn cue() -> StreamOutput {
+    StreamOutput::Message(message::notification(
         &id("1"),
         &ServerEvent::ToolsListChanged,
     ))
@@ -52,7 +52,7 @@ fn a_possible_loss_ends_the_streams_of_named_callers() {
     let mut named = open(filter("ann", &[]));
     named.handle_loss();
     assert_eq!(named.end_reason(), Some(EndReason::Denied));
-    assert_eq!(named.poll_output(T0), Some(Output::End));
+    assert_eq!(named.poll_output(T0), Some(StreamOutput::End));
     let unnamed = SubscriptionFilter {
         scope: Scope::default(),
         ..filter("ann", &[])

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{CloseReason, Options, Output, Subscription},
+    client::{CloseReason, Subscription, SubscriptionOptions, SubscriptionOutput},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -51,7 +51,8 @@ struct Wired {
 
 impl Wired {
     fn new(filter: SubscriptionFilter, chunk_bytes: usize) -> Self {
-        let mut client = Subscription::new(own_id(), filter, Options::default(), Millis(0));
+        let mut client =
+            Subscription::new(own_id(), filter, SubscriptionOptions::default(), Millis(0));
         let accepted = accept(&client.request());
         let honored = accepted.requested.honored(Capabilities::ALL, None);
         let mut server = ServerStream::new(accepted.id, honored.clone(), Millis(0), Millis(0));
@@ -78,8 +79,8 @@ impl Wired {
                 }
             }
             Step::Write => match self.server.poll_output(Millis(0)) {
-                Some(listen::Output::Message(message)) => self.send(&sse::event(&message)),
-                Some(listen::Output::End) => self.client.handle_end(),
+                Some(listen::StreamOutput::Message(message)) => self.send(&sse::event(&message)),
+                Some(listen::StreamOutput::End) => self.client.handle_end(),
                 _ => {}
             },
             Step::KeepAlive => self.send(sse::KEEP_ALIVE),
@@ -97,12 +98,12 @@ impl Wired {
         while let Some(output) = self.client.poll_output() {
             assert!(!self.heard_end, "{output:?} after the end");
             match output {
-                Output::Acknowledged(honored) => assert_eq!(honored, self.honored),
-                Output::Changed(event) => {
+                SubscriptionOutput::Acknowledged(honored) => assert_eq!(honored, self.honored),
+                SubscriptionOutput::Changed(event) => {
                     assert!(self.honored.accepts(&event), "{event:?} was not honored");
                     self.unread.retain(|waiting| *waiting != event);
                 }
-                Output::Ended(end) => {
+                SubscriptionOutput::Ended(end) => {
                     assert_eq!(end, CloseReason::Graceful);
                     self.heard_end = true;
                 }

@@ -5,7 +5,7 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{EndReason, Output, ServerStream, StreamKind},
+    listen::{EndReason, ServerStream, StreamKind, StreamOutput},
     message,
     position::{Cursor, Position},
     upstream::{BusCall, ResumePoint},
@@ -37,16 +37,16 @@ fn paused() -> ServerStream {
     let mut stream = stream(&lists());
     stream.set_paused(true);
     stream.handle_attached(T0);
-    assert_eq!(drain(&mut stream), [Output::Opened]);
+    assert_eq!(drain(&mut stream), [StreamOutput::Opened]);
     stream
 }
 
-fn drain(stream: &mut ServerStream) -> Vec<Output> {
+fn drain(stream: &mut ServerStream) -> Vec<StreamOutput> {
     std::iter::from_fn(|| stream.poll_output(T0)).collect()
 }
 
-fn cue(event: &ServerEvent) -> Output {
-    Output::Message(message::plain_notification(event))
+fn cue(event: &ServerEvent) -> StreamOutput {
+    StreamOutput::Message(message::plain_notification(event))
 }
 
 /// An edge on a bus, which is sent the subscriptions of its session as a host sends them.
@@ -143,7 +143,7 @@ fn a_paused_stream_opens_and_sends_only_keep_alives() {
     stream.handle_gap();
     assert_eq!(drain(&mut stream), []);
     stream.handle_timeout(Millis(15_000));
-    assert_eq!(drain(&mut stream), [Output::KeepAlive]);
+    assert_eq!(drain(&mut stream), [StreamOutput::KeepAlive]);
     stream.set_paused(false);
     assert_eq!(drain(&mut stream), [cue(&ServerEvent::ToolsListChanged)]);
 }
@@ -153,7 +153,7 @@ fn a_paused_stream_closes_without_its_cues() {
     let mut stream = paused();
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.close();
-    assert_eq!(drain(&mut stream), [Output::End]);
+    assert_eq!(drain(&mut stream), [StreamOutput::End]);
 }
 
 #[test]
@@ -185,14 +185,14 @@ fn pending_cues_are_sent_after_the_pause() {
                 assert!(
                     drain(&mut stream)
                         .iter()
-                        .all(|said| *said == Output::Opened)
+                        .all(|said| *said == StreamOutput::Opened)
                 );
             }
             stream.handle_attached(T0);
             let waiting = stream.pending_cues();
             stream.set_paused(false);
             let said = drain(&mut stream);
-            let cues = said.iter().filter(|said| **said != Output::Opened);
+            let cues = said.iter().filter(|said| **said != StreamOutput::Opened);
             assert_eq!(cues.count(), waiting);
             let wanted = events.iter().filter(|event| filter.accepts(event));
             assert_eq!(wanted.count() > 0, waiting > 0);

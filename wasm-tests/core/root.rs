@@ -5,8 +5,8 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     position::Position,
-    root::{Output, Received},
-    session::{Ask, Limits, NewSession, Question, Reply, Store as _},
+    root::{RootOutput, RootReceived},
+    session::{Ask, NewSession, Question, Reply, SessionLimits, SessionStore as _},
     topic::Topic,
     wire::{BusMessage, Claim, Follow, ProtocolError},
 };
@@ -71,13 +71,13 @@ impl World {
     }
 
     /// Attaches the stream of the session at a new edge.
-    fn join(&mut self) -> (EdgeId, Received) {
+    fn join(&mut self) -> (EdgeId, RootReceived) {
         let edge = self.root.bus_mut().connect();
         let follow = of_stream(1).to_json();
         (edge, self.root.handle_message(edge, &follow, NOW).unwrap())
     }
 
-    fn outputs(&mut self) -> Vec<Output> {
+    fn outputs(&mut self) -> Vec<RootOutput> {
         let root = &mut self.root;
         std::iter::from_fn(|| root.poll_output(NOW, NOW).unwrap()).collect()
     }
@@ -100,7 +100,7 @@ fn the_edge_of_a_session_follows_its_subscriptions() {
     let mut world = World::new();
     world.watch("a");
     let (edge, received) = world.join();
-    let Received::Followed {
+    let RootReceived::Followed {
         session, frames, ..
     } = received
     else {
@@ -111,7 +111,7 @@ fn the_edge_of_a_session_follows_its_subscriptions() {
     assert_eq!(world.publish(&updated("b")), []);
     world.watch("b");
     let outputs = world.outputs();
-    assert!(matches!(&outputs[..], [Output::Send(to, _)] if *to == edge));
+    assert!(matches!(&outputs[..], [RootOutput::Send(to, _)] if *to == edge));
     assert_eq!(world.publish(&updated("b")), [edge]);
 }
 
@@ -122,7 +122,7 @@ fn an_edge_whose_session_is_over_is_released() {
         is_forwarded: false,
     });
     let (_, received) = world.join();
-    assert_eq!(received, Received::Released);
+    assert_eq!(received, RootReceived::Released);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_frame_that_cannot_be_read_is_dropped() {
     let mut world = World::new();
     let edge = world.root.bus_mut().connect();
     let received = world.root.handle_message(edge, "{", NOW).unwrap();
-    assert_eq!(received, Received::Dropped(ProtocolError::Malformed));
+    assert_eq!(received, RootReceived::Dropped(ProtocolError::Malformed));
     let answer = world.root.handle_follow(ShardId(1), "{", NOW).unwrap();
     assert_eq!(answer, Err(ProtocolError::Malformed));
 }
@@ -212,8 +212,8 @@ fn events_after_a_failed_read_of_the_log_are_replayed() {
 }
 
 /// Returns the positions of the events that an answer replays.
-fn replayed(received: Result<Received, Unreadable>) -> Vec<Position> {
-    let Ok(Received::Followed { frames, .. }) = received else {
+fn replayed(received: Result<RootReceived, Unreadable>) -> Vec<Position> {
+    let Ok(RootReceived::Followed { frames, .. }) = received else {
         panic!("{received:?}")
     };
     frames[1..].iter().flat_map(|it| positions(it)).collect()
@@ -254,7 +254,7 @@ fn the_sessions_of_a_closed_shard_have_no_stream() {
         let bus = world.root.bus_mut();
         bus.handle_ack(shard, call, ack, NOW, 0.5).unwrap();
         let outputs = world.outputs();
-        if outputs.contains(&Output::Persist(JournalEntry::Closed(shard))) {
+        if outputs.contains(&RootOutput::Persist(JournalEntry::Closed(shard))) {
             break;
         }
         assert!(call < 10, "it is not closed: {outputs:?}");
@@ -262,7 +262,7 @@ fn the_sessions_of_a_closed_shard_have_no_stream() {
     assert_eq!(world.shard_of_session(), None);
 }
 
-const LIMITS: Limits = Limits {
+const LIMITS: SessionLimits = SessionLimits {
     sessions: 4,
     unnamed_sessions: 4,
     sessions_per_principal: 4,

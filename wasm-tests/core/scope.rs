@@ -8,7 +8,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     limits::Limits,
-    listen::{EndReason, Output, ServerStream, StreamKind},
+    listen::{EndReason, ServerStream, StreamKind, StreamOutput},
     message,
     position::{Cursor, Position},
     scope::{Name, Scope},
@@ -208,8 +208,8 @@ fn open(filter: SubscriptionFilter) -> ServerStream {
     stream
 }
 
-fn cue() -> Output {
-    Output::Message(message::notification(&id("1"), &TOOLS))
+fn cue() -> StreamOutput {
+    StreamOutput::Message(message::notification(&id("1"), &TOOLS))
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_disconnected_caller_gets_nothing_more() {
     stream.handle_event(&TOOLS);
     stream.handle_event(&disconnected("ann"));
     assert_eq!(stream.end_reason(), Some(EndReason::Denied));
-    assert_eq!(stream.poll_output(T0), Some(Output::End));
+    assert_eq!(stream.poll_output(T0), Some(StreamOutput::End));
 }
 
 #[test]

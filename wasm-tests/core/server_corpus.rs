@@ -2,7 +2,7 @@
 //! reports.
 
 use mcp_listen::{
-    client::{CloseReason, Options, Output, Subscription},
+    client::{CloseReason, Subscription, SubscriptionOptions, SubscriptionOutput},
     clock::Millis,
     filter::SubscriptionFilter,
     http::Headers,
@@ -98,8 +98,12 @@ fn run(file: &str) {
 impl Case {
     fn check<'a>(&self, chunks: impl Iterator<Item = &'a [u8]>) {
         let requested = watched(&["note://a", "note://b"]);
-        let mut subscription =
-            Subscription::new(own_id(), requested, Options::default(), Millis(0));
+        let mut subscription = Subscription::new(
+            own_id(),
+            requested,
+            SubscriptionOptions::default(),
+            Millis(0),
+        );
         let lines: Vec<String> = self
             .headers
             .iter()
@@ -124,16 +128,16 @@ impl Case {
     }
 }
 
-fn written(output: &Output) -> Value {
+fn written(output: &SubscriptionOutput) -> Value {
     match output {
-        Output::Acknowledged(honored) => json!({ "acknowledged": filter(honored) }),
-        Output::Changed(event) => {
+        SubscriptionOutput::Acknowledged(honored) => json!({ "acknowledged": filter(honored) }),
+        SubscriptionOutput::Changed(event) => {
             let event: Value = serde_json::from_str(&event.to_json()).unwrap();
             json!({ "changed": event })
         }
-        Output::Ended(CloseReason::Graceful) => json!({ "ended": "graceful" }),
-        Output::Ended(CloseReason::Lost(loss)) => json!({ "lost": loss.code() }),
-        Output::Ended(CloseReason::Refused(refusal)) => match refusal.code {
+        SubscriptionOutput::Ended(CloseReason::Graceful) => json!({ "ended": "graceful" }),
+        SubscriptionOutput::Ended(CloseReason::Lost(loss)) => json!({ "lost": loss.code() }),
+        SubscriptionOutput::Ended(CloseReason::Refused(refusal)) => match refusal.code {
             Some(code) => json!({ "refused": { "status": refusal.status, "code": code } }),
             None => json!({ "refused": { "status": refusal.status } }),
         },

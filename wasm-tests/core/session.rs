@@ -4,12 +4,12 @@ use mcp_listen::{
     capabilities::Capabilities,
     client::{
         HttpRequest,
-        session::{self, Session, SessionError},
+        session::{self, ClientSession, SessionError},
     },
     event::ServerEvent,
     http::Headers,
     id::RequestId,
-    legacy::{self, Call, LegacyOutcome},
+    legacy::{self, LegacyCall, LegacyOutcome},
     limits::Limits,
     message,
 };
@@ -21,11 +21,11 @@ use crate::any::{any_event, check, id, uri};
 const JSON: &str = "content-type: application/json\nmcp-session-id: s-1";
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
 
-fn read(status: u16, fields: &str, body: &str) -> Result<Session, SessionError> {
-    Session::from_response(status, &Headers::new(fields), body.as_bytes())
+fn read(status: u16, fields: &str, body: &str) -> Result<ClientSession, SessionError> {
+    ClientSession::from_response(status, &Headers::new(fields), body.as_bytes())
 }
 
-fn session() -> Session {
+fn session() -> ClientSession {
     read(200, JSON, ANSWER).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn initialize_names_the_latest_version_and_no_session() {
     let classified = classified(&request);
     assert_eq!(
         (classified.call, classified.session),
-        (Call::Initialize, None)
+        (LegacyCall::Initialize, None)
     );
     let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["Content-Type", "Accept"]);
@@ -70,7 +70,7 @@ fn initialize_names_the_latest_version_and_no_session() {
 
 #[test]
 fn a_valid_answer_establishes_a_session() {
-    let expected = Session {
+    let expected = ClientSession {
         id: Some("s-1".into()),
         version: "2025-06-18",
         capabilities: Capabilities {
@@ -98,7 +98,7 @@ fn a_valid_answer_establishes_a_session() {
 #[test]
 fn an_invalid_answer_has_an_error() {
     let of = |version: &str| ANSWER.replace("2025-06-18", version);
-    let code = |read: Result<Session, SessionError>| read.unwrap_err().code();
+    let code = |read: Result<ClientSession, SessionError>| read.unwrap_err().code();
     assert_eq!(
         code(read(200, JSON, &of("2026-07-28"))),
         "unsupported-version"
@@ -134,25 +134,28 @@ fn our_server_accepts_every_request_of_a_session() {
     let session = session();
     let own = RequestId::from_text("mcp-listen:2");
     for (request, call) in [
-        (session.initialized(), Call::Initialized),
+        (session.initialized(), LegacyCall::Initialized),
         (
             session.subscribe(&own, "note://\"a\""),
-            Call::Subscribe(uri("note://\"a\"")),
+            LegacyCall::Subscribe(uri("note://\"a\"")),
         ),
-        (session.unsubscribe(&own, "b"), Call::Unsubscribe(uri("b"))),
+        (
+            session.unsubscribe(&own, "b"),
+            LegacyCall::Unsubscribe(uri("b")),
+        ),
         (
             session.stream(None),
-            Call::Open {
+            LegacyCall::Open {
                 last_event_id: None,
             },
         ),
         (
             session.stream(Some("7-e")),
-            Call::Open {
+            LegacyCall::Open {
                 last_event_id: Some("7-e".into()),
             },
         ),
-        (session.end().unwrap(), Call::End),
+        (session.end().unwrap(), LegacyCall::End),
     ] {
         let classified = classified(&request);
         assert_eq!(classified.call, call);
@@ -177,7 +180,7 @@ fn a_session_without_an_id_is_not_ended() {
             .initialized()
             .headers
             .iter()
-            .all(|(name, _)| *name != "Mcp-Session-Id")
+            .all(|(name, _)| *name != "Mcp-ClientSession-Id")
     );
 }
 

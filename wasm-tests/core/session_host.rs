@@ -11,7 +11,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     http::{Headers, Policy, Screening},
-    legacy::{Call, LegacyOutcome, LegacyRequest, classify, event_id, initialized},
+    legacy::{LegacyCall, LegacyOutcome, LegacyRequest, classify, event_id, initialized},
     limits::Limits,
     listen::{self, ServerStream, StreamKind},
     message,
@@ -78,7 +78,7 @@ impl SessionHost {
             LegacyOutcome::Legacy(request) if request.session.is_some() => {
                 self.in_session(&request)
             }
-            LegacyOutcome::Legacy(request) if request.call == Call::Initialize => {
+            LegacyOutcome::Legacy(request) if request.call == LegacyCall::Initialize => {
                 self.begin(&request)
             }
             LegacyOutcome::Legacy(request) if request.call.needs_session() => {
@@ -116,19 +116,21 @@ impl SessionHost {
 
     fn in_session(&mut self, request: &LegacyRequest) -> Answer {
         match &request.call {
-            Call::Other => Answer::Passed,
-            Call::Initialize => refuse(request, Reason::InvalidRequest("a second time")),
-            Call::Initialized => Answer::Text(202, String::new()),
-            Call::Ping => done(request),
-            Call::Open { last_event_id } => self.open(request, last_event_id.as_deref()),
-            Call::End => {
+            LegacyCall::Other => Answer::Passed,
+            LegacyCall::Initialize => refuse(request, Reason::InvalidRequest("a second time")),
+            LegacyCall::Initialized => Answer::Text(202, String::new()),
+            LegacyCall::Ping => done(request),
+            LegacyCall::Open { last_event_id } => self.open(request, last_event_id.as_deref()),
+            LegacyCall::End => {
                 if let Some(stream) = &mut self.stream {
                     stream.edge.close();
                 }
                 self.write();
                 Answer::Text(200, String::new())
             }
-            Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_) => self.watching(request),
+            LegacyCall::Subscribe(_) | LegacyCall::Unsubscribe(_) | LegacyCall::Invalid(_) => {
+                self.watching(request)
+            }
         }
     }
 
@@ -138,14 +140,14 @@ impl SessionHost {
         }
         let limit = self.limits.uris;
         match &request.call {
-            Call::Invalid(reason) => return in_band(request, reason.clone()),
-            Call::Subscribe(uri) if self.uris.contains(uri) => {}
-            Call::Subscribe(_) if self.uris.len() >= limit => {
+            LegacyCall::Invalid(reason) => return in_band(request, reason.clone()),
+            LegacyCall::Subscribe(uri) if self.uris.contains(uri) => {}
+            LegacyCall::Subscribe(_) if self.uris.len() >= limit => {
                 let what = "too many";
                 return in_band(request, Reason::LimitExceeded { what, limit });
             }
-            Call::Subscribe(uri) => self.uris.push(uri.clone()),
-            Call::Unsubscribe(uri) => self.uris.retain(|watched| watched != uri),
+            LegacyCall::Subscribe(uri) => self.uris.push(uri.clone()),
+            LegacyCall::Unsubscribe(uri) => self.uris.retain(|watched| watched != uri),
             _ => {}
         }
         if let Some(stream) = &mut self.stream {

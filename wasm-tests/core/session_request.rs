@@ -10,7 +10,7 @@ use mcp_listen::{
     http::{Policy, Response},
     limits, message,
     position::Cursor,
-    session::{Ask, Excess, Limits, Question, Reply},
+    session::{Ask, Excess, Question, Reply, SessionLimits},
     upstream::ResumePoint,
 };
 use serde_json::Value;
@@ -19,7 +19,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{any::uri, host_step::carry_out};
 
-const LIMITS: Limits = Limits {
+const LIMITS: SessionLimits = SessionLimits {
     sessions: 4,
     unnamed_sessions: 4,
     sessions_per_principal: 4,

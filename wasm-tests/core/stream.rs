@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{Output, ServerStream},
+    listen::{ServerStream, StreamOutput},
     message,
 };
 use proptest::{collection::vec, prelude::*};
@@ -38,20 +38,20 @@ fn open() -> ServerStream {
     stream
 }
 
-fn drain(stream: &mut ServerStream) -> Vec<Output> {
+fn drain(stream: &mut ServerStream) -> Vec<StreamOutput> {
     std::iter::from_fn(|| stream.poll_output(T0)).collect()
 }
 
-fn ack() -> Output {
-    Output::Message(message::acknowledged(&id(), &filter()))
+fn ack() -> StreamOutput {
+    StreamOutput::Message(message::acknowledged(&id(), &filter()))
 }
 
-fn cue(event: &ServerEvent) -> Output {
-    Output::Message(message::notification(&id(), event))
+fn cue(event: &ServerEvent) -> StreamOutput {
+    StreamOutput::Message(message::notification(&id(), event))
 }
 
-fn result() -> Output {
-    Output::Message(message::listen_result(&id(), None))
+fn result() -> StreamOutput {
+    StreamOutput::Message(message::listen_result(&id(), None))
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn close_drains_then_sends_the_result_then_ends() {
     stream.handle_event(&updated("b"));
     assert_eq!(
         drain(&mut stream),
-        [cue(&updated("a")), result(), Output::End]
+        [cue(&updated("a")), result(), StreamOutput::End]
     );
     stream.close();
     stream.handle_event(&updated("a"));
@@ -174,14 +174,14 @@ fn close_before_the_ack_still_acknowledges_first() {
     let mut stream = opening();
     stream.handle_attached(T0);
     stream.close();
-    assert_eq!(drain(&mut stream), [ack(), result(), Output::End]);
+    assert_eq!(drain(&mut stream), [ack(), result(), StreamOutput::End]);
 }
 
 #[test]
 fn close_before_the_confirmation_ends_silently() {
     let mut stream = opening();
     stream.close();
-    assert_eq!(drain(&mut stream), [Output::End]);
+    assert_eq!(drain(&mut stream), [StreamOutput::End]);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn abort_ends_without_result_and_pending_cues() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     stream.abort();
-    assert_eq!(drain(&mut stream), [Output::End]);
+    assert_eq!(drain(&mut stream), [StreamOutput::End]);
     stream.abort();
     assert_eq!(drain(&mut stream), []);
 }
@@ -203,7 +203,7 @@ fn the_result_names_the_server() {
     let outputs = drain(&mut stream);
     assert_eq!(
         outputs[1],
-        Output::Message(message::listen_result(&id(), Some(&info)))
+        StreamOutput::Message(message::listen_result(&id(), Some(&info)))
     );
 }
 
@@ -218,7 +218,10 @@ fn silence_sends_a_keep_alive_and_writes_postpone_it() {
     assert_eq!(stream.poll_timeout(), Some(Millis(29_999)));
     stream.handle_timeout(Millis(29_999));
     assert_eq!(stream.poll_timeout(), None);
-    assert_eq!(stream.poll_output(Millis(30_000)), Some(Output::KeepAlive));
+    assert_eq!(
+        stream.poll_output(Millis(30_000)),
+        Some(StreamOutput::KeepAlive)
+    );
     assert_eq!(stream.poll_output(Millis(30_000)), None);
     assert_eq!(stream.poll_timeout(), Some(Millis(45_000)));
 }
@@ -262,22 +265,22 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 /// Checks an output against those before it, and takes its cue from the `expected` ones.
 fn assert_follows(
-    written: &[Output],
-    output: &Output,
+    written: &[StreamOutput],
+    output: &StreamOutput,
     honored: &SubscriptionFilter,
     expected: &mut Vec<ServerEvent>,
 ) {
     assert_ne!(
         written.last(),
-        Some(&Output::End),
+        Some(&StreamOutput::End),
         "something after the end"
     );
-    if written.is_empty() && *output != Output::End {
+    if written.is_empty() && *output != StreamOutput::End {
         let ack = message::acknowledged(&id(), honored);
-        assert_eq!(*output, Output::Message(ack), "the ack is first");
+        assert_eq!(*output, StreamOutput::Message(ack), "the ack is first");
     } else if *output == result() {
         assert_eq!(*expected, [], "cues were still pending at the result");
-    } else if matches!(output, Output::Message(_)) {
+    } else if matches!(output, StreamOutput::Message(_)) {
         let first = cue(&expected.remove(0));
         assert_eq!(*output, first, "first pending, first out");
     }
@@ -291,7 +294,7 @@ fn any_sequence_of_inputs_keeps_the_promises() {
         |(honored, steps)| {
             let mut stream = ServerStream::new(id(), honored.clone(), Millis(10), T0);
             let mut expected: Vec<ServerEvent> = Vec::new();
-            let mut written: Vec<Output> = Vec::new();
+            let mut written: Vec<StreamOutput> = Vec::new();
             let (mut takes_events, mut is_attached) = (true, false);
             for (now, step) in (0u64..).zip(steps) {
                 match step {

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use mcp_listen::{
-    client::{CloseReason, HttpRequest, Loss, Options, Output, Refusal, Subscription},
+    client::{
+        CloseReason, HttpRequest, Loss, Refusal, Subscription, SubscriptionOptions,
+        SubscriptionOutput,
+    },
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -37,12 +40,12 @@ pub(crate) fn watched(uris: &[&str]) -> SubscriptionFilter {
     }
 }
 
-pub(crate) fn request_with(options: Options) -> Subscription {
+pub(crate) fn request_with(options: SubscriptionOptions) -> Subscription {
     Subscription::new(own_id(), watched(&["a", "b"]), options, Millis(0))
 }
 
 pub(crate) fn requested() -> Subscription {
-    request_with(Options::default())
+    request_with(SubscriptionOptions::default())
 }
 
 /// Its stream is open, and nothing was sent.
@@ -56,7 +59,10 @@ pub(crate) fn acknowledged() -> Subscription {
     let mut subscription = begun();
     let honored = watched(&["a", "b"]);
     say(&mut subscription, &ack(&honored));
-    assert_eq!(reported(&mut subscription), [Output::Acknowledged(honored)]);
+    assert_eq!(
+        reported(&mut subscription),
+        [SubscriptionOutput::Acknowledged(honored)]
+    );
     subscription
 }
 
@@ -72,16 +78,16 @@ pub(crate) fn say(subscription: &mut Subscription, message: &str) {
     subscription.handle_bytes(&sse::event(message), Millis(0));
 }
 
-pub(crate) fn reported(subscription: &mut Subscription) -> Vec<Output> {
+pub(crate) fn reported(subscription: &mut Subscription) -> Vec<SubscriptionOutput> {
     std::iter::from_fn(|| subscription.poll_output()).collect()
 }
 
-pub(crate) fn lost(loss: Loss) -> Output {
-    Output::Ended(CloseReason::Lost(loss))
+pub(crate) fn lost(loss: Loss) -> SubscriptionOutput {
+    SubscriptionOutput::Ended(CloseReason::Lost(loss))
 }
 
-pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> Output {
-    Output::Ended(CloseReason::Refused(Refusal {
+pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> SubscriptionOutput {
+    SubscriptionOutput::Ended(CloseReason::Refused(Refusal {
         status,
         code,
         text: text.to_owned(),
@@ -89,7 +95,7 @@ pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> Output {
 }
 
 /// Returns the outcome of an answer that is not a stream.
-pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<Output> {
+pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<SubscriptionOutput> {
     let mut subscription = requested();
     subscription.handle_head(status, &Headers::new(fields), Millis(0));
     for byte in body.as_bytes().chunks(1) {
@@ -117,9 +123,9 @@ pub(crate) fn accept(request: &HttpRequest) -> Accepted {
 
 #[test]
 fn the_request_has_its_headers_and_names_version_capabilities_and_client() {
-    let options = Options {
+    let options = SubscriptionOptions {
         client_info: Some(r#"{"name":"n","version":"1"}"#.to_owned()),
-        ..Options::default()
+        ..SubscriptionOptions::default()
     };
     let request = Subscription::new(own_id(), tools(), options, Millis(0)).request();
     let headers = [
@@ -142,8 +148,12 @@ fn the_request_has_its_headers_and_names_version_capabilities_and_client() {
 #[test]
 fn our_server_accepts_every_request() {
     check(any_filter(), |filter| {
-        let subscription =
-            Subscription::new(own_id(), filter.clone(), Options::default(), Millis(0));
+        let subscription = Subscription::new(
+            own_id(),
+            filter.clone(),
+            SubscriptionOptions::default(),
+            Millis(0),
+        );
         let accepted = accept(&subscription.request());
         assert_eq!((accepted.id, accepted.requested), (own_id(), filter));
     });
@@ -153,12 +163,12 @@ fn our_server_accepts_every_request() {
 fn a_stream_is_acknowledged_changes_and_ends() {
     let mut subscription = acknowledged();
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
-    let changed = Output::Changed(ServerEvent::ToolsListChanged);
+    let changed = SubscriptionOutput::Changed(ServerEvent::ToolsListChanged);
     assert_eq!(reported(&mut subscription), [changed]);
     say(&mut subscription, &message::listen_result(&own_id(), None));
     assert_eq!(
         reported(&mut subscription),
-        [Output::Ended(CloseReason::Graceful)]
+        [SubscriptionOutput::Ended(CloseReason::Graceful)]
     );
     assert!(subscription.is_ended());
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
@@ -195,9 +205,9 @@ fn what_is_not_polled_collapses() {
         say(&mut subscription, &change(&updated("a/1")));
     }
     let pending = [
-        Output::Changed(updated("b")),
-        Output::Changed(ServerEvent::ToolsListChanged),
-        Output::Changed(updated("a/1")),
+        SubscriptionOutput::Changed(updated("b")),
+        SubscriptionOutput::Changed(ServerEvent::ToolsListChanged),
+        SubscriptionOutput::Changed(updated("a/1")),
     ];
     assert_eq!(reported(&mut subscription), pending);
 }
@@ -215,7 +225,10 @@ fn too_many_sub_resources_become_their_resources() {
         }
         let reported = reported(&mut subscription);
         assert_eq!(reported.len(), parts + 2);
-        let resources = [Output::Changed(updated("a")), Output::Changed(updated("b"))];
+        let resources = [
+            SubscriptionOutput::Changed(updated("a")),
+            SubscriptionOutput::Changed(updated("b")),
+        ];
         assert_eq!(reported[parts..], resources, "what was reported makes room");
     }
 }
@@ -227,8 +240,8 @@ fn pending_changes_are_reported_before_the_end() {
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     subscription.handle_end();
     let all = [
-        Output::Acknowledged(tools()),
-        Output::Changed(ServerEvent::ToolsListChanged),
+        SubscriptionOutput::Acknowledged(tools()),
+        SubscriptionOutput::Changed(ServerEvent::ToolsListChanged),
         lost(Loss::Disconnected),
     ];
     assert_eq!(reported(&mut subscription), all);
@@ -269,10 +282,10 @@ fn an_ended_subscription_is_not_cancelled() {
 
 #[test]
 fn only_the_acknowledgment_has_a_timeout() {
-    let options = Options {
+    let options = SubscriptionOptions {
         acknowledgment: Duration::from_secs(1),
         silence: Duration::ZERO,
-        ..Options::default()
+        ..SubscriptionOptions::default()
     };
     let mut subscription = request_with(options.clone());
     subscription.handle_head(200, &Headers::new(STREAM), Millis(500));
@@ -292,7 +305,10 @@ fn only_the_acknowledgment_has_a_timeout() {
         "the open stream has none"
     );
     subscription.handle_timeout(Millis(u64::MAX));
-    assert_eq!(reported(&mut subscription), [Output::Acknowledged(tools())]);
+    assert_eq!(
+        reported(&mut subscription),
+        [SubscriptionOutput::Acknowledged(tools())]
+    );
 }
 
 #[test]

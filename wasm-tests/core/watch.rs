@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_listen::{
     client::{
-        CloseReason, HttpAction, HttpRequest, Loss, Options, Refusal, RequestHandle, ServerHint,
-        State, Watch, WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, Refusal, RequestHandle, ServerHint,
+        SubscriptionOptions, Watch, WatchOutput, WatchState,
     },
     clock::Millis,
     event::ServerEvent,
@@ -34,7 +34,7 @@ struct Host {
 
 impl Host {
     fn new(seed: u64) -> Self {
-        let (wanted, options) = (watched(&["a", "b"]), Options::default());
+        let (wanted, options) = (watched(&["a", "b"]), SubscriptionOptions::default());
         Self {
             watch: Watch::new(wanted, options, ServerHint::Modern, seed, Millis(0)),
             now: Millis(0),
@@ -65,7 +65,7 @@ impl Host {
         let [HttpAction::Send(call, request)] = transfers.as_slice() else {
             panic!("{transfers:?}");
         };
-        assert_eq!(self.watch.state(), State::Connecting);
+        assert_eq!(self.watch.state(), WatchState::Connecting);
         assert!(*call > self.call, "no number is given twice");
         self.call = *call;
         self.id = Some(accept(request).id);
@@ -101,7 +101,7 @@ impl Host {
         let Some(WatchOutput::Waiting { until, .. }) = reported.last() else {
             panic!("{reported:?}");
         };
-        assert_eq!(self.watch.state(), State::Waiting);
+        assert_eq!(self.watch.state(), WatchState::Waiting);
         assert_eq!(self.watch.poll_timeout(), Some(*until));
         *until - self.now
     }
@@ -148,16 +148,16 @@ fn a_dropped_stream_is_reopened_with_a_new_id() {
 #[test]
 fn the_state_of_a_watch_is_reported() {
     let mut host = Host::new(1);
-    assert_eq!(host.watch.state(), State::Connecting);
+    assert_eq!(host.watch.state(), WatchState::Connecting);
     host.open();
     host.acknowledge(&tools());
     assert_eq!(host.reported(), [live(tools(), false)]);
-    assert_eq!(host.watch.state(), State::Live);
+    assert_eq!(host.watch.state(), WatchState::Live);
     host.end();
     host.wait();
-    assert_eq!(host.watch.state(), State::Waiting);
+    assert_eq!(host.watch.state(), WatchState::Waiting);
     host.watch.cancel();
-    assert_eq!(host.watch.state(), State::Stopped);
+    assert_eq!(host.watch.state(), WatchState::Stopped);
     assert_eq!(host.watch.poll_timeout(), None);
     host.sleep(Millis(1_000_000));
     assert_eq!(host.reported(), []);
@@ -287,7 +287,7 @@ fn a_watch_stops_if_the_caller_or_request_is_refused() {
             host.reported(),
             [WatchOutput::Stopped(CloseReason::Refused(refusal))]
         );
-        assert_eq!(host.watch.state(), State::Stopped);
+        assert_eq!(host.watch.state(), WatchState::Stopped);
         host.sleep(Millis(1_000_000));
         assert_eq!(host.reported(), [], "and does not come back");
     }
@@ -386,7 +386,7 @@ fn there_is_always_one_request_and_a_deadline() {
                     (host.call, host.id) = (call, Some(accept(&request).id));
                 }
             }
-            assert_ne!(host.watch.state(), State::Stopped);
+            assert_ne!(host.watch.state(), WatchState::Stopped);
             assert!(
                 host.watch.poll_timeout().is_some(),
                 "there is always a deadline"

@@ -3,8 +3,8 @@
 
 use mcp_listen::{
     client::{
-        CloseReason, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, State,
-        Watch, WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, RequestHandle, ServerHint, SubscriptionOptions,
+        Watch, WatchOutput, WatchState,
     },
     clock::Millis,
     event::ServerEvent,
@@ -34,7 +34,7 @@ struct Host {
 
 impl Host {
     fn new(hint: ServerHint) -> Self {
-        let watch = Watch::new(tools(), Options::default(), hint, 3, Millis(0));
+        let watch = Watch::new(tools(), SubscriptionOptions::default(), hint, 3, Millis(0));
         Self::of(watch)
     }
 
@@ -88,10 +88,10 @@ impl Host {
     /// Waits until the next attempt, which is then made.
     fn sleep(&mut self) {
         self.reported();
-        assert_eq!(self.watch.state(), State::Waiting);
+        assert_eq!(self.watch.state(), WatchState::Waiting);
         self.now = self.watch.poll_timeout().unwrap();
         self.watch.handle_timeout(self.now);
-        assert_eq!(self.watch.state(), State::Connecting);
+        assert_eq!(self.watch.state(), WatchState::Connecting);
     }
 
     /// A subscription to a server that was probed; the next one uses the revision that was found.
@@ -175,14 +175,14 @@ fn the_online_event_reconnects_unless_the_server_asked_to_wait() {
         host.watch.handle_end(call, host.now);
         host.reported();
         host.watch.handle_online(host.now);
-        assert_eq!(host.watch.state(), State::Connecting);
+        assert_eq!(host.watch.state(), WatchState::Connecting);
     }
     let call = host.answer("subscriptions/listen", (503, "retry-after: 600"), "");
     host.watch.handle_end(call, host.now);
     host.reported();
     assert_eq!(host.watch.retry_after(), Some(Millis(600_000)));
     host.watch.handle_online(host.now);
-    assert_eq!(host.watch.state(), State::Waiting);
+    assert_eq!(host.watch.state(), WatchState::Waiting);
     assert_eq!(host.watch.poll_action(), None);
 }
 
@@ -196,7 +196,7 @@ fn the_online_event_does_not_open_a_second_subscription() {
     assert_eq!(host.watch.poll_action(), None);
     host.watch.cancel();
     host.watch.handle_online(host.now);
-    assert_eq!(host.watch.state(), State::Stopped);
+    assert_eq!(host.watch.state(), WatchState::Stopped);
     assert_eq!(host.watch.poll_action(), None);
 }
 
@@ -213,7 +213,7 @@ fn a_redirect_stops_the_watch() {
 fn once_does_not_reopen() {
     let watch = Watch::new(
         tools(),
-        Options::default(),
+        SubscriptionOptions::default(),
         ServerHint::Modern,
         3,
         Millis(0),
@@ -233,7 +233,7 @@ fn once_does_not_reopen() {
 fn without_repeats_a_reopening_reports_no_changes() {
     let watch = Watch::new(
         tools(),
-        Options::default(),
+        SubscriptionOptions::default(),
         ServerHint::Modern,
         3,
         Millis(0),
@@ -264,7 +264,7 @@ fn message_of(watch: &mut Watch) -> Option<String> {
 }
 
 fn on_channel() -> Watch {
-    Watch::on_channel(tools(), Options::default(), 3)
+    Watch::on_channel(tools(), SubscriptionOptions::default(), 3)
 }
 
 fn say(watch: &mut Watch, message: &str) -> bool {
@@ -284,7 +284,7 @@ fn until_next(watch: &mut Watch, now: Millis) -> Millis {
 #[test]
 fn a_channel_is_joined_again_for_each_subscription() {
     let mut watch = on_channel();
-    assert_eq!(watch.state(), State::Connecting);
+    assert_eq!(watch.state(), WatchState::Connecting);
     let asked = joined(&mut watch, ASKED, 0, Millis(0));
     assert!(asked.contains("server/discover"));
     let answer = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
@@ -319,7 +319,7 @@ fn a_stopped_watch_joins_no_channel() {
     watch.cancel();
     watch.handle_joined(ServerHint::Modern, Ids::default(), Millis(0));
     assert_eq!(watch.poll_action(), None);
-    assert_eq!(watch.state(), State::Stopped);
+    assert_eq!(watch.state(), WatchState::Stopped);
     watch.handle_exit();
     assert_eq!(watch.poll_output(Millis(0)), None);
 }

@@ -2,8 +2,8 @@
 
 use mcp_listen::{
     client::{
-        CloseReason, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, Watch,
-        WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, RequestHandle, ServerHint, SubscriptionOptions,
+        Watch, WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -23,7 +23,7 @@ struct Host {
 
 impl Host {
     fn new() -> Self {
-        let options = Options::default();
+        let options = SubscriptionOptions::default();
         Self {
             watch: Watch::new(tools(), options, ServerHint::Legacy, 7, Millis(0)),
             now: Millis(0),

@@ -7,7 +7,7 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{EndReason, Output, ServerStream},
+    listen::{EndReason, ServerStream, StreamOutput},
     message,
     position::{Cursor, Position},
     wire::{BusMessage, EdgeMessage, Follow},
@@ -109,11 +109,11 @@ impl StreamLife {
         };
         assert_ne!(self.said, Said::End, "something after the end");
         match output {
-            Output::End => self.said = Said::End,
-            Output::Opened | Output::KeepAlive => {
+            StreamOutput::End => self.said = Said::End,
+            StreamOutput::Opened | StreamOutput::KeepAlive => {
                 assert_eq!(self.said, Said::Acknowledgment, "before the acknowledgment");
             }
-            Output::Message(text) if self.said == Said::Nothing => {
+            StreamOutput::Message(text) if self.said == Said::Nothing => {
                 assert_eq!(
                     text,
                     message::acknowledged(&id("\"7\""), &honored()),
@@ -121,10 +121,10 @@ impl StreamLife {
                 );
                 self.said = Said::Acknowledgment;
             }
-            Output::Message(text) if text == message::listen_result(&id("\"7\""), None) => {
+            StreamOutput::Message(text) if text == message::listen_result(&id("\"7\""), None) => {
                 assert_eq!(self.expected, [], "cues were pending at the result");
             }
-            Output::Message(text) => {
+            StreamOutput::Message(text) => {
                 let first = self.expected.remove(0);
                 assert_eq!(
                     text,

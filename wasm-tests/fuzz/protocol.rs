@@ -103,7 +103,7 @@ pub fn exchange(bytes: &[u8]) {
 }
 
 const WITH_SESSIONS: LegacyMode = LegacyMode::Sessions(SessionRules {
-    limits: session::Limits {
+    limits: session::SessionLimits {
         sessions: 4,
         unnamed_sessions: 4,
         sessions_per_principal: 4,

@@ -368,7 +368,7 @@ const HEADERS: [&str; 3] = [
     "content-type: application/json\naccept: application/json, text/event-stream\n\
      mcp-session-id: s",
 ];
-const LIMITS: session::Limits = session::Limits {
+const LIMITS: session::SessionLimits = session::SessionLimits {
     sessions: 4,
     unnamed_sessions: 4,
     sessions_per_principal: 4,

@@ -3,7 +3,7 @@
 use mcp_listen::{
     bus::{Bus, Shard},
     capabilities::{Capabilities, Discovered},
-    client::{Options, Output, Subscription},
+    client::{Subscription, SubscriptionOptions, SubscriptionOutput},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -219,7 +219,12 @@ fn written(channel: &mut Channel) {
 pub fn client(bytes: &[u8]) {
     let (head, body) = bytes.split_first().unwrap_or((&0, &[]));
     let (status, headers) = HEADS[usize::from(*head) % HEADS.len()];
-    let mut subscription = Subscription::new(id("1"), watched(), Options::default(), Millis(0));
+    let mut subscription = Subscription::new(
+        id("1"),
+        watched(),
+        SubscriptionOptions::default(),
+        Millis(0),
+    );
     subscription.handle_head(status, &Headers::new(headers), Millis(0));
     let mut outputs = Vec::new();
     for chunk in body.chunks(7) {
@@ -231,14 +236,14 @@ pub fn client(bytes: &[u8]) {
     let mut honored: Option<SubscriptionFilter> = None;
     for (place, output) in outputs.iter().enumerate() {
         match output {
-            Output::Acknowledged(filter) => {
+            SubscriptionOutput::Acknowledged(filter) => {
                 assert!(filter.is_subset_of(&watched()), "more than was asked for");
                 assert!(
                     honored.replace(filter.clone()).is_none(),
                     "twice acknowledged"
                 );
             }
-            Output::Changed(event) => {
+            SubscriptionOutput::Changed(event) => {
                 assert!(
                     honored
                         .as_ref()
@@ -246,12 +251,14 @@ pub fn client(bytes: &[u8]) {
                     "not honored"
                 );
             }
-            Output::Ended(_) => assert_eq!(place + 1, outputs.len(), "something follows the end"),
+            SubscriptionOutput::Ended(_) => {
+                assert_eq!(place + 1, outputs.len(), "something follows the end")
+            }
             other => panic!("{other:?}"),
         }
     }
     assert!(
-        matches!(outputs.last(), Some(Output::Ended(_))),
+        matches!(outputs.last(), Some(SubscriptionOutput::Ended(_))),
         "it never ends"
     );
 }

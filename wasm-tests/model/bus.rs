@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{BatchCall, EdgeId, Persist},
     clock::Millis,
     position::Position,
-    root::Received,
+    root::RootReceived,
     wire::Claim,
 };
 
@@ -117,7 +117,7 @@ impl Bus {
         };
         let received = memory.root.handle_message(edge, text, now);
         match received.map_err(|Broken| unlogged(text))? {
-            Received::Followed {
+            RootReceived::Followed {
                 persist,
                 session,
                 frames,
@@ -126,9 +126,9 @@ impl Bus {
                 self.carry_out(now);
                 self.answer(socket, edge, frames, now)?;
             }
-            Received::Released => self.leave(socket, Close::Over, now),
-            Received::Detached | Received::Full => self.leave(socket, Close::Lost, now),
-            Received::Dropped(_) => {}
+            RootReceived::Released => self.leave(socket, Close::Over, now),
+            RootReceived::Detached | RootReceived::Full => self.leave(socket, Close::Lost, now),
+            RootReceived::Dropped(_) => {}
         }
         Ok(())
     }

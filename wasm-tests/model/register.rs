@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     clock::Millis,
-    session::{Ask, Excess, Limits, Question, Reply},
+    session::{Ask, Excess, Question, Reply, SessionLimits},
 };
 
 use crate::{
@@ -229,7 +229,7 @@ pub(crate) fn check_room(
     id: &str,
     before: &Rows,
     reply: &Reply,
-    limits: &Limits,
+    limits: &SessionLimits,
     is_watched: bool,
 ) -> Result<(), Violation> {
     let Some(session) = before.get(id) else {

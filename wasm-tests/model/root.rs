@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{BatchCall, EdgeId, JournalEntry, Route, ShardId},
     clock::Millis,
-    root::Output,
+    root::RootOutput,
 };
 
 use crate::{
@@ -39,19 +39,19 @@ impl Bus {
         let next = |memory: &mut Memory| memory.root.poll_output(now, now).unwrap();
         while let Some(output) = self.memory().and_then(next) {
             match output {
-                Output::Persist(entry) => self.persist(entry, now),
-                Output::Batch(call) => self.batches.push(call),
-                Output::Send(edge, frame) => {
+                RootOutput::Persist(entry) => self.persist(entry, now),
+                RootOutput::Batch(call) => self.batches.push(call),
+                RootOutput::Send(edge, frame) => {
                     if let Some(socket) = self.socket(edge) {
                         self.send(socket, frame, Note::SessionInterest, now);
                     }
                 }
-                Output::Close(edge, reason) => {
+                RootOutput::Close(edge, reason) => {
                     if let Some(socket) = self.socket(edge) {
                         self.leave(socket, close_of(reason), now);
                     }
                 }
-                Output::CallShard {
+                RootOutput::CallShard {
                     shard,
                     call,
                     is_awaited,

@@ -1,7 +1,7 @@
 use mcp_listen::{
     clock::Millis,
     legacy::event_id,
-    session::{Limits, NewSession, Question, Reply},
+    session::{NewSession, Question, Reply, SessionLimits},
     wire::SessionCall,
 };
 
@@ -26,7 +26,7 @@ impl Bus {
         &mut self,
         id: &str,
         new: NewSession,
-        limits: &Limits,
+        limits: &SessionLimits,
         now: Millis,
         fails_after: Option<u8>,
     ) -> Result<bool, Broken> {

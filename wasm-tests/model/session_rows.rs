@@ -6,7 +6,7 @@ use std::{
 
 use mcp_listen::{
     clock::Millis,
-    session::{Claim, Session, Store, Totals},
+    session::{Claim, Session, SessionStore, Totals},
     uri::Uri,
 };
 
@@ -113,7 +113,7 @@ impl Rows {
     }
 }
 
-impl Store for SessionRows {
+impl SessionStore for SessionRows {
     type Error = Broken;
 
     fn get(&self, id: &str) -> Result<Option<Session>, Broken> {

@@ -9,7 +9,7 @@ use mcp_listen::{
     isolate::SessionStart,
     limits,
     listen::{Accepted, ServerStream},
-    session::{Limits, Reply},
+    session::{Reply, SessionLimits},
 };
 
 use crate::{
@@ -215,7 +215,7 @@ impl Visit {
 }
 
 /// The server of all requests.
-pub(crate) fn service(limits: Limits, authorizes: bool) -> Arc<Service> {
+pub(crate) fn service(limits: SessionLimits, authorizes: bool) -> Arc<Service> {
     let rules = SessionRules { limits, authorizes };
     let legacy = LegacyMode::Sessions(rules);
     let policy = Policy::default();
@@ -223,8 +223,8 @@ pub(crate) fn service(limits: Limits, authorizes: bool) -> Arc<Service> {
 }
 
 /// The limits of sessions; most worlds leave them room.
-pub(crate) fn bounds(which: u8) -> Limits {
-    let roomy = Limits {
+pub(crate) fn bounds(which: u8) -> SessionLimits {
+    let roomy = SessionLimits {
         sessions: 100,
         unnamed_sessions: 100,
         sessions_per_principal: 100,
@@ -234,17 +234,17 @@ pub(crate) fn bounds(which: u8) -> Limits {
         unnamed_uri_bytes: 10_000,
     };
     match which % 4 {
-        1 => Limits {
+        1 => SessionLimits {
             sessions_per_principal: 2,
             ..roomy
         },
-        2 => Limits {
+        2 => SessionLimits {
             uris: 2,
             bus_uri_bytes: 3 * URI_BYTES,
             unnamed_uri_bytes: 2 * URI_BYTES,
             ..roomy
         },
-        3 => Limits {
+        3 => SessionLimits {
             sessions: 3,
             unnamed_sessions: 2,
             sessions_per_principal: 2,

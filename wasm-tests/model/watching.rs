@@ -1,7 +1,7 @@
 use mcp_listen::{
     client::{
-        CloseReason, HttpAction, HttpRequest, Options, RequestHandle, ServerHint, State, Watch,
-        WatchOutput,
+        CloseReason, HttpAction, HttpRequest, RequestHandle, ServerHint, SubscriptionOptions,
+        Watch, WatchOutput, WatchState,
     },
     clock::Millis,
     http::{Headers, Response},
@@ -33,9 +33,9 @@ pub(crate) struct Watching {
 
 impl Watching {
     pub(crate) fn new(keys: Keys, isolate: usize, seed: u64, now: Millis) -> Self {
-        let options = Options {
+        let options = SubscriptionOptions {
             silence: std::time::Duration::ZERO,
-            ..Options::default()
+            ..SubscriptionOptions::default()
         };
         let request = Request::listen("0", &keys.filter());
         Self {
@@ -73,7 +73,7 @@ impl Watching {
 
     /// Whether it has no stream.
     pub(crate) fn is_late(&self) -> bool {
-        self.watch.state() != State::Live
+        self.watch.state() != WatchState::Live
     }
 
     /// Its subscription has ended. Returns whether it was open.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mcp_listen::{clock::Millis, exchange::Service, lease::Budget, session::Limits};
+use mcp_listen::{clock::Millis, exchange::Service, lease::Budget, session::SessionLimits};
 
 use crate::{
     bus::Bus,
@@ -30,7 +30,7 @@ pub(crate) struct World {
     pub(crate) ledger: Ledger,
     pub(crate) isolates: Vec<Isolate>,
     pub(crate) service: Arc<Service>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SessionLimits,
     /// The requests that wait for shards.
     pub(crate) visits: Vec<Visit>,
     pub(crate) register: Register,

@@ -172,18 +172,18 @@ impl Received {
     }
 }
 
-impl From<root::Received> for Received {
-    fn from(received: root::Received) -> Self {
+impl From<root::RootReceived> for Received {
+    fn from(received: root::RootReceived) -> Self {
         match received {
-            root::Received::Followed {
+            root::RootReceived::Followed {
                 persist,
                 session,
                 frames,
             } => Self::followed(&persist, session.as_ref(), frames),
-            root::Received::Released => Self::of("released"),
-            root::Received::Full => Self::of("full"),
-            root::Received::Detached => Self::of("detached"),
-            root::Received::Dropped(error) => Self::dropped(error),
+            root::RootReceived::Released => Self::of("released"),
+            root::RootReceived::Full => Self::of("full"),
+            root::RootReceived::Detached => Self::of("detached"),
+            root::RootReceived::Dropped(error) => Self::dropped(error),
         }
     }
 }
@@ -231,14 +231,14 @@ impl Output {
     }
 }
 
-impl From<root::Output> for Output {
-    fn from(output: root::Output) -> Self {
+impl From<root::RootOutput> for Output {
+    fn from(output: root::RootOutput) -> Self {
         match output {
-            root::Output::Persist(entry) => entry.into(),
-            root::Output::Batch(call) => call.into(),
-            root::Output::Send(edge, frame) => Self::send(frame, &[edge.0]),
-            root::Output::Close(edge, reason) => Self::close(edge.0, reason),
-            root::Output::CallShard {
+            root::RootOutput::Persist(entry) => entry.into(),
+            root::RootOutput::Batch(call) => call.into(),
+            root::RootOutput::Send(edge, frame) => Self::send(frame, &[edge.0]),
+            root::RootOutput::Close(edge, reason) => Self::close(edge.0, reason),
+            root::RootOutput::CallShard {
                 shard,
                 call,
                 is_awaited,

@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     clock::Millis,
-    session::{Claim, Session, Store, Totals},
+    session::{Claim, Session, SessionStore, Totals},
     uri::Uri,
 };
 
@@ -120,7 +120,7 @@ struct Keys {
     uri_bytes: usize,
 }
 
-impl Store for Rows {
+impl SessionStore for Rows {
     type Error = JsValue;
 
     fn get(&self, id: &str) -> Result<Option<Session>, JsValue> {

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     legacy::event_id,
-    session::{Limits, NewSession, Question},
+    session::{NewSession, Question, SessionLimits},
     wire::SessionCall,
 };
 
@@ -23,7 +23,7 @@ impl Bus {
         limits: &str,
         now: f64,
     ) -> Result<bool, JsValue> {
-        let read = NewSession::from_json(session).zip(Limits::from_json(limits));
+        let read = NewSession::from_json(session).zip(SessionLimits::from_json(limits));
         let (new, limits) = read.ok_or_else(|| malformed("the session"))?;
         let since = event_id::write(Some(self.root()?.bus().cursor()));
         self.sessions()?

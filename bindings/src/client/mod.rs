@@ -4,7 +4,7 @@ mod watch;
 
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{client::Options, filter::SubscriptionFilter, limits::Limits};
+use mcp_listen::{client::SubscriptionOptions, filter::SubscriptionFilter, limits::Limits};
 
 use crate::{error::coded, number::millis};
 
@@ -30,11 +30,11 @@ fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
         .map_err(|error| coded("invalid-filter", &error.to_string()))
 }
 
-fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> Options {
-    Options {
+fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> SubscriptionOptions {
+    SubscriptionOptions {
         client_info,
         acknowledgment: millis(ack_ms).into(),
         silence: millis(silence_ms).into(),
-        ..Options::default()
+        ..SubscriptionOptions::default()
     }
 }

@@ -5,7 +5,9 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{self, CloseReason, HttpAction, MessageTap, RequestHandle, State, Watch, WatchOutput},
+    client::{
+        self, CloseReason, HttpAction, MessageTap, RequestHandle, Watch, WatchOutput, WatchState,
+    },
     http::Headers,
     id::Ids,
     sse::Bounds,
@@ -292,8 +294,8 @@ impl ClientWatch {
     #[wasm_bindgen(js_name = pollOutput, unchecked_return_type = "ClientOutput | undefined")]
     pub fn poll_output(&mut self, now: f64) -> JsValue {
         let state = self.machine.state();
-        let was_waiting = std::mem::replace(&mut self.was_waiting, state == State::Waiting);
-        if was_waiting && state == State::Connecting {
+        let was_waiting = std::mem::replace(&mut self.was_waiting, state == WatchState::Waiting);
+        if was_waiting && state == WatchState::Connecting {
             return optional(Some(Output::Connecting {}));
         }
         let output = self.machine.poll_output(millis(now));

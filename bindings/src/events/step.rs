@@ -5,7 +5,7 @@ use mcp_listen::{
     events::{
         cue_group,
         error::CodeSet,
-        exchange::{self, Subject, Subscribe},
+        exchange::{self, EventSubject, Subscribe},
         topic,
         webhook::RequestedTtl,
     },
@@ -127,28 +127,28 @@ pub(super) struct Webhook {
     codes: CodeSet,
 }
 
-impl From<exchange::Step> for Step {
-    fn from(step: exchange::Step) -> Self {
+impl From<exchange::EventStep> for Step {
+    fn from(step: exchange::EventStep) -> Self {
         match step {
-            exchange::Step::Respond(response) => Self::Respond {
+            exchange::EventStep::Respond(response) => Self::Respond {
                 response: response.into(),
             },
-            exchange::Step::Body { max_bytes } => Self::Body { max_bytes },
-            exchange::Step::Caller => Self::Caller,
-            exchange::Step::AuthorizeList { names } => Self::AuthorizeList {
+            exchange::EventStep::Body { max_bytes } => Self::Body { max_bytes },
+            exchange::EventStep::Caller => Self::Caller,
+            exchange::EventStep::AuthorizeList { names } => Self::AuthorizeList {
                 names: names.iter().map(|name| name.to_string()).collect(),
             },
-            exchange::Step::Authorize { mode, subject } => Self::Authorize {
+            exchange::EventStep::Authorize { mode, subject } => Self::Authorize {
                 mode: mode.name(),
                 name: subject.name.into(),
                 arguments: subject.arguments.into(),
             },
-            exchange::Step::Validate { subject } => Self::Validate(subject.into()),
-            exchange::Step::Page(query) => Self::Page {
+            exchange::EventStep::Validate { subject } => Self::Validate(subject.into()),
+            exchange::EventStep::Page(query) => Self::Page {
                 query: query.to_json(),
             },
-            exchange::Step::Match { subject } => Self::Match(subject.into()),
-            exchange::Step::Stream { name, groups } => {
+            exchange::EventStep::Match { subject } => Self::Match(subject.into()),
+            exchange::EventStep::Stream { name, groups } => {
                 let own = groups.iter().map(|group| &**group);
                 let groups = core::iter::once("").chain(own).filter_map(cue_group);
                 Self::Stream {
@@ -157,8 +157,8 @@ impl From<exchange::Step> for Step {
                     groups: groups.map(text).collect(),
                 }
             }
-            exchange::Step::Subscribe(webhook) => Self::Subscribe(Box::new((*webhook).into())),
-            exchange::Step::Unsubscribe {
+            exchange::EventStep::Subscribe(webhook) => Self::Subscribe(Box::new((*webhook).into())),
+            exchange::EventStep::Unsubscribe {
                 principal,
                 subject,
                 url,
@@ -173,8 +173,8 @@ impl From<exchange::Step> for Step {
     }
 }
 
-impl From<Subject> for About {
-    fn from(subject: Subject) -> Self {
+impl From<EventSubject> for About {
+    fn from(subject: EventSubject) -> Self {
         Self {
             name: subject.name.into(),
             arguments: subject.arguments.into(),

@@ -11,7 +11,7 @@ use crate::{
 use super::{EdgeId, Registry};
 
 /// The content of an edge's frame.
-pub(in crate::bus) enum Frame {
+pub(in crate::bus) enum EdgeFrame {
     /// The edge detaches.
     Detach,
     /// A later follow arrived before: this is the reply, and nothing changes.
@@ -25,17 +25,21 @@ pub(in crate::bus) enum Frame {
 /// The follows of edges, and the replies.
 impl Registry {
     /// Reads a frame of an edge.
-    pub(in crate::bus) fn read(&self, edge: EdgeId, text: &str) -> Result<Frame, ProtocolError> {
+    pub(in crate::bus) fn read(
+        &self,
+        edge: EdgeId,
+        text: &str,
+    ) -> Result<EdgeFrame, ProtocolError> {
         let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
-            return Ok(Frame::Detach);
+            return Ok(EdgeFrame::Detach);
         };
         if !self.connections.contains(edge) {
             return Err(ProtocolError::OutOfPlace);
         }
         Ok(match self.seq(edge).filter(|seq| follow.seq <= *seq) {
-            Some(seq) => Frame::Stale(FollowResponse::Stale { seq }),
-            None if follow.is_fresh => Frame::All(follow),
-            None => Frame::More(follow),
+            Some(seq) => EdgeFrame::Stale(FollowResponse::Stale { seq }),
+            None if follow.is_fresh => EdgeFrame::All(follow),
+            None => EdgeFrame::More(follow),
         })
     }
 

@@ -4,7 +4,7 @@ mod connections;
 mod delivery;
 mod edge;
 mod follow;
-mod room;
+mod name_budget;
 
 use alloc::{string::String, vec::Vec};
 
@@ -21,8 +21,8 @@ use crate::{
 
 pub use delivery::Delivery;
 pub use edge::EdgeId;
-pub(super) use follow::Frame;
-pub use room::Room;
+pub(super) use follow::EdgeFrame;
+pub use name_budget::NameBudget;
 
 use connections::Connections;
 use delivery::EdgesByPrevious;
@@ -36,7 +36,7 @@ use edge::Attached;
 pub struct Registry {
     connections: Connections,
     index: Index<EdgeId>,
-    room: Room,
+    room: NameBudget,
     attached: usize,
     next: u32,
 }
@@ -81,15 +81,15 @@ impl Registry {
 
 impl Registry {
     /// Sets the limits of the edges.
-    pub(super) fn set_room(&mut self, room: Room) {
+    pub(super) fn set_room(&mut self, room: NameBudget) {
         self.room = room;
     }
 
-    pub(super) fn room(&self) -> &Room {
+    pub(super) fn room(&self) -> &NameBudget {
         &self.room
     }
 
-    pub(super) fn room_mut(&mut self) -> &mut Room {
+    pub(super) fn room_mut(&mut self) -> &mut NameBudget {
         &mut self.room
     }
 

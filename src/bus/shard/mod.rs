@@ -27,7 +27,7 @@ use crate::{
 use super::{
     flight::Flight,
     follow_reply::Persist,
-    registry::{Delivery, EdgeId, Frame, Registry, Room},
+    registry::{Delivery, EdgeFrame, EdgeId, NameBudget, Registry},
 };
 
 use held_sessions::HeldSessions;
@@ -97,7 +97,7 @@ impl Shard {
     /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges. Call
     /// it before the first edge connects.
     pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
-        self.edges.set_room(Room::new(max_bytes, edges));
+        self.edges.set_room(NameBudget::new(max_bytes, edges));
     }
 
     /// Sets how long edges have to be few (10 s by default) before the shard reports this to the
@@ -129,18 +129,18 @@ impl Shard {
         now: Millis,
     ) -> Result<ShardReceived, ProtocolError> {
         match self.edges.read(edge, text)? {
-            Frame::Detach => {
+            EdgeFrame::Detach => {
                 self.disconnect(edge, now);
                 Ok(ShardReceived::Detached)
             }
-            Frame::Stale(response) => {
+            EdgeFrame::Stale(response) => {
                 self.send(edge, response.to_json());
                 Ok(ShardReceived::Followed {
                     persist: Persist::Nothing,
                     session: None,
                 })
             }
-            Frame::All(follow) => {
+            EdgeFrame::All(follow) => {
                 let session = follow.joined.first().cloned();
                 self.begin_edge(edge, follow, now);
                 Ok(ShardReceived::Followed {
@@ -148,7 +148,7 @@ impl Shard {
                     session,
                 })
             }
-            Frame::More(follow) => self.change_edge(edge, &follow, now),
+            EdgeFrame::More(follow) => self.change_edge(edge, &follow, now),
         }
     }
 

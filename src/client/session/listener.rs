@@ -8,12 +8,12 @@ use crate::{
             request_queue::{RequestHandle, RequestQueue},
             response::{Media, bounded, is_success, media_of, retry_after},
         },
-        options::Options,
-        pending_output::Output,
+        options::SubscriptionOptions,
         pending_output::PendingOutput,
+        pending_output::SubscriptionOutput,
         session::{
-            self, Session, SessionMessage, reopening::Reopening,
-            resource_subscriptions::ResourceSubscriptions, stream::Stream,
+            self, ClientSession, SessionMessage, reopening::Reopening,
+            resource_subscriptions::ResourceSubscriptions, stream::SessionStream,
         },
     },
     clock::Millis,
@@ -31,14 +31,14 @@ use crate::{
 /// event it received. If events have no ids, every honored list and resource is reported once more.
 #[derive(Debug)]
 pub(crate) struct SessionListener {
-    session: Session,
+    session: ClientSession,
     /// The request that ends the session, until it is sent.
     end_request: Option<HttpRequest>,
-    options: Options,
+    options: SubscriptionOptions,
     honored: SubscriptionFilter,
     pending: PendingOutput,
     subscribes: ResourceSubscriptions,
-    stream: Stream,
+    stream: SessionStream,
     last_event_id: Option<String>,
     reopening: Reopening,
     retry: Option<Millis>,
@@ -52,9 +52,9 @@ pub(crate) struct SessionListener {
 
 impl SessionListener {
     pub(crate) fn new(
-        session: Session,
+        session: ClientSession,
         requested: &SubscriptionFilter,
-        options: Options,
+        options: SubscriptionOptions,
         seed: u64,
         now: Millis,
     ) -> Self {
@@ -66,7 +66,7 @@ impl SessionListener {
         Self {
             pending: PendingOutput::new(honored.clone(), options.limits.uris),
             subscribes: ResourceSubscriptions::new(&honored.resource_subscriptions),
-            stream: Stream::Ended,
+            stream: SessionStream::Ended,
             last_event_id: None,
             reopening: Reopening::new(seed),
             retry: None,
@@ -85,7 +85,7 @@ impl SessionListener {
     /// once.
     pub(crate) fn started(mut self, queue: &mut RequestQueue) -> Self {
         let call = queue.send(self.session.initialized());
-        self.stream = Stream::Confirming(call);
+        self.stream = SessionStream::Confirming(call);
         if self.honored.is_empty() {
             self.open(queue);
         }
@@ -96,7 +96,7 @@ impl SessionListener {
     /// that one sends the notification and answers the server's requests.
     pub(crate) fn started_on_channel(mut self, has_begun: bool, queue: &mut RequestQueue) -> Self {
         self.replies = has_begun;
-        self.stream = Stream::Channel;
+        self.stream = SessionStream::Channel;
         self.subscribes.lift_limit();
         if has_begun {
             queue.send(self.session.initialized());
@@ -113,8 +113,8 @@ impl SessionListener {
         now: Millis,
     ) {
         match self.stream {
-            Stream::Confirming(own) if own == call => self.confirm(status, queue),
-            Stream::Requested(own) if own == call => {
+            SessionStream::Confirming(own) if own == call => self.confirm(status, queue),
+            SessionStream::Requested(own) if own == call => {
                 self.handle_stream_head(call, (status, headers), queue, now);
             }
             _ => self.subscribes.handle_head(call, status, headers),
@@ -129,7 +129,7 @@ impl SessionListener {
         now: Millis,
     ) {
         match &mut self.stream {
-            Stream::Open { call: own, decoder } if *own == call => {
+            SessionStream::Open { call: own, decoder } if *own == call => {
                 self.received_at = now;
                 decoder.handle_bytes(bytes);
                 self.read_events(queue);
@@ -148,10 +148,12 @@ impl SessionListener {
         now: Millis,
     ) {
         match self.stream {
-            Stream::Confirming(own) if own == call => {
+            SessionStream::Confirming(own) if own == call => {
                 self.settle(CloseReason::Lost(Loss::Disconnected));
             }
-            Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
+            SessionStream::Requested(own) | SessionStream::Open { call: own, .. }
+                if own == call =>
+            {
                 self.break_off(now);
             }
             _ => self.handle_response(call, queue),
@@ -174,18 +176,18 @@ impl SessionListener {
 
     pub(crate) fn handle_timeout(&mut self, queue: &mut RequestQueue, now: Millis) {
         if self.opening_ends().is_some_and(|deadline| deadline <= now) {
-            if let Stream::Channel = self.stream {
+            if let SessionStream::Channel = self.stream {
                 self.leave(queue);
             }
             return self.settle(CloseReason::Lost(Loss::NotAcknowledged));
         }
         match self.stream {
-            Stream::Waiting { .. } => self.request_stream(queue, now),
-            Stream::Requested(call) | Stream::Open { call, .. } => {
+            SessionStream::Waiting { .. } => self.request_stream(queue, now),
+            SessionStream::Requested(call) | SessionStream::Open { call, .. } => {
                 queue.close(call);
                 self.break_off(now);
             }
-            Stream::Channel | Stream::Confirming(_) | Stream::Ended => {}
+            SessionStream::Channel | SessionStream::Confirming(_) | SessionStream::Ended => {}
         }
     }
 
@@ -205,7 +207,7 @@ impl SessionListener {
         late.filter(|_| !self.pending.is_open())
     }
 
-    pub(crate) fn poll_output(&mut self) -> Option<Output> {
+    pub(crate) fn poll_output(&mut self) -> Option<SubscriptionOutput> {
         self.pending.poll()
     }
 
@@ -216,7 +218,7 @@ impl SessionListener {
     /// Ends the session if the server assigned an id. On a channel the session continues, and only
     /// unsubscribes from its resources.
     pub(crate) fn leave(&mut self, queue: &mut RequestQueue) {
-        if let Stream::Channel = self.stream {
+        if let SessionStream::Channel = self.stream {
             for uri in core::mem::take(&mut self.honored.resource_subscriptions) {
                 let id = queue.ids.mint();
                 queue.send(self.session.unsubscribe(&id, &uri));
@@ -237,13 +239,13 @@ impl SessionListener {
     }
 
     pub(crate) fn is_ended(&self) -> bool {
-        matches!(self.stream, Stream::Ended)
+        matches!(self.stream, SessionStream::Ended)
     }
 
     fn confirm(&mut self, status: u16, queue: &mut RequestQueue) {
         if is_success(status) {
             let call = queue.send(self.session.stream(None));
-            self.stream = Stream::Requested(call);
+            self.stream = SessionStream::Requested(call);
         } else {
             self.settle(CloseReason::refused(status, None, String::new()));
         }
@@ -251,7 +253,7 @@ impl SessionListener {
 
     fn request_stream(&mut self, queue: &mut RequestQueue, now: Millis) {
         let call = queue.send(self.session.stream(self.last_event_id.as_deref()));
-        self.stream = Stream::Requested(call);
+        self.stream = SessionStream::Requested(call);
         self.received_at = now;
     }
 
@@ -265,7 +267,7 @@ impl SessionListener {
         if is_success(status) && media_of(headers) == Media::EventStream {
             self.received_at = now;
             self.reopening.handle_open();
-            self.stream = Stream::Open {
+            self.stream = SessionStream::Open {
                 call,
                 decoder: Box::new(Decoder::new(self.options.bounds)),
             };
@@ -309,13 +311,13 @@ impl SessionListener {
     /// Handles the loss of the stream. Schedules a new attempt if the stream was open before.
     fn break_off(&mut self, now: Millis) {
         match self.reopening.next_wait(self.retry) {
-            Some(wait) => self.stream = Stream::Waiting { until: now + wait },
+            Some(wait) => self.stream = SessionStream::Waiting { until: now + wait },
             None => self.settle(CloseReason::Lost(Loss::Disconnected)),
         }
     }
 
     fn read_events(&mut self, queue: &mut RequestQueue) {
-        while let Stream::Open { decoder, .. } = &mut self.stream {
+        while let SessionStream::Open { decoder, .. } = &mut self.stream {
             let item = decoder.poll_item();
             let id = decoder.last_event_id();
             if id.is_some() && id != self.last_event_id.as_deref() {
@@ -388,7 +390,7 @@ impl SessionListener {
     }
 
     pub(crate) fn settle(&mut self, end: CloseReason) {
-        self.stream = Stream::Ended;
+        self.stream = SessionStream::Ended;
         self.pending.end(end);
     }
 }

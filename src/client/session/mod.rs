@@ -27,7 +27,7 @@ use crate::client::{
 
 /// A session, as established by the response to `initialize`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct ClientSession {
     /// The session id; `None` if the server assigns none.
     pub id: Option<Box<str>>,
     /// The negotiated revision.
@@ -114,7 +114,7 @@ pub(crate) fn is_accepted(body: &[u8]) -> bool {
     })
 }
 
-impl Session {
+impl ClientSession {
     /// Reads the response to `initialize`, a JSON body or an event stream.
     ///
     /// # Errors
@@ -124,11 +124,11 @@ impl Session {
         headers: &Headers<'_>,
         body: &[u8],
     ) -> Result<Self, SessionError> {
-        match messages(body).find_map(|message| Response::read(&message)) {
-            Some(Response::Result(version, capabilities)) if is_success(status) => {
+        match messages(body).find_map(|message| InitializeResponse::read(&message)) {
+            Some(InitializeResponse::Result(version, capabilities)) if is_success(status) => {
                 Self::new(headers, &version, capabilities)
             }
-            Some(Response::Error(code, text)) => Err(refused(status, Some(code), text)),
+            Some(InitializeResponse::Error(code, text)) => Err(refused(status, Some(code), text)),
             _ if is_success(status) => Err(SessionError::InvalidResponse),
             _ => Err(refused(status, None, String::new())),
         }
@@ -216,12 +216,12 @@ impl Session {
     }
 }
 
-enum Response {
+enum InitializeResponse {
     Result(String, Capabilities),
     Error(i32, String),
 }
 
-impl Response {
+impl InitializeResponse {
     fn read(message: &[u8]) -> Option<Self> {
         if let Some(RpcError { code, text, .. }) = RpcError::read(message) {
             return Some(Self::Error(code, text));
@@ -272,4 +272,4 @@ impl fmt::Display for SessionError {
 impl core::error::Error for SessionError {}
 
 const PING: &str = "ping";
-const SESSION: &str = "Mcp-Session-Id";
+const SESSION: &str = "Mcp-ClientSession-Id";

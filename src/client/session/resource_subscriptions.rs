@@ -12,7 +12,7 @@ use crate::client::{
         request_queue::{RequestHandle, RequestQueue},
         response::is_success,
     },
-    session::{self, Session},
+    session::{self, ClientSession},
 };
 
 /// The resources that a session subscribes to, a few at a time.
@@ -46,7 +46,7 @@ impl ResourceSubscriptions {
     }
 
     /// Sends as many requests as may be pending at once.
-    pub(crate) fn ask(&mut self, session: &Session, queue: &mut RequestQueue) {
+    pub(crate) fn ask(&mut self, session: &ClientSession, queue: &mut RequestQueue) {
         while self.asked.len() < self.max_concurrent
             && let Some(uri) = self.waiting.pop_front()
         {

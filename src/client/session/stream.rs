@@ -1,14 +1,14 @@
 use alloc::boxed::Box;
 
 use crate::{
-    client::{http::request_queue::RequestHandle, options::Options},
+    client::{http::request_queue::RequestHandle, options::SubscriptionOptions},
     clock::Millis,
     sse::Decoder,
 };
 
 /// The state of the stream on which a session reports changes.
 #[derive(Debug)]
-pub(super) enum Stream {
+pub(super) enum SessionStream {
     /// Messages arrive on a channel.
     Channel,
     /// The notification that the session is in use awaits its response.
@@ -24,11 +24,11 @@ pub(super) enum Stream {
     Ended,
 }
 
-impl Stream {
+impl SessionStream {
     /// Returns when the stream needs attention if nothing arrives after `received_at`.
     pub(super) fn deadline(
         &self,
-        options: &Options,
+        options: &SubscriptionOptions,
         received_at: Millis,
         has_pulse: bool,
     ) -> Option<Millis> {

@@ -15,8 +15,8 @@ use crate::client::{
     end::{CloseReason, Loss},
     http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
-    options::Options,
-    pending_output::Output,
+    options::SubscriptionOptions,
+    pending_output::SubscriptionOutput,
     revision,
     server_hint::ServerHint,
     watch::reconnect_policy::ReconnectPolicy,
@@ -59,7 +59,7 @@ enum Phase {
 /// The state of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum State {
+pub enum WatchState {
     /// A subscription is requested.
     Connecting,
     /// The subscription is open: changes are delivered.
@@ -100,7 +100,7 @@ impl Watch {
     /// number.
     pub fn new(
         requested: SubscriptionFilter,
-        options: Options,
+        options: SubscriptionOptions,
         hint: ServerHint,
         seed: u64,
         now: Millis,
@@ -111,7 +111,7 @@ impl Watch {
     /// As [`Watch::new`], with the given generator of request ids.
     pub fn with_ids(
         requested: SubscriptionFilter,
-        options: Options,
+        options: SubscriptionOptions,
         hint: ServerHint,
         (ids, seed): (Ids, u64),
         now: Millis,
@@ -124,7 +124,11 @@ impl Watch {
 
     /// Creates a watch on a channel such as stdio, which is joined again for each subscription;
     /// `seed` is any random number.
-    pub fn on_channel(requested: SubscriptionFilter, options: Options, seed: u64) -> Self {
+    pub fn on_channel(
+        requested: SubscriptionFilter,
+        options: SubscriptionOptions,
+        seed: u64,
+    ) -> Self {
         let listener = Listener::idle_on_channel(requested, options);
         let hint = ServerHint::Discover { is_page: false };
         Self::of(listener, hint, seed)
@@ -262,9 +266,9 @@ impl Watch {
     /// Returns the next output, or `None` until the next `handle_*` call.
     pub fn poll_output(&mut self, now: Millis) -> Option<WatchOutput> {
         Some(match self.listener.poll_output()? {
-            Output::Acknowledged(honored) => self.go_live(honored, now),
-            Output::Changed(event) => WatchOutput::Changed(event),
-            Output::Ended(end) => self.finish(end, now),
+            SubscriptionOutput::Acknowledged(honored) => self.go_live(honored, now),
+            SubscriptionOutput::Changed(event) => WatchOutput::Changed(event),
+            SubscriptionOutput::Ended(end) => self.finish(end, now),
         })
     }
 
@@ -277,12 +281,12 @@ impl Watch {
     }
 
     /// Returns the state of the watch.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> WatchState {
         match self.phase {
-            Phase::Joining { .. } | Phase::Connecting => State::Connecting,
-            Phase::Live => State::Live,
-            Phase::Waiting { .. } => State::Waiting,
-            Phase::Stopped => State::Stopped,
+            Phase::Joining { .. } | Phase::Connecting => WatchState::Connecting,
+            Phase::Live => WatchState::Live,
+            Phase::Waiting { .. } => WatchState::Waiting,
+            Phase::Stopped => WatchState::Stopped,
         }
     }
 

@@ -17,10 +17,10 @@ use crate::{
 };
 
 use super::{
-    Caller, EventService, Step, Subject, Subscribe,
+    Caller, EventService, EventStep, EventSubject, Subscribe,
     parsed_request::ParsedRequest,
     poll,
-    request::{Call, invalid},
+    request::{EventCall, invalid},
     step::Problem,
 };
 
@@ -33,14 +33,14 @@ pub(super) struct CallerRequest {
     codes: CodeSet,
     /// Whether the client declares the extension.
     declares: bool,
-    call: Call,
+    call: EventCall,
     stage: Stage,
 }
 
 #[derive(Debug)]
 enum Stage {
     /// Waits for the host, or is final.
-    Step(Step),
+    Step(EventStep),
     /// The caller was denied what it asks for, for this reason. Whether it may know of the type
     /// decides what the response says.
     Denied(Option<Box<str>>),
@@ -74,23 +74,23 @@ impl CallerRequest {
             codes,
             declares: parsed.declares,
             call,
-            stage: Stage::Step(Step::Pass),
+            stage: Stage::Step(EventStep::Pass),
         };
         request.stage = request.first();
         Ok(request)
     }
 
-    pub(super) fn poll(&self) -> Step {
+    pub(super) fn poll(&self) -> EventStep {
         match &self.stage {
             Stage::Step(step) => step.clone(),
-            Stage::Denied(_) => Step::AuthorizeList {
+            Stage::Denied(_) => EventStep::AuthorizeList {
                 names: self
                     .definition()
                     .map(|(name, _)| name.clone())
                     .into_iter()
                     .collect(),
             },
-            Stage::Matching(..) => Step::Match {
+            Stage::Matching(..) => EventStep::Match {
                 subject: self.subject().cloned().unwrap_or_default(),
             },
         }
@@ -98,7 +98,7 @@ impl CallerRequest {
 
     pub(super) fn handle_shown(&mut self, shown: &[EventName]) {
         self.stage = match &self.stage {
-            Stage::Step(Step::AuthorizeList { .. }) => self.list(|name| shown.contains(name)),
+            Stage::Step(EventStep::AuthorizeList { .. }) => self.list(|name| shown.contains(name)),
             Stage::Denied(reason) => {
                 let is_shown = self
                     .definition()
@@ -116,19 +116,19 @@ impl CallerRequest {
     }
 
     pub(super) fn handle_allowed(&mut self) {
-        if let Stage::Step(Step::Authorize { mode, .. }) = self.stage {
+        if let Stage::Step(EventStep::Authorize { mode, .. }) = self.stage {
             self.stage = self.admitted(mode);
         }
     }
 
     pub(super) fn handle_denied(&mut self, reason: Option<&str>) {
-        if let Stage::Step(Step::Authorize { .. }) = self.stage {
+        if let Stage::Step(EventStep::Authorize { .. }) = self.stage {
             self.stage = Stage::Denied(reason.map(Into::into));
         }
     }
 
     pub(super) fn handle_validity(&mut self, is_valid: bool) {
-        if let Stage::Step(Step::Validate { .. }) = self.stage {
+        if let Stage::Step(EventStep::Validate { .. }) = self.stage {
             self.stage = if is_valid {
                 self.ready()
             } else {
@@ -138,7 +138,7 @@ impl CallerRequest {
     }
 
     pub(super) fn handle_page(&mut self, page: Page, now: Millis) {
-        if let Stage::Step(Step::Page(_)) = self.stage {
+        if let Stage::Step(EventStep::Page(_)) = self.stage {
             let is_for_host = matches!(self.expected(), Some(Expected::Host(_)));
             self.stage = if is_for_host && !page.events.is_empty() {
                 Stage::Matching(page, now)
@@ -156,8 +156,8 @@ impl CallerRequest {
 
     pub(super) fn handle_response(&mut self, response: &str) {
         let is_end = match self.stage {
-            Stage::Step(Step::Subscribe(_)) => false,
-            Stage::Step(Step::Unsubscribe { .. }) => true,
+            Stage::Step(EventStep::Subscribe(_)) => false,
+            Stage::Step(EventStep::Unsubscribe { .. }) => true,
             _ => return,
         };
         let missing = EventError::NotFound(Missing::Subscription);
@@ -171,7 +171,7 @@ impl CallerRequest {
     }
 
     pub(super) fn opening(&self) -> Option<Opening> {
-        let Call::Stream { start, .. } = &self.call else {
+        let EventCall::Stream { start, .. } = &self.call else {
             return None;
         };
         let (name, _) = self.definition()?;
@@ -193,31 +193,31 @@ impl CallerRequest {
 
     fn first(&self) -> Stage {
         match &self.call {
-            Call::List(_) if self.service.settings().authorizes => {
+            EventCall::List(_) if self.service.settings().authorizes => {
                 let names = self.service.catalogue().names().cloned().collect();
-                Stage::Step(Step::AuthorizeList { names })
+                Stage::Step(EventStep::AuthorizeList { names })
             }
-            Call::List(_) => self.list(|_| true),
-            Call::Unsubscribe { subject, url } => match &self.caller.principal {
-                Some(principal) => Stage::Step(Step::Unsubscribe {
+            EventCall::List(_) => self.list(|_| true),
+            EventCall::Unsubscribe { subject, url } => match &self.caller.principal {
+                Some(principal) => Stage::Step(EventStep::Unsubscribe {
                     principal: principal.clone(),
                     subject: subject.clone(),
                     url: url.clone(),
                 }),
                 None => self.refused(EventError::Forbidden { reason: None }),
             },
-            Call::Poll { subject, .. } => self.find(Mode::Poll, subject),
-            Call::Stream { subject, .. } => self.find(Mode::Push, subject),
-            Call::Subscribe { .. } if self.caller.principal.is_none() => {
+            EventCall::Poll { subject, .. } => self.find(Mode::Poll, subject),
+            EventCall::Stream { subject, .. } => self.find(Mode::Push, subject),
+            EventCall::Subscribe { .. } if self.caller.principal.is_none() => {
                 self.refused(EventError::Forbidden { reason: None })
             }
-            Call::Subscribe { subject, .. } => self.find(Mode::Webhook, subject),
+            EventCall::Subscribe { subject, .. } => self.find(Mode::Webhook, subject),
         }
     }
 
     fn list(&self, is_shown: impl Fn(&EventName) -> bool) -> Stage {
         let cursor = match &self.call {
-            Call::List(cursor) => cursor.as_deref(),
+            EventCall::List(cursor) => cursor.as_deref(),
             _ => None,
         };
         match cursor.map(EventName::new).transpose() {
@@ -228,7 +228,7 @@ impl CallerRequest {
 
     /// A type that does not exist looks like one that the caller may not know of, so its delivery
     /// modes and schema come after the authorization.
-    fn find(&self, mode: Mode, subject: &Subject) -> Stage {
+    fn find(&self, mode: Mode, subject: &EventSubject) -> Stage {
         if self.definition().is_none() {
             return self.refused(EventError::NotFound(Missing::Event));
         }
@@ -236,7 +236,7 @@ impl CallerRequest {
             return self.admitted(mode);
         }
         let subject = subject.clone();
-        Stage::Step(Step::Authorize { mode, subject })
+        Stage::Step(EventStep::Authorize { mode, subject })
     }
 
     fn admitted(&self, mode: Mode) -> Stage {
@@ -247,9 +247,11 @@ impl CallerRequest {
             return self.refused(EventError::no_such_mode(Some(mode.name())));
         }
         match self.subject() {
-            Some(subject) if self.service.settings().validates => Stage::Step(Step::Validate {
-                subject: subject.clone(),
-            }),
+            Some(subject) if self.service.settings().validates => {
+                Stage::Step(EventStep::Validate {
+                    subject: subject.clone(),
+                })
+            }
             _ => self.ready(),
         }
     }
@@ -262,22 +264,22 @@ impl CallerRequest {
     }
 
     /// Returns the step that does what the request asks for.
-    fn final_step(&self) -> Option<Step> {
+    fn final_step(&self) -> Option<EventStep> {
         let (name, _) = self.definition()?;
         let groups = &self.caller.groups;
         Some(match &self.call {
-            Call::Poll {
+            EventCall::Poll {
                 start, max_events, ..
-            } => Step::Page(poll::log_query(name, start, groups, *max_events)),
-            Call::Stream { .. } => Step::Stream {
+            } => EventStep::Page(poll::log_query(name, start, groups, *max_events)),
+            EventCall::Stream { .. } => EventStep::Stream {
                 name: name.clone(),
                 groups: groups.clone(),
             },
-            Call::Subscribe {
+            EventCall::Subscribe {
                 subject,
                 start,
                 delivery,
-            } => Step::Subscribe(Box::new(Subscribe {
+            } => EventStep::Subscribe(Box::new(Subscribe {
                 principal: self.caller.principal.clone()?,
                 groups: groups.clone(),
                 subject: subject.clone(),
@@ -285,7 +287,7 @@ impl CallerRequest {
                 delivery: delivery.clone(),
                 codes: self.codes,
             })),
-            Call::List(_) | Call::Unsubscribe { .. } => return None,
+            EventCall::List(_) | EventCall::Unsubscribe { .. } => return None,
         })
     }
 
@@ -306,14 +308,14 @@ impl CallerRequest {
     }
 
     fn succeeded(&self, result: &str) -> Stage {
-        Stage::Step(Step::Respond(Response::result(&self.id, result)))
+        Stage::Step(EventStep::Respond(Response::result(&self.id, result)))
     }
 
     fn refused(&self, error: EventError) -> Stage {
-        Stage::Step(Step::Respond(self.refuse(error)))
+        Stage::Step(EventStep::Respond(self.refuse(error)))
     }
 
-    fn subject(&self) -> Option<&Subject> {
+    fn subject(&self) -> Option<&EventSubject> {
         self.call.subject()
     }
 

@@ -7,9 +7,9 @@ mod request;
 mod service;
 mod step;
 
-pub use request::{Call, Delivery, Method, Start, Subject};
+pub use request::{EventCall, EventSubject, Method, RequestedDelivery, Start};
 pub use service::{ErrorStatus, EventService, ServiceError, Settings};
-pub use step::{Caller, Step, Subscribe};
+pub use step::{Caller, EventStep, Subscribe};
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
@@ -31,8 +31,8 @@ use step::Problem;
 /// determines the response.
 ///
 /// Poll [`EventExchange::poll`] and carry out the step, which repeats until its `handle_*` was
-/// called; any other `handle_*` changes nothing. [`Step::Respond`], [`Step::Pass`] and
-/// [`Step::Stream`] are final. [`EventExchange::refuse`] returns a refusal at any step.
+/// called; any other `handle_*` changes nothing. [`EventStep::Respond`], [`EventStep::Pass`] and
+/// [`EventStep::Stream`] are final. [`EventExchange::refuse`] returns a refusal at any step.
 #[derive(Debug)]
 pub struct EventExchange {
     service: Arc<EventService>,
@@ -69,7 +69,8 @@ impl EventExchange {
         }
     }
 
-    /// Handles the body; one above the limit of [`Step::Body`] may be cut off anywhere beyond it.
+    /// Handles the body; one above the limit of [`EventStep::Body`] may be cut off anywhere beyond
+    /// it.
     pub fn handle_body(&mut self, body: Vec<u8>) {
         self.body = Some(body.into_boxed_slice());
     }
@@ -79,40 +80,40 @@ impl EventExchange {
         self.caller = Some(caller);
     }
 
-    /// After [`Step::AuthorizeList`]: handles the names that the caller may know of.
+    /// After [`EventStep::AuthorizeList`]: handles the names that the caller may know of.
     pub fn handle_shown(&mut self, shown: &[EventName]) {
         self.with_request(|request| request.handle_shown(shown));
     }
 
-    /// After [`Step::Authorize`]: the caller may receive what it asks for.
+    /// After [`EventStep::Authorize`]: the caller may receive what it asks for.
     pub fn handle_allowed(&mut self) {
         self.with_request(CallerRequest::handle_allowed);
     }
 
-    /// After [`Step::Authorize`]: the caller may not. The reason is sent if the caller may know of
-    /// the type at all, which [`Step::AuthorizeList`] finds out.
+    /// After [`EventStep::Authorize`]: the caller may not. The reason is sent if the caller may
+    /// know of the type at all, which [`EventStep::AuthorizeList`] finds out.
     pub fn handle_denied(&mut self, reason: Option<&str>) {
         self.with_request(|request| request.handle_denied(reason));
     }
 
-    /// After [`Step::Validate`]: whether the arguments are valid.
+    /// After [`EventStep::Validate`]: whether the arguments are valid.
     pub fn handle_validity(&mut self, is_valid: bool) {
         self.with_request(|request| request.handle_validity(is_valid));
     }
 
-    /// After [`Step::Page`]: handles the page of the log. `now` is in milliseconds since 1970.
+    /// After [`EventStep::Page`]: handles the page of the log. `now` is in milliseconds since 1970.
     pub fn handle_page(&mut self, page: Page, now: Millis) {
         self.with_request(|request| request.handle_page(page, now));
     }
 
-    /// After [`Step::Match`]: handles a result for each occurrence of the page; a missing one is a
-    /// failure.
+    /// After [`EventStep::Match`]: handles a result for each occurrence of the page; a missing one
+    /// is a failure.
     pub fn handle_match_results(&mut self, results: &[MatchResult]) {
         self.with_request(|request| request.handle_match_results(results));
     }
 
-    /// After [`Step::Subscribe`] or [`Step::Unsubscribe`]: handles the response of what keeps the
-    /// subscriptions, `{"result":OBJECT}` or `{"error":ERROR}` with the text of
+    /// After [`EventStep::Subscribe`] or [`EventStep::Unsubscribe`]: handles the response of what
+    /// keeps the subscriptions, `{"result":OBJECT}` or `{"error":ERROR}` with the text of
     /// [`EventError::to_json`]. The members of the object become those of the result.
     pub fn handle_response(&mut self, response: &str) {
         self.with_request(|request| request.handle_response(response));
@@ -126,7 +127,7 @@ impl EventExchange {
         }
     }
 
-    /// After [`Step::Stream`]: returns what the stream needs.
+    /// After [`EventStep::Stream`]: returns what the stream needs.
     pub fn opening(&self) -> Option<Opening> {
         match &self.stage {
             Stage::Request(request) => request.opening(),
@@ -135,7 +136,7 @@ impl EventExchange {
     }
 
     /// Returns the next step.
-    pub fn poll(&mut self) -> Step {
+    pub fn poll(&mut self) -> EventStep {
         loop {
             if let Some(step) = self.advance() {
                 return step;
@@ -144,18 +145,18 @@ impl EventExchange {
     }
 
     /// Advances by one stage, or returns the step that this needs.
-    fn advance(&mut self) -> Option<Step> {
+    fn advance(&mut self) -> Option<EventStep> {
         let max_bytes = self.service.settings().limits.body_bytes;
         self.stage = match &self.stage {
             Stage::ByHeader | Stage::Parsed(_) if self.caller.is_none() => {
-                return Some(Step::Caller);
+                return Some(EventStep::Caller);
             }
             Stage::ByHeader | Stage::ByBody if self.body.is_none() => {
-                return Some(Step::Body { max_bytes });
+                return Some(EventStep::Body { max_bytes });
             }
             Stage::Request(request) => return Some(request.poll()),
-            Stage::Responded(response) => return Some(Step::Respond(response.clone())),
-            Stage::Passed => return Some(Step::Pass),
+            Stage::Responded(response) => return Some(EventStep::Respond(response.clone())),
+            Stage::Passed => return Some(EventStep::Pass),
             Stage::Begun => self.begun(),
             Stage::ByHeader => self.parse(true),
             Stage::ByBody => self.parse(false),

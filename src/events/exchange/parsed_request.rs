@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     EventService,
-    request::{Call, Method, PREFIX, STREAM, declares},
+    request::{EventCall, Method, PREFIX, STREAM, declares},
     step::Problem,
 };
 
@@ -24,7 +24,7 @@ pub(super) struct ParsedRequest {
     /// Whether the client declares the extension.
     pub(super) declares: bool,
     /// What it asks for, or why it is refused.
-    pub(super) call: Result<Box<Call>, Problem>,
+    pub(super) call: Result<Box<EventCall>, Problem>,
 }
 
 impl ParsedRequest {
@@ -95,7 +95,7 @@ fn check(
     headers: Option<&Headers<'_>>,
     document: &Document<'_>,
     has_id: bool,
-) -> Result<Call, Problem> {
+) -> Result<EventCall, Problem> {
     let root = &document.root;
     check_shape(document, has_id)?;
     if let Some(headers) = headers {
@@ -107,7 +107,7 @@ fn check(
     if method == Method::Stream && headers.is_some_and(|headers| !headers.accept_event_stream()) {
         return Err(Reason::NotAcceptable.into());
     }
-    Ok(Call::read(method, root.get("params"))?)
+    Ok(EventCall::read(method, root.get("params"))?)
 }
 
 /// Whether the request shows any sign of 2026-07-28 or later. Revisions are dates, so later ones

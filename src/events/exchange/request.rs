@@ -30,13 +30,13 @@ pub enum Method {
 
 /// The parameters of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum EventCall {
     /// `events/list`, after the page that ended with this cursor.
     List(Option<Box<str>>),
     /// `events/poll`
     Poll {
         /// What is polled.
-        subject: Subject,
+        subject: EventSubject,
         /// Where it begins.
         start: Start,
         /// Maximum number of occurrences to return.
@@ -45,23 +45,23 @@ pub enum Call {
     /// `events/stream`
     Stream {
         /// What is streamed.
-        subject: Subject,
+        subject: EventSubject,
         /// Where it begins.
         start: Start,
     },
     /// `events/subscribe`
     Subscribe {
         /// What is subscribed to.
-        subject: Subject,
+        subject: EventSubject,
         /// Where it begins.
         start: Start,
         /// Where it is delivered.
-        delivery: Delivery,
+        delivery: RequestedDelivery,
     },
     /// `events/unsubscribe`
     Unsubscribe {
         /// What was subscribed to.
-        subject: Subject,
+        subject: EventSubject,
         /// The callback URL, as it was written.
         url: Box<str>,
     },
@@ -69,7 +69,7 @@ pub enum Call {
 
 /// What a subscription is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subject {
+pub struct EventSubject {
     /// The name of the event type, which may be no valid name.
     pub name: Box<str>,
     /// The arguments, a canonical JSON object.
@@ -87,7 +87,7 @@ pub struct Start {
 
 /// The delivery to a webhook, as the client requested it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct RequestedDelivery {
     /// The callback URL.
     pub url: Box<str>,
     /// The secret to sign with.
@@ -96,10 +96,10 @@ pub struct Delivery {
     pub ttl: RequestedTtl,
 }
 
-impl fmt::Debug for Delivery {
+impl fmt::Debug for RequestedDelivery {
     /// Leaves out URL and secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut delivery = formatter.debug_struct("Delivery");
+        let mut delivery = formatter.debug_struct("RequestedDelivery");
         delivery.field("ttl", &self.ttl).finish_non_exhaustive()
     }
 }
@@ -118,7 +118,7 @@ impl Method {
     }
 }
 
-impl Call {
+impl EventCall {
     /// Reads the parameters of a method.
     ///
     /// # Errors
@@ -128,28 +128,28 @@ impl Call {
         Ok(match method {
             Method::List => Self::List(cursor_of(params)?),
             Method::Poll => Self::Poll {
-                subject: Subject::read(params)?,
+                subject: EventSubject::read(params)?,
                 start: Start::read(params)?,
                 max_events: max_events_of(params)?,
             },
             Method::Stream => Self::Stream {
-                subject: Subject::read(params)?,
+                subject: EventSubject::read(params)?,
                 start: Start::read(params)?,
             },
             Method::Subscribe => Self::Subscribe {
-                subject: Subject::read(params)?,
+                subject: EventSubject::read(params)?,
                 start: Start::read(params)?,
-                delivery: Delivery::read(params)?,
+                delivery: RequestedDelivery::read(params)?,
             },
             Method::Unsubscribe => Self::Unsubscribe {
-                subject: Subject::read(params)?,
+                subject: EventSubject::read(params)?,
                 url: url_of(member(params, "delivery"))?,
             },
         })
     }
 
     /// Returns what the request is about, unless it is a list.
-    pub fn subject(&self) -> Option<&Subject> {
+    pub fn subject(&self) -> Option<&EventSubject> {
         match self {
             Self::List(_) => None,
             Self::Poll { subject, .. }
@@ -160,7 +160,7 @@ impl Call {
     }
 }
 
-impl Subject {
+impl EventSubject {
     fn read(params: Option<&Node<'_>>) -> Result<Self, EventError> {
         let name = member(params, "name").and_then(Node::as_str);
         let name = name.ok_or(invalid("params.name must be a string"))?;
@@ -203,7 +203,7 @@ impl Start {
     }
 }
 
-impl Delivery {
+impl RequestedDelivery {
     fn read(params: Option<&Node<'_>>) -> Result<Self, EventError> {
         let delivery = member(params, "delivery");
         match present(delivery, "mode").map(Node::as_str) {

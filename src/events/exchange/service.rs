@@ -30,11 +30,12 @@ pub struct EventService {
 pub struct Settings {
     /// Whether callers have names, without which there are no webhooks. Default `false`.
     pub names_callers: bool,
-    /// Whether the host decides who may receive what: [`Step::Authorize`](super::Step::Authorize)
-    /// and [`Step::AuthorizeList`](super::Step::AuthorizeList). Default `false`.
+    /// Whether the host decides who may receive what:
+    /// [`EventStep::Authorize`](super::EventStep::Authorize) and
+    /// [`EventStep::AuthorizeList`](super::EventStep::AuthorizeList). Default `false`.
     pub authorizes: bool,
-    /// Whether the host validates arguments: [`Step::Validate`](super::Step::Validate). Default
-    /// `false`.
+    /// Whether the host validates arguments: [`EventStep::Validate`](super::EventStep::Validate).
+    /// Default `false`.
     pub validates: bool,
     /// Whether changes of the event types are notified. Default `false`.
     pub list_changed: bool,

@@ -22,13 +22,13 @@ use crate::{
 
 use super::{
     Settings,
-    request::{Delivery, Start, Subject},
+    request::{EventSubject, RequestedDelivery, Start},
 };
 
 /// A step that the host carries out for a request about events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum EventStep {
     /// Respond with this.
     Respond(Response),
     /// Pass the request on: it is not about events.
@@ -56,13 +56,13 @@ pub enum Step {
         /// How it is to be delivered.
         mode: Mode,
         /// What is to be delivered.
-        subject: Subject,
+        subject: EventSubject,
     },
     /// Validate the arguments by the schema of the type, then call
     /// [`EventExchange::handle_validity`](super::EventExchange::handle_validity).
     Validate {
         /// The type and its arguments.
-        subject: Subject,
+        subject: EventSubject,
     },
     /// Ask the log of the bus, then call
     /// [`EventExchange::handle_page`](super::EventExchange::handle_page).
@@ -71,7 +71,7 @@ pub enum Step {
     /// [`EventExchange::handle_match_results`](super::EventExchange::handle_match_results).
     Match {
         /// The type and the arguments to match.
-        subject: Subject,
+        subject: EventSubject,
     },
     /// Open a stream: [`EventExchange::opening`](super::EventExchange::opening).
     Stream {
@@ -89,7 +89,7 @@ pub enum Step {
         /// The name of the caller.
         principal: Box<str>,
         /// What was subscribed to.
-        subject: Subject,
+        subject: EventSubject,
         /// The callback URL, as it was written.
         url: Box<str>,
     },
@@ -103,11 +103,11 @@ pub struct Subscribe {
     /// The groups of the caller.
     pub groups: Vec<Name>,
     /// What is subscribed to.
-    pub subject: Subject,
+    pub subject: EventSubject,
     /// Where it begins.
     pub start: Start,
     /// Where it is delivered.
-    pub delivery: Delivery,
+    pub delivery: RequestedDelivery,
     /// The error numbers for its end.
     pub codes: CodeSet,
 }

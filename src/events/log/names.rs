@@ -18,7 +18,7 @@ pub(super) struct Names {
 
 /// A part of the occurrences of a name: the oldest ones.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct OldestShare {
     pub(super) name: Box<str>,
     /// At most this many.
     pub(super) count: usize,
@@ -94,11 +94,11 @@ impl Names {
 
     /// Returns what to remove next if there are too many bytes: a part of the name that has the
     /// most, except the newest occurrence of all, whose name this is.
-    pub(super) fn largest_share(&self, newest: &str) -> Option<Share> {
+    pub(super) fn largest_share(&self, newest: &str) -> Option<OldestShare> {
         let removable = |row: &NameRow| row.count.saturating_sub((*row.name == *newest).into());
         let rows = self.rows.values().filter(|row| removable(row) > 0);
         let row = rows.max_by_key(|row| row.bytes)?;
-        Some(Share {
+        Some(OldestShare {
             name: row.name.clone(),
             count: removable(row),
             bytes: (row.bytes / SHARES).max(1),

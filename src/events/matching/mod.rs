@@ -22,14 +22,14 @@ pub enum MatchRule {
     #[default]
     Everything,
     /// Each argument that a subscription gives must equal a member of the payload.
-    Fields(Vec<Field>),
+    Fields(Vec<MatchField>),
     /// A function of the server decides.
     Host,
 }
 
 /// An argument, and the member of the payload that it has to equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct MatchField {
     /// The name of the argument.
     pub argument: Box<str>,
     /// The place in the payload, as a JSON pointer (RFC 6901).
@@ -55,12 +55,12 @@ impl MatchRule {
         }
         let fields = node.as_object()?.iter().map(|(argument, pointer)| {
             let pointer = pointer.as_str()?;
-            is_pointer(pointer).then(|| Field {
+            is_pointer(pointer).then(|| MatchField {
                 argument: argument.into(),
                 pointer: pointer.into(),
             })
         });
-        let fields: Vec<Field> = fields.collect::<Option<_>>()?;
+        let fields: Vec<MatchField> = fields.collect::<Option<_>>()?;
         Some(if fields.is_empty() {
             Self::Everything
         } else {

@@ -4,11 +4,11 @@
 mod class;
 mod frames;
 mod message;
-mod place;
+mod shared_position;
 mod shares;
 mod spread;
 mod stream;
-mod topic;
+mod type_streams;
 
 pub(crate) use message::{cursor_json, error_response, occurrence};
 pub use stream::Opening;
@@ -29,10 +29,10 @@ use super::{
 };
 
 use class::Class;
-use place::Place;
+use shared_position::SharedPosition;
 use spread::Spread;
-use stream::{State, Stream};
-use topic::Topic;
+use stream::{EventStream, EventStreamState};
+use type_streams::TypeStreams;
 
 /// All event streams of one process or isolate on one bus.
 ///
@@ -46,8 +46,8 @@ use topic::Topic;
 /// bus without a log: all cursors are null, and positions only have to ascend.
 #[derive(Debug, Default)]
 pub struct EventStreams {
-    streams: Slab<Stream>,
-    topics: Map<EventName, Topic>,
+    streams: Slab<EventStream>,
+    topics: Map<EventName, TypeStreams>,
     stamps: Interner<RequestId>,
     /// The latest epoch, which streams share.
     epoch: Option<Arc<str>>,
@@ -76,7 +76,7 @@ impl EventStreams {
         let name = self.topics.key(&name).cloned().unwrap_or(name);
         let mut topic = self.topics.remove(&name).unwrap_or_default();
         let (class, kind) = topic.classes.intern(Class::new(expected, groups));
-        let id = self.streams.insert(|id| Stream {
+        let id = self.streams.insert(|id| EventStream {
             id,
             request,
             stamp,
@@ -84,7 +84,7 @@ impl EventStreams {
             class,
             kind,
             codes,
-            state: State::Opening { cursor, max_age },
+            state: EventStreamState::Opening { cursor, max_age },
         });
         topic.slots.insert(id.slot());
         self.topics.insert(name, topic);
@@ -96,15 +96,15 @@ impl EventStreams {
     pub fn query_of(&self, id: StreamId) -> Option<LogQuery> {
         let stream = self.streams.get(id)?;
         let from = match &stream.state {
-            State::Opening { cursor, max_age } => (cursor.clone(), *max_age),
-            State::Active(progress) if !self.is_current(stream) => {
+            EventStreamState::Opening { cursor, max_age } => (cursor.clone(), *max_age),
+            EventStreamState::Active(progress) if !self.is_current(stream) => {
                 let cursor = super::cursor::to_text(&progress.place.cursor());
                 (Some(cursor.into_boxed_str()), None)
             }
-            State::Active(_) | State::Ended => return None,
+            EventStreamState::Active(_) | EventStreamState::Ended => return None,
         };
         let groups = stream.class.groups.clone();
-        Some(topic::query(&stream.name, groups, from))
+        Some(type_streams::query(&stream.name, groups, from))
     }
 
     /// Begins a stream with the page that answers its query. Returns its first bytes: where it
@@ -115,7 +115,7 @@ impl EventStreams {
         let stream = self.streams.get_mut(id)?;
         let bytes = stream.begin(page, epoch.clone(), results)?;
         let topic = self.topics.get_mut(&stream.name)?;
-        topic.settle(Place::new(epoch, page.head));
+        topic.settle(SharedPosition::new(epoch, page.head));
         Some(bytes)
     }
 
@@ -130,7 +130,7 @@ impl EventStreams {
         let stream = self.streams.get_mut(id)?;
         let bytes = stream.read(page, epoch.clone(), results);
         let topic = self.topics.get_mut(&stream.name)?;
-        topic.settle(Place::new(epoch, page.head));
+        topic.settle(SharedPosition::new(epoch, page.head));
         bytes
     }
 
@@ -177,7 +177,7 @@ impl EventStreams {
         topic.is_asked = false;
         topic.is_overdue = false;
         topic.is_due |= page.more;
-        topic.reach(&Place::new(epoch.clone(), page.through));
+        topic.reach(&SharedPosition::new(epoch.clone(), page.through));
         self.spread = Some(Spread::new((name, topic), page, epoch, results));
     }
 
@@ -205,7 +205,7 @@ impl EventStreams {
     /// Handles streams that had no room for what the last batch has for them: they are behind.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>) {
         for id in streams {
-            let progress = self.streams.get_mut(id).and_then(Stream::progress_mut);
+            let progress = self.streams.get_mut(id).and_then(EventStream::progress_mut);
             if let Some(progress) = progress {
                 progress.go_back(self.batches);
             }
@@ -314,7 +314,7 @@ impl EventStreams {
         self.len() == 0
     }
 
-    fn is_current(&self, stream: &Stream) -> bool {
+    fn is_current(&self, stream: &EventStream) -> bool {
         let topic = self.topics.get(&stream.name);
         let progress = stream.progress();
         topic

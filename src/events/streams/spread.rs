@@ -13,10 +13,10 @@ use crate::{
 
 use super::{
     frames::Frames,
-    place::Place,
+    shared_position::SharedPosition,
     shares::{Share, Shares},
-    stream::Stream,
-    topic::Topic,
+    stream::EventStream,
+    type_streams::TypeStreams,
 };
 
 /// A page on its way to the streams of its event type, a part of them at a time.
@@ -40,7 +40,7 @@ pub(super) struct Spread {
 impl Spread {
     /// `results` are the match results of the server, by the numbers of the classes.
     pub(super) fn new(
-        (name, topic): (&EventName, &Topic),
+        (name, topic): (&EventName, &TypeStreams),
         page: Page,
         epoch: Arc<str>,
         results: &[(u32, Vec<MatchResult>)],
@@ -66,7 +66,11 @@ impl Spread {
 
     /// Returns the next part, number `batch`; `None` if every stream had its turn. Streams that a
     /// part names have everything up to the end of the page, unless they had no room.
-    pub(super) fn batch(&mut self, streams: &mut Slab<Stream>, number: u64) -> Option<WriteBatch> {
+    pub(super) fn batch(
+        &mut self,
+        streams: &mut Slab<EventStream>,
+        number: u64,
+    ) -> Option<WriteBatch> {
         let mut batch = WriteBatch::default();
         let mut chunks = Shares::default();
         while batch.bytes.len() < BATCH_BYTES {
@@ -94,7 +98,7 @@ impl Spread {
     }
 
     /// Returns what a stream gets; `None` if it is behind the page or beyond it, or is left behind.
-    fn share(&mut self, stream: &Stream) -> Option<Share> {
+    fn share(&mut self, stream: &EventStream) -> Option<Share> {
         let place = &stream.progress()?.place;
         let is_next = place.is_of(&self.epoch) && place.position >= self.page.from;
         // The page begins after what the log has lost, so a stream that is not there has lost it.
@@ -142,14 +146,14 @@ impl Spread {
         !share.is_gap && self.selected(share).is_empty()
     }
 
-    fn advance(&self, stream: &mut Stream, number: u64) {
-        let place = Place::new(self.epoch.clone(), self.page.through);
+    fn advance(&self, stream: &mut EventStream, number: u64) {
+        let place = SharedPosition::new(self.epoch.clone(), self.page.through);
         if let Some(progress) = stream.progress_mut() {
             progress.advance(place, Some(number));
         }
     }
 
-    fn write(&mut self, batch: &mut WriteBatch, stream: &Stream, share: Share) -> usize {
+    fn write(&mut self, batch: &mut WriteBatch, stream: &EventStream, share: Share) -> usize {
         if share.is_gap {
             batch.bytes.extend(stream.active(&self.page, true));
         }
@@ -167,7 +171,7 @@ impl Spread {
 
 /// Returns what each class receives.
 fn select_by_class(
-    topic: &Topic,
+    topic: &TypeStreams,
     page: &Page,
     results: &[(u32, Vec<MatchResult>)],
 ) -> (Map<u32, usize>, Vec<Vec<Selected>>) {

@@ -13,7 +13,7 @@ use crate::{
     vocabulary::{id::RequestId, position::Position, scope::Name},
 };
 
-use super::{class::Class, frames::Frames, message, place::Place};
+use super::{class::Class, frames::Frames, message, shared_position::SharedPosition};
 
 /// What a stream needs of its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Opening {
 
 /// A stream of events.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct EventStream {
     pub(super) id: StreamId,
     pub(super) request: RequestId,
     /// The number of the request's id.
@@ -47,38 +47,38 @@ pub(super) struct Stream {
     /// The number of the class.
     pub(super) kind: u32,
     pub(super) codes: CodeSet,
-    pub(super) state: State,
+    pub(super) state: EventStreamState,
 }
 
-impl Identified for Stream {
+impl Identified for EventStream {
     fn id(&self) -> StreamId {
         self.id
     }
 }
 
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum EventStreamState {
     /// Nothing was sent yet.
     Opening {
         cursor: Option<Box<str>>,
         max_age: Option<Millis>,
     },
-    Active(Progress),
+    Active(StreamProgress),
     /// The last message was sent.
     Ended,
 }
 
 /// Up to where a stream has everything.
 #[derive(Debug)]
-pub(super) struct Progress {
-    pub(super) place: Place,
+pub(super) struct StreamProgress {
+    pub(super) place: SharedPosition,
     /// The place before the batch of this number.
-    former: Option<(u64, Place)>,
+    former: Option<(u64, SharedPosition)>,
 }
 
-impl Progress {
+impl StreamProgress {
     /// Moves to a place; `batch` is the number of the batch that brings the stream there.
-    pub(super) fn advance(&mut self, place: Place, batch: Option<u64>) {
+    pub(super) fn advance(&mut self, place: SharedPosition, batch: Option<u64>) {
         let former = core::mem::replace(&mut self.place, place);
         self.former = batch.map(|batch| (batch, former));
     }
@@ -91,18 +91,18 @@ impl Progress {
     }
 }
 
-impl Stream {
+impl EventStream {
     /// Returns up to where it has everything; `None` unless it has begun and not ended.
-    pub(super) fn progress(&self) -> Option<&Progress> {
+    pub(super) fn progress(&self) -> Option<&StreamProgress> {
         match &self.state {
-            State::Active(progress) => Some(progress),
+            EventStreamState::Active(progress) => Some(progress),
             _ => None,
         }
     }
 
-    pub(super) fn progress_mut(&mut self) -> Option<&mut Progress> {
+    pub(super) fn progress_mut(&mut self) -> Option<&mut StreamProgress> {
         match &mut self.state {
-            State::Active(progress) => Some(progress),
+            EventStreamState::Active(progress) => Some(progress),
             _ => None,
         }
     }
@@ -114,13 +114,13 @@ impl Stream {
         epoch: Arc<str>,
         results: &[MatchResult],
     ) -> Option<Vec<u8>> {
-        if !matches!(self.state, State::Opening { .. }) {
+        if !matches!(self.state, EventStreamState::Opening { .. }) {
             return None;
         }
         let mut bytes = self.active(page, page.is_truncated());
         self.push(&mut bytes, page, results, page.from);
-        self.state = State::Active(Progress {
-            place: Place::new(epoch, page.through),
+        self.state = EventStreamState::Active(StreamProgress {
+            place: SharedPosition::new(epoch, page.through),
             former: None,
         });
         Some(bytes)
@@ -147,7 +147,7 @@ impl Stream {
             (place.position, Vec::new())
         };
         self.push(&mut bytes, page, results, from);
-        let place = Place::new(epoch, page.through);
+        let place = SharedPosition::new(epoch, page.through);
         self.progress_mut()?.advance(place, None);
         (!bytes.is_empty()).then_some(bytes)
     }
@@ -174,7 +174,7 @@ impl Stream {
     /// Ends the stream. Returns the last bytes; `None` unless it has begun and not ended.
     pub(super) fn terminate(&mut self, error: &EventError) -> Option<Vec<u8>> {
         self.progress()?;
-        self.state = State::Ended;
+        self.state = EventStreamState::Ended;
         let error = error.to_object(self.codes);
         let mut bytes = sse::event(&message::terminated(&self.request, &error));
         bytes.extend(sse::event(&message::result(&self.request)));

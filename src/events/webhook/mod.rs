@@ -15,11 +15,12 @@ mod url;
 pub use super::matching::MatchRules;
 pub use address::is_public_address;
 pub use deliverer::{
-    Authorization, Counts, Deliverer, Disconnect, MessageKind, Options, Output, Post,
+    Authorization, Deliverer, DelivererCounts, DelivererOptions, DelivererOutput, Disconnect,
+    MessageKind, Post,
 };
-pub use outcome::{Failure, Outcome, Response};
-pub use store::{SharedWatermark, Store};
-pub use subscribe::Subscribe;
-pub use subscription::Subscription;
+pub use outcome::{EndpointResponse, Failure, Outcome};
+pub use store::{SharedWatermark, WebhookStore};
+pub use subscribe::SubscribeRequest;
+pub use subscription::WebhookSubscription;
 pub use ttl::{RequestedTtl, TtlOptions};
 pub use url::{Callback, UrlError, UrlParts, UrlRules};

@@ -9,7 +9,7 @@ use crate::{clock::Millis, json};
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// The endpoint responded.
-    Response(Response),
+    Response(EndpointResponse),
     /// It did not.
     Failure(Failure),
     /// The host could not send the message, for a reason that is not of the endpoint.
@@ -19,7 +19,7 @@ pub enum Outcome {
 /// A response of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Response {
+pub struct EndpointResponse {
     /// The HTTP status. Redirects are not followed.
     pub status: u16,
     /// The wait that `Retry-After` asks for.
@@ -97,7 +97,7 @@ impl Outcome {
     }
 }
 
-impl Response {
+impl EndpointResponse {
     fn delivery_result(&self) -> DeliveryResult {
         match self.status {
             200..=299 => DeliveryResult::Delivered,

@@ -8,10 +8,10 @@ use crate::{
     vocabulary::position::{Cursor, Position},
 };
 
-use super::Subscription;
+use super::WebhookSubscription;
 
 /// Keeps the subscriptions of a deliverer.
-pub trait Store {
+pub trait WebhookStore {
     /// The error of a failed read or write.
     type Error;
 
@@ -19,11 +19,11 @@ pub trait Store {
     ///
     /// # Errors
     /// If the read fails; likewise for all functions below if a read or write fails.
-    fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, Self::Error>;
+    fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, Self::Error>;
 
     /// Stores a subscription, replacing its former state.
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
-    fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), Self::Error>;
+    fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), Self::Error>;
 
     /// Removes a subscription.
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]

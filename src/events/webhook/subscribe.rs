@@ -15,7 +15,7 @@ use super::{outcome::Failure, ttl::RequestedTtl};
 /// A request to deliver occurrences to a webhook, with what the host has found out about it.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Subscribe {
+pub struct SubscribeRequest {
     /// The [id](crate::events::subscription_id) of the subscription.
     pub id: Box<str>,
     /// The name of the subscriber.
@@ -99,7 +99,7 @@ struct Status {
     last_error: Option<&'static str>,
 }
 
-impl Subscribe {
+impl SubscribeRequest {
     /// Reads the text form; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
@@ -131,9 +131,9 @@ impl DeliveryStatus {
 }
 
 /// Shows nothing that identifies the subscriber or opens the endpoint.
-impl fmt::Debug for Subscribe {
+impl fmt::Debug for SubscribeRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut subscribe = formatter.debug_struct("Subscribe");
+        let mut subscribe = formatter.debug_struct("SubscribeRequest");
         subscribe.field("name", &self.name).finish_non_exhaustive()
     }
 }

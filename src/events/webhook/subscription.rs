@@ -18,13 +18,13 @@ use super::{
     schedule::{
         FIRST_MESSAGE_DELAY, MAX_ATTEMPTS, SECRET_OVERLAP, SUBSCRIBE_GRACE, next_attempt_at,
     },
-    subscribe::Subscribe,
+    subscribe::SubscribeRequest,
 };
 
 /// A subscription as a store keeps it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Subscription {
+pub struct WebhookSubscription {
     /// The name of the subscriber.
     pub principal: Box<str>,
     /// The groups of the subscriber.
@@ -90,9 +90,9 @@ pub(super) struct Ending {
     in_flight: bool,
 }
 
-impl Subscription {
+impl WebhookSubscription {
     /// Makes a subscription that begins after `cursor`.
-    pub(super) fn new(subscribe: &Subscribe, cursor: Cursor) -> Self {
+    pub(super) fn new(subscribe: &SubscribeRequest, cursor: Cursor) -> Self {
         Self {
             principal: subscribe.principal.clone(),
             groups: Vec::new(),
@@ -114,7 +114,7 @@ impl Subscription {
         }
     }
 
-    /// Reads the text of [`Subscription::to_json`]; `None` if it is invalid.
+    /// Reads the text of [`WebhookSubscription::to_json`]; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
@@ -127,7 +127,7 @@ impl Subscription {
     /// Applies a call that makes or renews it, which the deliverer received at `received_at`.
     pub(super) fn apply(
         &mut self,
-        subscribe: &Subscribe,
+        subscribe: &SubscribeRequest,
         received_at: Millis,
         until: Option<Millis>,
         now: Millis,
@@ -143,7 +143,7 @@ impl Subscription {
     }
 
     /// Makes a secret the newest one. Messages are also signed with the former one for a while.
-    fn replace_secret(&mut self, subscribe: &Subscribe, now: Millis) {
+    fn replace_secret(&mut self, subscribe: &SubscribeRequest, now: Millis) {
         self.drop_secrets(now);
         self.secrets
             .retain(|own| own.digest != subscribe.secret_digest);
@@ -251,9 +251,9 @@ impl Ending {
 }
 
 /// Shows nothing that identifies the subscriber or opens the endpoint.
-impl fmt::Debug for Subscription {
+impl fmt::Debug for WebhookSubscription {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut subscription = formatter.debug_struct("Subscription");
+        let mut subscription = formatter.debug_struct("WebhookSubscription");
         subscription.field("name", &self.name);
         subscription.field("progress", &self.progress);
         subscription.finish_non_exhaustive()

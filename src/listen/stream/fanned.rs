@@ -6,7 +6,7 @@ use crate::{
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter},
 };
 
-use super::{ServerStream, State, cues::Since, stream_kind::StreamKind};
+use super::{ServerStream, StreamState, cues::Since, stream_kind::StreamKind};
 
 /// Access for [`crate::fanout`], which encodes one message for many streams.
 impl ServerStream {
@@ -14,7 +14,7 @@ impl ServerStream {
     /// pending before it. If so, records the write; the caller counts it.
     pub(crate) fn handle_written(&mut self, now: Millis) -> bool {
         let is_acknowledged = true;
-        let is_open = self.state == State::Open { is_acknowledged };
+        let is_open = self.state == StreamState::Open { is_acknowledged };
         let is_kept = self.is_paused || self.is_withheld(now);
         // A keep-alive without room is pending too, and has started the stall timer.
         let waits = self.lifetime.is_blocked() || self.pending_cues() > 0;

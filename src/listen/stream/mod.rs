@@ -23,7 +23,7 @@ use self::{end_reason::Lifetime, grant::Grant, keep_alive::KeepAlive};
 
 pub(crate) use cues::{Cues, Since};
 pub use end_reason::EndReason;
-pub use output::{Next, Output};
+pub use output::{Next, StreamOutput};
 pub use stream_kind::StreamKind;
 
 /// The server side of one stream of notifications, from registration to its end.
@@ -39,7 +39,7 @@ pub struct ServerStream {
     pub(crate) honored: Arc<SubscriptionFilter>,
     pub(crate) server_info: Option<Arc<str>>,
     pub(crate) is_paused: bool,
-    pub(crate) state: State,
+    pub(crate) state: StreamState,
     /// Allocated when a cue first becomes pending: most streams are idle most of the time.
     pub(crate) cues: Option<Box<Cues>>,
     pub(crate) keep_alive: KeepAlive,
@@ -54,7 +54,7 @@ pub struct ServerStream {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum StreamState {
     /// Not registered with the bus yet: events are held, nothing may be written.
     Opening,
     /// Registered. The acknowledgment is sent before anything else.
@@ -96,7 +96,7 @@ impl ServerStream {
             honored: Arc::new(honored),
             server_info: None,
             is_paused: false,
-            state: State::Opening,
+            state: StreamState::Opening,
             keep_alive: KeepAlive::new(keep_alive.into(), now),
             lifetime: Lifetime::default(),
             grant: None,
@@ -122,9 +122,9 @@ impl ServerStream {
 
     /// Handles the bus's confirmation of the registration: the acknowledgment may be sent.
     pub fn handle_attached(&mut self, now: Millis) {
-        if self.state == State::Opening {
+        if self.state == StreamState::Opening {
             self.keep_alive.handle_written(now);
-            self.state = State::Open {
+            self.state = StreamState::Open {
                 is_acknowledged: false,
             };
         }
@@ -206,7 +206,7 @@ impl ServerStream {
     }
 
     /// Returns the next output to write, or `None` until the next `handle_*` call.
-    pub fn poll_output(&mut self, now: Millis) -> Option<Output> {
+    pub fn poll_output(&mut self, now: Millis) -> Option<StreamOutput> {
         let next = self.poll_next(now)?;
         Some(self.encode(&next))
     }
@@ -214,23 +214,23 @@ impl ServerStream {
     /// As [`ServerStream::poll_output`], for a caller that encodes the messages.
     pub fn poll_next(&mut self, now: Millis) -> Option<Next> {
         let next = match self.state {
-            State::Opening | State::Closed => return None,
-            State::Ending => {
-                self.state = State::Closed;
+            StreamState::Opening | StreamState::Closed => return None,
+            StreamState::Ending => {
+                self.state = StreamState::Closed;
                 return Some(Next::End);
             }
-            State::Open { is_acknowledged } => {
-                self.state = State::Open {
+            StreamState::Open { is_acknowledged } => {
+                self.state = StreamState::Open {
                     is_acknowledged: true,
                 };
                 self.pending(is_acknowledged, now)
                     .or_else(|| self.keep_alive.is_due().then_some(Next::KeepAlive))?
             }
-            State::Draining {
+            StreamState::Draining {
                 is_acknowledged,
                 is_graceful,
             } => {
-                self.state = State::Draining {
+                self.state = StreamState::Draining {
                     is_acknowledged: true,
                     is_graceful,
                 };
@@ -283,7 +283,7 @@ impl ServerStream {
 
     /// Whether the registration is pending.
     pub fn is_opening(&self) -> bool {
-        self.state == State::Opening
+        self.state == StreamState::Opening
     }
 
     /// Returns why the stream ends or ended; `None` while it is open.
@@ -293,12 +293,12 @@ impl ServerStream {
 
     /// Whether the stream is open: it was registered, and is not closing.
     pub fn is_open(&self) -> bool {
-        matches!(self.state, State::Open { .. })
+        matches!(self.state, StreamState::Open { .. })
     }
 
     /// Whether nothing is left to write but the end.
     pub fn is_ending(&self) -> bool {
-        matches!(self.state, State::Ending | State::Closed)
+        matches!(self.state, StreamState::Ending | StreamState::Closed)
     }
 
     fn pending(&mut self, is_acknowledged: bool, now: Millis) -> Option<Next> {
@@ -318,36 +318,36 @@ impl ServerStream {
     /// Returns the result if there is one to send, and otherwise the end.
     fn last(&mut self, is_graceful: bool) -> Next {
         if is_graceful && self.kind.is_listen() {
-            self.state = State::Ending;
+            self.state = StreamState::Ending;
             return Next::Result;
         }
-        self.state = State::Closed;
+        self.state = StreamState::Closed;
         Next::End
     }
 
-    fn encode(&self, next: &Next) -> Output {
+    fn encode(&self, next: &Next) -> StreamOutput {
         let message = match next {
             Next::Acknowledged => self.kind.acknowledgment(&self.honored),
             Next::Changed(event) => Some(self.kind.notification(event)),
             Next::Result => self.kind.result(self.server_info.as_deref()),
-            Next::KeepAlive => return Output::KeepAlive,
-            Next::End => return Output::End,
+            Next::KeepAlive => return StreamOutput::KeepAlive,
+            Next::End => return StreamOutput::End,
         };
-        message.map_or(Output::Opened, Output::Message)
+        message.map_or(StreamOutput::Opened, StreamOutput::Message)
     }
 
     /// Ends the stream after its pending output.
     pub(crate) fn drain(&mut self, why: EndReason) {
         match self.state {
-            State::Opening => self.abort_for(why),
-            State::Open { is_acknowledged } => {
+            StreamState::Opening => self.abort_for(why),
+            StreamState::Open { is_acknowledged } => {
                 self.end_reason = Some(why);
-                self.state = State::Draining {
+                self.state = StreamState::Draining {
                     is_acknowledged,
                     is_graceful: why == EndReason::Closed,
                 };
             }
-            State::Draining { .. } | State::Ending | State::Closed => {}
+            StreamState::Draining { .. } | StreamState::Ending | StreamState::Closed => {}
         }
     }
 
@@ -355,18 +355,18 @@ impl ServerStream {
         self.cues = None;
         if !self.is_ending() {
             self.end_reason = Some(why);
-            self.state = State::Ending;
+            self.state = StreamState::Ending;
         }
     }
 
     fn has_output(&self) -> bool {
         match self.state {
-            State::Opening | State::Closed => false,
-            State::Open { is_acknowledged } => {
+            StreamState::Opening | StreamState::Closed => false,
+            StreamState::Open { is_acknowledged } => {
                 let is_cued = self.pending_cues() > 0 && !self.is_paused && !self.is_asking();
                 !is_acknowledged || self.keep_alive.is_due() || is_cued
             }
-            State::Draining { .. } | State::Ending => true,
+            StreamState::Draining { .. } | StreamState::Ending => true,
         }
     }
 
@@ -386,7 +386,7 @@ impl ServerStream {
     /// Queues a cue. Returns whether one for the same topic was pending; `None` if the event is not
     /// queued.
     pub(crate) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
-        let is_open = matches!(self.state, State::Opening | State::Open { .. });
+        let is_open = matches!(self.state, StreamState::Opening | StreamState::Open { .. });
         if !is_open || !self.honored.accepts(event) {
             return None;
         }

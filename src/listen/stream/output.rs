@@ -5,7 +5,7 @@ use crate::vocabulary::event::ServerEvent;
 /// An output of a stream, to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Output {
+pub enum StreamOutput {
     /// The stream is open; the stream of a session has no message for it.
     Opened,
     /// One JSON-RPC message.

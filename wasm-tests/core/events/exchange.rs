@@ -2,7 +2,7 @@
 
 use mcp_listen::events::{
     error::EventError,
-    exchange::{Caller, EventExchange, EventService, ServiceError, Step},
+    exchange::{Caller, EventExchange, EventService, EventStep, ServiceError},
 };
 use mcp_listen::http::Response;
 use serde_json::json;
@@ -25,9 +25,9 @@ const METHODS: [&str; 5] = [
 #[test]
 fn a_request_by_its_header_fields_names_its_caller_before_its_body_is_read() {
     let mut exchange = EventExchange::new(service(&json!({})), &headers("events/list"));
-    assert_eq!(exchange.poll(), Step::Caller);
+    assert_eq!(exchange.poll(), EventStep::Caller);
     exchange.handle_caller(Caller::default());
-    assert_eq!(exchange.poll(), Step::Body { max_bytes: 65_536 });
+    assert_eq!(exchange.poll(), EventStep::Body { max_bytes: 65_536 });
     exchange.handle_body(body("1", "events/list", &json!({}), &json!({})));
     assert_eq!(response(&mut exchange).status, 200);
 }
@@ -36,9 +36,9 @@ fn a_request_by_its_header_fields_names_its_caller_before_its_body_is_read() {
 fn a_request_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
     let plain = headers("events/list").replace("\nmcp-method: events/list", "");
     let mut exchange = EventExchange::new(service(&json!({})), &plain);
-    assert_eq!(exchange.poll(), Step::Body { max_bytes: 65_536 });
+    assert_eq!(exchange.poll(), EventStep::Body { max_bytes: 65_536 });
     exchange.handle_body(body("1", "events/nothing", &json!({}), &json!({})));
-    assert_eq!(exchange.poll(), Step::Caller);
+    assert_eq!(exchange.poll(), EventStep::Caller);
     let unnamed = exchange.refuse(EventError::Forbidden { reason: None });
     assert!(
         !unnamed.body.unwrap().contains("\"id\""),
@@ -70,7 +70,7 @@ fn what_is_not_about_events_is_passed_on() {
     ] {
         let mut exchange = EventExchange::new(service.clone(), &headers);
         exchange.handle_body(body.as_bytes().into());
-        assert_eq!(exchange.poll(), Step::Pass, "{headers} {body}");
+        assert_eq!(exchange.poll(), EventStep::Pass, "{headers} {body}");
     }
 }
 
@@ -113,7 +113,10 @@ fn only_a_stream_needs_a_client_that_accepts_one() {
         let mut exchange = EventExchange::new(service.clone(), &headers);
         exchange.handle_caller(caller(Some("ann")));
         exchange.handle_body(body("1", method, &params("news"), &json!({})));
-        let is_refused = matches!(exchange.poll(), Step::Respond(Response { status: 406, .. }));
+        let is_refused = matches!(
+            exchange.poll(),
+            EventStep::Respond(Response { status: 406, .. })
+        );
         assert_eq!(is_refused, method == "events/stream", "{method}");
     }
 }
@@ -151,7 +154,7 @@ fn the_name_header_of_a_request_is_not_checked() {
     let mut exchange = EventExchange::new(service(&json!({})), &headers);
     exchange.handle_caller(Caller::default());
     exchange.handle_body(body("1", "events/poll", &params("news"), &json!({})));
-    assert!(matches!(exchange.poll(), Step::Page(_)));
+    assert!(matches!(exchange.poll(), EventStep::Page(_)));
 }
 
 #[test]
@@ -168,7 +171,7 @@ fn a_method_that_the_server_does_not_serve_is_unknown() {
         let service = service(&json!({ "modes": modes }));
         for method in METHODS.into_iter().chain(["events/publish"]) {
             let step = ask(&service, method, &params("news")).poll();
-            let is_unknown = matches!(&step, Step::Respond(response) if response.status == 404
+            let is_unknown = matches!(&step, EventStep::Respond(response) if response.status == 404
                 && refusal_in(response).1 == -32_601);
             assert_eq!(
                 !is_unknown,
@@ -205,7 +208,7 @@ fn a_stream_opens_with_what_its_request_named() {
     );
     exchange.handle_caller(Caller::from_json(r#"{"principal":"ann","groups":["staff"]}"#).unwrap());
     assert!(exchange.opening().is_none(), "before it is judged");
-    let Step::Stream { name, groups } = exchange.poll() else {
+    let EventStep::Stream { name, groups } = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     assert_eq!((&*name, groups.len()), ("order.paid", 1));
@@ -238,7 +241,7 @@ fn earlier_revisions_are_passed_on_unless_the_server_serves_them() {
         let mut exchange = EventExchange::new(service(&json!({ "legacy": legacy })), earlier);
         exchange.handle_caller(caller(Some("ann")));
         exchange.handle_body(body.to_string().into_bytes());
-        assert_eq!(exchange.poll() != Step::Pass, is_ours, "{method}");
+        assert_eq!(exchange.poll() != EventStep::Pass, is_ours, "{method}");
     }
     let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "events/list" });
     let mut exchange = EventExchange::new(service(&json!({ "legacy": true })), earlier);

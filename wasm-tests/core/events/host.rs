@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_listen::events::{
     EventName,
-    exchange::{Caller, EventExchange, EventService, Step},
+    exchange::{Caller, EventExchange, EventService, EventStep},
     page::{Page, PageEvent},
 };
 use mcp_listen::{clock::Millis, http::Response, position::Position};
@@ -76,7 +76,7 @@ pub(crate) fn ask_with(
 
 pub(crate) fn response(exchange: &mut EventExchange) -> Response {
     match exchange.poll() {
-        Step::Respond(response) => response,
+        EventStep::Respond(response) => response,
         step => panic!("{step:?}"),
     }
 }

@@ -6,7 +6,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         cursor,
-        exchange::{EventService, Step},
+        exchange::{EventService, EventStep},
         matching::MatchResult,
         page::Page,
     },
@@ -21,7 +21,7 @@ use super::host::{NOW, ask, page, result, service};
 fn polled_at(service: &Arc<EventService>, arguments: &Value, page: Page, now: Millis) -> Value {
     let params = json!({ "name": "order.paid", "arguments": arguments, "cursor": "x" });
     let mut exchange = ask(service, "events/poll", &params);
-    assert!(matches!(exchange.poll(), Step::Page(_)));
+    assert!(matches!(exchange.poll(), EventStep::Page(_)));
     exchange.handle_page(page, now);
     result(&mut exchange)
 }
@@ -155,7 +155,7 @@ fn a_result_has_at_most_1_mib_and_goes_on_where_it_ends() {
     );
     exchange.poll();
     exchange.handle_page(page(4, 30, &events), NOW);
-    let Step::Respond(response) = exchange.poll() else {
+    let EventStep::Respond(response) = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     let length = response.body.unwrap().len();
@@ -173,7 +173,7 @@ fn the_server_matches_a_page_if_it_decides_what_matches() {
     exchange.poll();
     let events: Vec<(u64, &str)> = (5..10).map(|position| (position, r#"{"n":1}"#)).collect();
     exchange.handle_page(page(4, 9, &events), NOW);
-    let Step::Match { subject } = exchange.poll() else {
+    let EventStep::Match { subject } = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     assert_eq!(
@@ -217,7 +217,7 @@ fn the_question_names_the_groups_of_the_caller() {
     );
     let caller = r#"{"groups":["a","b"]}"#;
     exchange.handle_caller(mcp_listen::events::exchange::Caller::from_json(caller).unwrap());
-    let Step::Page(query) = exchange.poll() else {
+    let EventStep::Page(query) = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     let groups: Vec<&str> = query.groups.iter().map(|group| &**group).collect();

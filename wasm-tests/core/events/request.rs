@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::{cursor, exchange::Step, page::LogQuery, webhook::RequestedTtl},
+    events::{cursor, exchange::EventStep, page::LogQuery, webhook::RequestedTtl},
 };
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -12,14 +12,14 @@ use super::host::{ask, ask_with, body, declared, refusal, response, result, serv
 
 fn query(params: &Value) -> LogQuery {
     match ask(&service(&json!({})), "events/poll", params).poll() {
-        Step::Page(query) => query,
+        EventStep::Page(query) => query,
         step => panic!("{step:?}"),
     }
 }
 
 fn is_invalid(method: &str, params: &Value) -> bool {
     let mut exchange = ask(&service(&json!({})), method, params);
-    let refused = matches!(exchange.poll(), Step::Respond(response) if response.status == 400);
+    let refused = matches!(exchange.poll(), EventStep::Respond(response) if response.status == 400);
     refused && refusal(&mut exchange).1 == -32_602
 }
 
@@ -42,7 +42,7 @@ fn requested_ttl(members: &Value) -> RequestedTtl {
     )
     .poll()
     {
-        Step::Subscribe(webhook) => webhook.delivery.ttl,
+        EventStep::Subscribe(webhook) => webhook.delivery.ttl,
         step => panic!("{step:?}"),
     }
 }
@@ -164,13 +164,13 @@ fn arguments_are_an_object_of_at_most_4_kib_and_32_levels() {
 fn arguments_reach_the_host_in_canonical_form() {
     let validating = service(&json!({ "validates": true }));
     let mut exchange = ask(&validating, "events/poll", &json!({ "name": "news" }));
-    let Step::Validate { subject } = exchange.poll() else {
+    let EventStep::Validate { subject } = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     assert_eq!((&*subject.name, &*subject.arguments), ("news", "{}"));
     let params = json!({ "name": "news", "arguments": { "b": 1.0, "a": [] } });
     let mut exchange = ask(&validating, "events/poll", &params);
-    let Step::Validate { subject } = exchange.poll() else {
+    let EventStep::Validate { subject } = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     assert_eq!(&*subject.arguments, r#"{"a":[],"b":1}"#);
@@ -185,7 +185,7 @@ fn a_webhook_is_passed_on_as_the_client_wrote_it() {
         &params,
         &declared(),
     );
-    let Step::Subscribe(webhook) = exchange.poll() else {
+    let EventStep::Subscribe(webhook) = exchange.poll() else {
         panic!("{:?}", exchange.poll());
     };
     assert_eq!(&*webhook.principal, "ann");
@@ -230,7 +230,7 @@ fn a_delivery_has_a_url_and_a_secret_and_is_a_webhook_unless_it_says_otherwise()
     let delivery = |delivery: Value| subscribe(&json!({ "delivery": delivery }));
     let plain = delivery(json!({ "url": "u", "secret": "s" }));
     let mut exchange = ask(&service(&json!({})), "events/subscribe", &plain);
-    assert!(matches!(exchange.poll(), Step::Subscribe(_)));
+    assert!(matches!(exchange.poll(), EventStep::Subscribe(_)));
     for wrong in [
         json!({ "url": "u" }),
         json!({ "secret": "s" }),
@@ -255,7 +255,7 @@ fn an_unsubscribe_needs_a_url_and_ignores_the_rest() {
         "name": "gone", "delivery": { "mode": "x", "url": "u", "secret": 1 }, "ttlMs": "x",
     });
     let mut exchange = ask(&service(&json!({})), "events/unsubscribe", &params);
-    let Step::Unsubscribe {
+    let EventStep::Unsubscribe {
         principal,
         subject,
         url,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_listen::events::{
     catalogue::Mode,
-    exchange::{Caller, EventService, Step},
+    exchange::{Caller, EventService, EventStep},
 };
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -23,9 +23,9 @@ fn denied(method: &str, shown: &[&str], reason: Option<&str>) -> (u16, i64, Valu
     let service =
         authorizing(&json!({ "events": { "push": { "delivery": ["push"] }, "all": {} } }));
     let mut exchange = ask(&service, method, &params("push"));
-    assert!(matches!(exchange.poll(), Step::Authorize { .. }));
+    assert!(matches!(exchange.poll(), EventStep::Authorize { .. }));
     exchange.handle_denied(reason);
-    let asked = Step::AuthorizeList {
+    let asked = EventStep::AuthorizeList {
         names: vec![name("push")],
     };
     assert_eq!(exchange.poll(), asked);
@@ -98,7 +98,7 @@ fn the_host_is_asked_by_mode_and_arguments() {
         ("events/stream", Mode::Push),
         ("events/subscribe", Mode::Webhook),
     ] {
-        let Step::Authorize { mode, subject } =
+        let EventStep::Authorize { mode, subject } =
             ask(&authorizing(&json!({})), method, &params("news")).poll()
         else {
             panic!("{method}");
@@ -114,7 +114,7 @@ fn the_host_is_asked_by_mode_and_arguments() {
 fn the_authorizer_filters_the_list_too() {
     let mut exchange = ask(&authorizing(&json!({})), "events/list", &json!({}));
     let names = vec![name("news"), name("order.paid")];
-    assert_eq!(exchange.poll(), Step::AuthorizeList { names });
+    assert_eq!(exchange.poll(), EventStep::AuthorizeList { names });
     exchange.handle_shown(&[name("order.paid"), name("other")]);
     let listed = result(&mut exchange);
     assert_eq!(listed["events"].as_array().unwrap().len(), 1);
@@ -127,9 +127,9 @@ fn an_allowed_request_goes_on_through_mode_and_arguments() {
     let mut exchange = ask(&service, "events/stream", &params("news"));
     exchange.poll();
     exchange.handle_allowed();
-    assert!(matches!(exchange.poll(), Step::Validate { .. }));
+    assert!(matches!(exchange.poll(), EventStep::Validate { .. }));
     exchange.handle_validity(true);
-    assert!(matches!(exchange.poll(), Step::Stream { .. }));
+    assert!(matches!(exchange.poll(), EventStep::Stream { .. }));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
-    session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply},
+    session::{Ask, Claim, Excess, NewSession, ROOT, Reply, SessionOutput},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -119,14 +119,14 @@ fn the_server_is_updated_first() {
     );
     let reported = Ask::Initialized { is_forwarded: true };
     assert_eq!(world.ask("s", reported.clone()), Reply::Done);
-    let released = Output::Interest(EdgeId(1), watching("s 1", &[], false));
+    let released = SessionOutput::Interest(EdgeId(1), watching("s 1", &[], false));
     assert_eq!(world.outputs(), [released]);
     assert_eq!(world.ask("s", reported), Reply::Done);
     assert_eq!(world.outputs(), [], "once");
     assert_eq!(world.ask("s", Ask::End { is_forwarded: true }), Reply::Done);
     assert_eq!(
         world.outputs(),
-        [Output::Close(EdgeId(1), EdgeCloseReason::Over)]
+        [SessionOutput::Close(EdgeId(1), EdgeCloseReason::Over)]
     );
     assert_eq!(world.ask("s", Ask::UpstreamId), Reply::Unknown);
 

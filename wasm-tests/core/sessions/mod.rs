@@ -1,7 +1,7 @@
 //! Sessions and their store: their lifetimes, their subscriptions, and where their streams are.
 
 mod life;
-mod room;
+mod limits;
 pub(crate) mod rows;
 mod streams;
 mod world;

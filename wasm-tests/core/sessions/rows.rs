@@ -6,7 +6,7 @@ use std::{
 
 use mcp_listen::{
     clock::Millis,
-    session::{Claim, Session, Store, Totals},
+    session::{Claim, Session, SessionStore, Totals},
     uri::Uri,
 };
 
@@ -47,7 +47,7 @@ impl Rows {
     }
 }
 
-impl Store for Rows {
+impl SessionStore for Rows {
     type Error = Unreadable;
 
     fn get(&self, id: &str) -> Result<Option<Session>, Self::Error> {

@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
-    session::{Ask, NewSession, Output, Reply},
+    session::{Ask, NewSession, Reply, SessionOutput},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -55,12 +55,12 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
             limits: LIMITS,
         },
     );
-    let both = Output::Interest(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
+    let both = SessionOutput::Interest(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
     assert_eq!(world.outputs(), [both]);
     assert!(world.joined_shard("s ann", 7).is_some());
     assert_eq!(
         world.outputs(),
-        [Output::Close(EdgeId(1), EdgeCloseReason::Over)],
+        [SessionOutput::Close(EdgeId(1), EdgeCloseReason::Over)],
         "another one is elsewhere"
     );
     world.left(1);
@@ -137,7 +137,7 @@ fn a_repeated_request_waits_for_the_shard_too() {
         [call(7, SessionCall::Release(claim("s 2")), false)]
     );
     assert_eq!(world.watch("s", "b"), Reply::Done);
-    let here = Output::Interest(EdgeId(1), watching("s 2", &["b"], true));
+    let here = SessionOutput::Interest(EdgeId(1), watching("s 2", &["b"], true));
     assert_eq!(world.outputs(), [here], "the shard no longer matters");
 }
 
@@ -157,7 +157,7 @@ fn a_second_stream_is_refused_unless_it_resumes() {
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
     assert_eq!(world.ask("s", open(true)), opens(2));
     world.joins(&claim("s 2"), 2);
-    let over = Output::Close(EdgeId(1), EdgeCloseReason::Over);
+    let over = SessionOutput::Close(EdgeId(1), EdgeCloseReason::Over);
     assert_eq!(world.outputs(), [over]);
     world.left(1);
     assert_eq!(
@@ -220,7 +220,7 @@ fn a_reattached_stream_is_lost_at_its_former_place() {
     for edge in [1, 2, 1] {
         assert!(world.joins(&stream, edge).is_some());
     }
-    let lost = |edge| Output::Close(EdgeId(edge), EdgeCloseReason::Lost);
+    let lost = |edge| SessionOutput::Close(EdgeId(edge), EdgeCloseReason::Lost);
     assert_eq!(world.outputs(), [lost(1), lost(2)]);
     assert!(world.joins_shard(&stream, 7).is_some());
     assert_eq!(world.outputs(), [lost(1)]);

@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{Bus, EdgeId, FollowReply, Received, ShardId},
     clock::Millis,
     position::{Cursor, Position},
-    session::{Ask, Limits, NewSession, Output, Question, Reply, Sessions},
+    session::{Ask, NewSession, Question, Reply, SessionLimits, SessionOutput, Sessions},
     wire::{Claim, Follow, FollowResponse, SessionCall, SessionInterest},
 };
 #[cfg(target_arch = "wasm32")]
@@ -14,7 +14,7 @@ use crate::any::{claim as claim_of, uri};
 
 use super::rows::Rows;
 
-pub(super) const LIMITS: Limits = Limits {
+pub(super) const LIMITS: SessionLimits = SessionLimits {
     sessions: 4,
     unnamed_sessions: 3,
     sessions_per_principal: 2,
@@ -121,7 +121,7 @@ impl World {
         self.ask(id, Ask::Use) == Reply::Done
     }
 
-    pub(super) fn outputs(&mut self) -> Vec<Output> {
+    pub(super) fn outputs(&mut self) -> Vec<SessionOutput> {
         std::iter::from_fn(|| self.sessions.poll_output()).collect()
     }
 
@@ -225,8 +225,8 @@ impl World {
     }
 }
 
-pub(super) fn call(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
-    Output::Call {
+pub(super) fn call(shard: u32, call: SessionCall, is_awaited: bool) -> SessionOutput {
+    SessionOutput::Call {
         shard,
         call,
         is_awaited,

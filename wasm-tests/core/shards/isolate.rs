@@ -13,7 +13,7 @@ use mcp_listen::{
     listen::ServerStream,
     message,
     position::Position,
-    root::{Log as _, Output},
+    root::{Log as _, RootOutput},
     upstream::{Timeouts, UpstreamCall},
 };
 use proptest::{collection::vec, prelude::*};
@@ -206,7 +206,7 @@ impl World {
         self.root.bus_mut().handle_timeout(self.now, 0.5);
         self.isolate.handle_timeout(self.now, 0.5);
         while let Some(output) = self.root.poll_output(self.now, self.now).unwrap() {
-            if let Output::Batch(call) = output {
+            if let RootOutput::Batch(call) = output {
                 self.batches.push_back(call);
             }
         }

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     bus::{EdgeCloseReason, JournalEntry, ShardId, ShardOutput},
-    root::Output,
+    root::RootOutput,
     topic::Topic,
     wire::Batch,
 };
@@ -81,8 +81,8 @@ impl World {
     pub(super) fn settle_root(&mut self) {
         while let Some(output) = self.root.poll_output(self.now, self.now).unwrap() {
             match output {
-                Output::Persist(entry) => self.persist(entry),
-                Output::Batch(call) => {
+                RootOutput::Persist(entry) => self.persist(entry),
+                RootOutput::Batch(call) => {
                     self.calls += 1;
                     self.mail.push(Mail::Batch {
                         shard: call.shard,

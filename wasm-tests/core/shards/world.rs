@@ -9,7 +9,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     position::{Cursor, Position},
-    root::Received,
+    root::RootReceived,
     topic::Topic,
     wire::decode_topics,
 };
@@ -129,7 +129,7 @@ impl World {
         self.listeners[listener].home = None;
         let attach = self.listeners[listener].attach();
         let received = self.root.handle_message(edge, &attach, self.now);
-        let Ok(Received::Followed { frames, .. }) = received else {
+        let Ok(RootReceived::Followed { frames, .. }) = received else {
             panic!("{received:?} to {attach}");
         };
         self.listeners[listener].connect();

@@ -4,7 +4,7 @@
 use mcp_listen::{
     event::ServerEvent,
     position::Position,
-    session::{Limits, NewSession, Session},
+    session::{NewSession, Session, SessionLimits},
     topic::Topic,
     uri::Uri,
     wire::{Backlog, Batch, Claim, Follow, FollowResponse, Followed, SessionInterest},
@@ -144,8 +144,8 @@ pub(super) fn batch(batch: &Batch) -> Value {
     })
 }
 
-pub(super) fn limits(limits: &Limits) -> Value {
-    let Limits {
+pub(super) fn limits(limits: &SessionLimits) -> Value {
+    let SessionLimits {
         sessions,
         unnamed_sessions,
         sessions_per_principal,

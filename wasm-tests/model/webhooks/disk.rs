@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         EventName,
-        webhook::{SharedWatermark, Store, Subscription},
+        webhook::{SharedWatermark, WebhookStore, WebhookSubscription},
     },
 };
 
@@ -64,19 +64,19 @@ impl Disk {
     }
 }
 
-impl Store for Disk {
+impl WebhookStore for Disk {
     type Error = Crash;
 
-    fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, Crash> {
+    fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, Crash> {
         let rows = self.0.borrow();
         let subscriptions = rows.subscriptions.iter();
-        let read = |text: &str| Subscription::from_json(text).expect("a row");
+        let read = |text: &str| WebhookSubscription::from_json(text).expect("a row");
         Ok(subscriptions
             .map(|(id, text)| (id.clone(), read(text)))
             .collect())
     }
 
-    fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), Crash> {
+    fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), Crash> {
         self.write(|rows| {
             rows.subscriptions.insert(id.into(), subscription.to_json());
         })

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use mcp_listen::events::webhook::{Failure, MessageKind, Outcome, Post, Response};
+use mcp_listen::events::webhook::{EndpointResponse, Failure, MessageKind, Outcome, Post};
 
 use crate::seed::Seed;
 
@@ -83,7 +83,7 @@ fn accept(post: &Post) -> Handled {
     let challenge = post.body.split("\"challenge\":").nth(1);
     let body = challenge.map_or_else(String::new, |rest| format!("{{\"challenge\":{rest}"));
     Handled {
-        outcome: Outcome::Response(Response {
+        outcome: Outcome::Response(EndpointResponse {
             status: 200,
             retry_after_ms: None,
             body: body.into(),
@@ -100,7 +100,7 @@ fn failed(outcome: Outcome) -> Handled {
 }
 
 fn status(status: u16) -> Outcome {
-    Outcome::Response(Response {
+    Outcome::Response(EndpointResponse {
         status,
         retry_after_ms: None,
         body: "".into(),

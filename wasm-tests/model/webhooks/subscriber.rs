@@ -3,7 +3,7 @@ use mcp_listen::{
     events::{
         EventName,
         error::CodeSet,
-        webhook::{RequestedTtl, Subscribe},
+        webhook::{RequestedTtl, SubscribeRequest},
     },
     scope::Name,
 };
@@ -32,9 +32,9 @@ impl Subscriber {
     }
 
     /// Two subscribers share a url, and so the consent of its endpoint, if they are one principal.
-    pub(super) fn subscribe(&self) -> Subscribe {
+    pub(super) fn subscribe(&self) -> SubscribeRequest {
         let secret = format!("secret {}", self.secret);
-        Subscribe {
+        SubscribeRequest {
             id: self.id(),
             principal: format!("p{}", self.number / 4).into(),
             groups: self.is_tenant().then(group).into_iter().collect(),

@@ -8,7 +8,9 @@ use mcp_listen::{
     events::{
         EventName,
         page::LogQuery,
-        webhook::{Deliverer, MatchRules, Options, Outcome, Output, Post, TtlOptions},
+        webhook::{
+            Deliverer, DelivererOptions, DelivererOutput, MatchRules, Outcome, Post, TtlOptions,
+        },
     },
 };
 
@@ -293,12 +295,12 @@ impl<'p> World<'p> {
         if self.deliverer.is_some() {
             return;
         }
-        let options = Options {
+        let options = DelivererOptions {
             ttl: TtlOptions {
                 no_expiry: true,
                 ..TtlOptions::default()
             },
-            ..Options::default()
+            ..DelivererOptions::default()
         };
         let disk = self.disk.clone();
         let deliverer = Deliverer::new(disk, options, MatchRules::default(), alarm).unwrap();
@@ -316,22 +318,22 @@ impl<'p> World<'p> {
         }
     }
 
-    fn carry_out(&mut self, output: Output) {
+    fn carry_out(&mut self, output: DelivererOutput) {
         match output {
-            Output::SetAlarm(at) => self.set_alarm(at),
-            Output::Follow(name) => drop(self.followed.insert(name)),
-            Output::Unfollow(name) => drop(self.followed.remove(&name)),
-            Output::Read { read, query } => {
+            DelivererOutput::SetAlarm(at) => self.set_alarm(at),
+            DelivererOutput::Follow(name) => drop(self.followed.insert(name)),
+            DelivererOutput::Unfollow(name) => drop(self.followed.remove(&name)),
+            DelivererOutput::Read { read, query } => {
                 self.later(Act::Read(self.generation, read, query), 1, 100);
             }
-            Output::Post(post) => {
+            DelivererOutput::Post(post) => {
                 let is_own = |own: &&Subscriber| own.id() == post.subscription;
                 let own = self.subscribers.iter().find(is_own).unwrap();
                 let (alarm, now) = (self.disk.alarm(), Millis(self.now));
                 self.judge.sent((&post, own), &self.log, alarm, now);
                 self.later(Act::Arrive(self.generation, Box::new(post)), 1, 400);
             }
-            Output::Respond { call, response } => {
+            DelivererOutput::Respond { call, response } => {
                 self.respond(call, response.as_deref().map_err(|_| ()));
             }
             output => panic!("{output:?}"),

@@ -79,7 +79,7 @@ struct Options {
 
 #[derive(Clone, Copy, Deserialize)]
 struct Rules {
-    limits: session::Limits,
+    limits: session::SessionLimits,
     authorizes: bool,
 }
 

@@ -7,7 +7,10 @@ use mcp_listen::{
         error::{EventError, Missing},
         matching::match_results,
         page::Page,
-        webhook::{Authorization, Deliverer, Disconnect, MatchRules, Options, Outcome, Subscribe},
+        webhook::{
+            Authorization, Deliverer, DelivererOptions, Disconnect, MatchRules, Outcome,
+            SubscribeRequest,
+        },
     },
     json,
     position::Cursor,
@@ -96,7 +99,7 @@ impl EventDeliverer {
         events: &str,
         alarm: Option<f64>,
     ) -> Result<Self, JsValue> {
-        let options = Options::from_json(options)
+        let options = DelivererOptions::from_json(options)
             .ok_or_else(|| coded("invalid-options", "the options cannot be read"))?;
         let catalogue = Catalogue::from_json(events, Mode::ALL.into_iter().collect());
         let catalogue = catalogue.map_err(|error| coded("invalid-options", &error.to_string()))?;
@@ -136,7 +139,7 @@ impl EventDeliverer {
     /// `respond` with the number of the call follows, within 10 seconds.
     pub fn subscribe(&mut self, call: u32, subscribe: &str, now: f64) -> Result<(), JsValue> {
         let subscribe =
-            Subscribe::from_json(subscribe).ok_or_else(|| malformed("the subscription"))?;
+            SubscribeRequest::from_json(subscribe).ok_or_else(|| malformed("the subscription"))?;
         self.0.handle_subscribe(call, subscribe, millis(now))
     }
 

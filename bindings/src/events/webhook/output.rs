@@ -123,23 +123,23 @@ pub(super) struct Counts {
 
 impl Step {
     /// `None` for an output that this version does not know.
-    pub(super) fn of(output: webhook::Output) -> Option<Self> {
-        use webhook::Output;
+    pub(super) fn of(output: webhook::DelivererOutput) -> Option<Self> {
+        use webhook::DelivererOutput;
         Some(match output {
-            Output::SetAlarm(at) => Self::SetAlarm {
+            DelivererOutput::SetAlarm(at) => Self::SetAlarm {
                 at: at.map(|at: Millis| time(at)),
             },
-            Output::Follow(name) => Self::Follow {
+            DelivererOutput::Follow(name) => Self::Follow {
                 name: name.to_string(),
             },
-            Output::Unfollow(name) => Self::Unfollow {
+            DelivererOutput::Unfollow(name) => Self::Unfollow {
                 name: name.to_string(),
             },
-            Output::Read { read, query } => Self::Read {
+            DelivererOutput::Read { read, query } => Self::Read {
                 read,
                 query: query.to_json(),
             },
-            Output::Match {
+            DelivererOutput::Match {
                 read,
                 name,
                 arguments,
@@ -150,8 +150,8 @@ impl Step {
                 arguments: arguments.into(),
                 page,
             },
-            Output::Post(post) => Self::Post { post: post.into() },
-            Output::Authorize {
+            DelivererOutput::Post(post) => Self::Post { post: post.into() },
+            DelivererOutput::Authorize {
                 subscription,
                 principal,
                 groups,
@@ -164,7 +164,7 @@ impl Step {
                 name: name.to_string(),
                 arguments: arguments.into(),
             },
-            Output::Respond { call, response } => Self::Respond {
+            DelivererOutput::Respond { call, response } => Self::Respond {
                 call,
                 response: response_of(response),
             },
@@ -195,8 +195,8 @@ impl From<webhook::Post> for Post {
     }
 }
 
-impl From<webhook::Counts> for Counts {
-    fn from(counts: webhook::Counts) -> Self {
+impl From<webhook::DelivererCounts> for Counts {
+    fn from(counts: webhook::DelivererCounts) -> Self {
         Self {
             subscriptions: counts.subscriptions,
             throttled: counts.throttled,

@@ -3,7 +3,7 @@ use std::fmt;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    events::webhook::{SharedWatermark, Store, Subscription},
+    events::webhook::{SharedWatermark, WebhookStore, WebhookSubscription},
     json,
 };
 
@@ -58,20 +58,20 @@ extern "C" {
     fn text(this: &JsRow) -> String;
 }
 
-impl Store for Rows {
+impl WebhookStore for Rows {
     type Error = JsValue;
 
     /// Leaves out what cannot be read: the client renews its subscription.
-    fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, JsValue> {
+    fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, JsValue> {
         let rows = Rows::subscriptions(self)?;
         let rows = rows.iter().filter_map(|row| {
-            let subscription = Subscription::from_json(&row.text())?;
+            let subscription = WebhookSubscription::from_json(&row.text())?;
             Some((row.id().into_boxed_str(), subscription))
         });
         Ok(rows.collect())
     }
 
-    fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), JsValue> {
+    fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), JsValue> {
         Rows::put(self, id, &subscription.to_json())
     }
 

@@ -8,9 +8,9 @@ use crate::{
 };
 
 use super::{
-    super::{Subscription, store::Store},
-    Deliverer, Output,
-    calls::Call,
+    super::{WebhookSubscription, store::WebhookStore},
+    Deliverer, DelivererOutput,
+    calls::SubscribeCall,
     disconnect::Disconnect,
 };
 
@@ -25,7 +25,7 @@ struct Held<'h> {
 }
 
 impl<'h> Held<'h> {
-    fn of_call(call: &'h Call) -> Self {
+    fn of_call(call: &'h SubscribeCall) -> Self {
         Self {
             principal: &call.subscribe.principal,
             name: &call.subscribe.name,
@@ -34,7 +34,7 @@ impl<'h> Held<'h> {
         }
     }
 
-    fn of_subscription(row: &'h Subscription) -> Self {
+    fn of_subscription(row: &'h WebhookSubscription) -> Self {
         Self {
             principal: &row.principal,
             name: &row.name,
@@ -44,7 +44,7 @@ impl<'h> Held<'h> {
     }
 }
 
-impl<S: Store> Deliverer<S> {
+impl<S: WebhookStore> Deliverer<S> {
     /// Removes a subscription. Returns whether there was one.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_unsubscribe(&mut self, id: &str, now: Millis) -> Result<bool, S::Error> {
@@ -135,7 +135,8 @@ impl<S: Store> Deliverer<S> {
         self.pages.forget_reader(id);
         if self.subscriptions.detach(id, name)? {
             self.pages.forget_name(name);
-            self.outputs.push_back(Output::Unfollow(name.clone()));
+            self.outputs
+                .push_back(DelivererOutput::Unfollow(name.clone()));
         }
         Ok(())
     }

@@ -16,13 +16,13 @@ pub(super) struct InFlight {
 pub(super) struct InFlightMessage {
     pub(super) subscription: Box<str>,
     pub(super) content: Content,
-    route: Route,
+    route: Destination,
     at: Millis,
 }
 
 /// For whom a message is sent, and where to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Route {
+pub(super) struct Destination {
     pub(super) principal: Box<str>,
     pub(super) host: Box<str>,
 }
@@ -42,7 +42,7 @@ pub(super) enum Content {
 
 /// Whether another message may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum Capacity {
     Free,
     /// Not to this host, or not for this subscriber.
     ShareFull,
@@ -52,25 +52,25 @@ pub(super) enum Room {
 impl InFlight {
     /// Whether a message may be sent now. More places have to be free than its subscriber has, so
     /// a place that becomes free goes to a subscriber that has none.
-    pub(super) fn room(&self, route: &Route, now: Millis) -> Room {
+    pub(super) fn room(&self, route: &Destination, now: Millis) -> Capacity {
         let free = MAX_IN_FLIGHT.saturating_sub(self.messages.len());
         if free == 0 || self.is_invocation_over(now) {
-            return Room::Full;
+            return Capacity::Full;
         }
         let routes = || self.messages.values().map(|message| &message.route);
         let to_host = routes().filter(|own| own.host == route.host).count();
         let of_principal = routes().filter(|own| own.principal == route.principal);
         if to_host < MAX_PER_HOST && of_principal.count() < free {
-            Room::Free
+            Capacity::Free
         } else {
-            Room::ShareFull
+            Capacity::ShareFull
         }
     }
 
     /// Records that a message is being sent. Returns its number.
     pub(super) fn start(
         &mut self,
-        (subscription, route): (&str, Route),
+        (subscription, route): (&str, Destination),
         content: Content,
         now: Millis,
     ) -> u32 {

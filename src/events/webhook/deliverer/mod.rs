@@ -14,8 +14,8 @@ mod step;
 mod subscriptions;
 
 pub use disconnect::Disconnect;
-pub use options::Options;
-pub use output::{Authorization, MessageKind, Output, Post};
+pub use options::DelivererOptions;
+pub use output::{Authorization, DelivererOutput, MessageKind, Post};
 
 use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 
@@ -33,15 +33,15 @@ use crate::{
 };
 
 use super::{
-    Subscription,
+    WebhookSubscription,
     outcome::{Failure, Outcome},
-    store::Store,
+    store::WebhookStore,
 };
 use alarm::Alarm;
 use calls::Calls;
 use in_flight::InFlight;
 use pages::{Pages, Purpose};
-use subscriptions::Subscriptions;
+use subscriptions::WebhookSubscriptions;
 
 /// Delivers occurrences to webhooks: at least once, started in order, from the log of a bus.
 ///
@@ -49,16 +49,16 @@ use subscriptions::Subscriptions;
 /// what [`Deliverer::poll_output`] returns until it returns `None`. If a call fails, the store
 /// failed: create a new deliverer. Whatever was in memory is delivered again.
 pub struct Deliverer<S> {
-    subscriptions: Subscriptions<S>,
+    subscriptions: WebhookSubscriptions<S>,
     pages: Pages,
     in_flight: InFlight,
     calls: Calls,
     /// The subscriptions that have something to do.
     queue: VecDeque<Box<str>>,
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<DelivererOutput>,
     /// The messages that are sent once the alarm is set.
-    posts: Vec<Output>,
-    options: Options,
+    posts: Vec<DelivererOutput>,
+    options: DelivererOptions,
     match_rules: MatchRules,
     alarm: Alarm,
     /// When a subscription has something to do next, as of the last scan.
@@ -73,7 +73,7 @@ pub struct Deliverer<S> {
 
 /// What a deliverer has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DelivererCounts {
     /// The subscriptions, except those that have ended.
     pub subscriptions: usize,
     /// Those of them whose endpoint is down.
@@ -84,7 +84,7 @@ pub struct Counts {
     pub in_flight: usize,
 }
 
-impl<S: Store> Deliverer<S> {
+impl<S: WebhookStore> Deliverer<S> {
     /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while
     /// it is being handled, when that began.
     ///
@@ -92,12 +92,12 @@ impl<S: Store> Deliverer<S> {
     /// The errors of the store, as for all functions below.
     pub fn new(
         store: S,
-        options: Options,
+        options: DelivererOptions,
         match_rules: MatchRules,
         alarm: Option<Millis>,
     ) -> Result<Self, S::Error> {
         Ok(Self {
-            subscriptions: Subscriptions::load(store, &match_rules)?,
+            subscriptions: WebhookSubscriptions::load(store, &match_rules)?,
             pages: Pages::default(),
             in_flight: InFlight::default(),
             calls: Calls::default(),
@@ -125,21 +125,21 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Returns the next output.
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<DelivererOutput> {
         self.outputs.pop_front()
     }
 
     /// Returns the names of the event types that have subscriptions. Have the bus follow them when
-    /// the deliverer is made: an [`Output::Follow`] may have been lost.
+    /// the deliverer is made: a [`DelivererOutput::Follow`] may have been lost.
     pub fn names(&self) -> impl Iterator<Item = &EventName> {
         self.subscriptions.names()
     }
 
     /// Returns what there is to do.
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts {
+    pub fn counts(&self) -> DelivererCounts {
+        let mut counts = DelivererCounts {
             in_flight: self.in_flight.len(),
-            ..Counts::default()
+            ..DelivererCounts::default()
         };
         for (_, entry) in self.subscriptions.iter() {
             if entry.row.ending.is_none() {
@@ -177,7 +177,9 @@ impl<S: Store> Deliverer<S> {
             .filter(|event_type| !event_type.ids.is_empty())
         {
             Some(event_type) => event_type.note_head(head),
-            None => self.outputs.push_back(Output::Unfollow(name.clone())),
+            None => self
+                .outputs
+                .push_back(DelivererOutput::Unfollow(name.clone())),
         }
         self.queue_type(name);
         self.advance(now)
@@ -310,13 +312,14 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Returns a subscription that has neither ended nor expired.
-    pub(super) fn live(&self, id: &str, now: Millis) -> Option<&Subscription> {
+    pub(super) fn live(&self, id: &str, now: Millis) -> Option<&WebhookSubscription> {
         let row = self.subscriptions.get(id).map(|entry| &entry.row);
         row.filter(|row| row.is_live(now))
     }
 
     pub(super) fn respond(&mut self, call: u32, response: Result<String, EventError>) {
-        self.outputs.push_back(Output::Respond { call, response });
+        self.outputs
+            .push_back(DelivererOutput::Respond { call, response });
     }
 
     pub(super) fn begin_invocation(&mut self, now: Millis) {
@@ -332,7 +335,7 @@ fn message_id(kind: MessageKind, subscription: &str, at: Millis) -> Box<str> {
 }
 
 /// Shows nothing that identifies subscribers or opens their endpoints.
-impl<S: Store> fmt::Debug for Deliverer<S> {
+impl<S: WebhookStore> fmt::Debug for Deliverer<S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut deliverer = formatter.debug_struct("Deliverer");
         deliverer

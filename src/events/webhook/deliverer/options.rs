@@ -7,7 +7,7 @@ use super::super::TtlOptions;
 /// The lifetimes and limits of a deliverer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Options {
+pub struct DelivererOptions {
     /// How long subscriptions last.
     pub ttl: TtlOptions,
     /// Milliseconds after which the server has to authorize a subscription again. Default none:
@@ -21,7 +21,7 @@ pub struct Options {
     pub max_total: usize,
 }
 
-impl Default for Options {
+impl Default for DelivererOptions {
     fn default() -> Self {
         Self {
             ttl: TtlOptions::default(),
@@ -33,7 +33,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl DelivererOptions {
     /// Reads an object with any of the options; `None` if one of them is not valid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)

@@ -11,14 +11,14 @@ use super::{
         outcome::{DeliveryResult, Outcome},
         progress::FailedAttempt,
         schedule::MAX_FAILING,
-        store::Store,
+        store::WebhookStore,
     },
     Deliverer,
     in_flight::Content,
     pages::{Purpose, Read},
 };
 
-impl<S: Store> Deliverer<S> {
+impl<S: WebhookStore> Deliverer<S> {
     /// Handles the outcome of a message that was sent.
     pub(super) fn handle_outcome(
         &mut self,

@@ -10,7 +10,7 @@ use crate::{
 /// A step of the host, to be carried out in order.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Output {
+pub enum DelivererOutput {
     /// Set the alarm to this time, or remove it, and be sure that it is set before anything that
     /// follows.
     SetAlarm(Option<Millis>),
@@ -69,7 +69,7 @@ pub enum Authorization {
     Allowed(Option<Vec<Name>>),
     /// No: the subscription ends.
     Denied,
-    /// An [`Output::Authorize`] follows later, and nothing is sent meanwhile.
+    /// A [`DelivererOutput::Authorize`] follows later, and nothing is sent meanwhile.
     Unknown,
 }
 
@@ -118,7 +118,7 @@ impl MessageKind {
 }
 
 /// Shows neither payloads nor arguments, nor who subscribed.
-impl fmt::Debug for Output {
+impl fmt::Debug for DelivererOutput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SetAlarm(at) => formatter.debug_tuple("SetAlarm").field(at).finish(),

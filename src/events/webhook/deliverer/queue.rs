@@ -7,15 +7,15 @@ use crate::{clock::Millis, events::name::EventName};
 use super::{
     super::{
         schedule::{AUTHORIZE_RETRY, FIRST_MESSAGE_DELAY},
-        store::Store,
+        store::WebhookStore,
     },
-    Deliverer, Output,
-    in_flight::Room,
+    Deliverer, DelivererOutput,
+    in_flight::Capacity,
     step::StepResult,
-    subscriptions::{Entry, SubscribedType},
+    subscriptions::{SubscribedType, SubscriptionEntry},
 };
 
-impl<S: Store> Deliverer<S> {
+impl<S: WebhookStore> Deliverer<S> {
     /// Does what is due: has each queued subscription do its steps, stores what has changed, and
     /// sets the alarm before anything is sent.
     pub(super) fn advance(&mut self, now: Millis) -> Result<(), S::Error> {
@@ -25,7 +25,7 @@ impl<S: Store> Deliverer<S> {
         while let Some(id) = self.queue.pop_front() {
             match self.step(&id, now)? {
                 StepResult::More => self.queue.push_back(id),
-                StepResult::Blocked(Room::ShareFull) => waiting.push_back(id),
+                StepResult::Blocked(Capacity::ShareFull) => waiting.push_back(id),
                 StepResult::Blocked(_) => {
                     self.queue.push_front(id);
                     break;
@@ -85,7 +85,7 @@ impl<S: Store> Deliverer<S> {
         }
     }
 
-    fn queue_if(&mut self, is_due: impl Fn(&Entry, Option<&SubscribedType>) -> bool) {
+    fn queue_if(&mut self, is_due: impl Fn(&SubscriptionEntry, Option<&SubscribedType>) -> bool) {
         let entries = self.subscriptions.iter();
         let idle = entries.filter(|(_, entry)| !entry.is_queued);
         let due =
@@ -110,7 +110,7 @@ impl<S: Store> Deliverer<S> {
         let is_paused = has_waiting && self.in_flight.is_invocation_over(now);
         let due = self.next_due.into_iter().chain(is_paused.then_some(now));
         if let Some(at) = self.alarm.set(due.min(), is_busy, now) {
-            self.outputs.push_back(Output::SetAlarm(at));
+            self.outputs.push_back(DelivererOutput::SetAlarm(at));
         }
     }
 
@@ -136,7 +136,11 @@ impl<S: Store> Deliverer<S> {
 }
 
 /// Returns when a subscription has something to do.
-fn due_at(entry: &Entry, event_type: Option<&SubscribedType>, now: Millis) -> Option<Millis> {
+fn due_at(
+    entry: &SubscriptionEntry,
+    event_type: Option<&SubscribedType>,
+    now: Millis,
+) -> Option<Millis> {
     let row = &entry.row;
     if let Some(ending) = &row.ending {
         return ending.timeout();

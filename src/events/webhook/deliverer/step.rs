@@ -14,9 +14,9 @@ use crate::{
 };
 
 use super::{
-    super::{Subscription, envelope, schedule::AUTHORIZE_RETRY, store::Store},
-    Deliverer, MessageKind, Output, Post,
-    in_flight::{Content, Room, Route},
+    super::{WebhookSubscription, envelope, schedule::AUTHORIZE_RETRY, store::WebhookStore},
+    Deliverer, DelivererOutput, MessageKind, Post,
+    in_flight::{Capacity, Content, Destination},
     message_id,
     pages::Lookup,
     subscriptions::SubscribedType,
@@ -29,10 +29,10 @@ pub(super) enum StepResult {
     /// The subscription may have more to do.
     More,
     /// A limit keeps the subscription from sending.
-    Blocked(Room),
+    Blocked(Capacity),
 }
 
-impl<S: Store> Deliverer<S> {
+impl<S: WebhookStore> Deliverer<S> {
     pub(super) fn step(&mut self, id: &str, now: Millis) -> Result<StepResult, S::Error> {
         let Some(entry) = self.subscriptions.get_mut(id) else {
             return Ok(StepResult::Done);
@@ -74,7 +74,7 @@ impl<S: Store> Deliverer<S> {
             return;
         }
         entry.asked_at = Some(now);
-        self.outputs.push_back(Output::Authorize {
+        self.outputs.push_back(DelivererOutput::Authorize {
             subscription: id.into(),
             principal: entry.row.principal.clone(),
             groups: entry.row.groups.clone(),
@@ -91,7 +91,7 @@ impl<S: Store> Deliverer<S> {
             return StepResult::Done;
         };
         let room = self.in_flight.room(&route_of(row), now);
-        if room != Room::Free {
+        if room != Capacity::Free {
             return StepResult::Blocked(room);
         }
         let body = envelope::terminated(&ending.error.to_object(row.codes));
@@ -115,7 +115,7 @@ impl<S: Store> Deliverer<S> {
         let row = &self.subscriptions.get(id)?.row;
         let gap = row.progress.due_gap(now)?;
         let room = self.in_flight.room(&route_of(row), now);
-        if room != Room::Free {
+        if room != Capacity::Free {
             return Some(StepResult::Blocked(room));
         }
         let at = gap.at();
@@ -131,7 +131,7 @@ impl<S: Store> Deliverer<S> {
         let progress = &entry.row.progress;
         let position = progress.due(now)?;
         let room = self.in_flight.room(&route_of(&entry.row), now);
-        if room != Room::Free {
+        if room != Capacity::Free {
             return Some(StepResult::Blocked(room));
         }
         let after = progress.cursor_at(position.previous());
@@ -207,7 +207,7 @@ impl<S: Store> Deliverer<S> {
             Source::Server(..) if entry.matches.until() > now => {}
             Source::Server(at, page) => {
                 if let Some(read) = self.pages.begin_match(id, &row.name, &at, now) {
-                    self.outputs.push_back(Output::Match {
+                    self.outputs.push_back(DelivererOutput::Match {
                         read,
                         name: row.name.clone(),
                         arguments: row.arguments.clone(),
@@ -231,7 +231,8 @@ impl<S: Store> Deliverer<S> {
         }
         let groups = self.subscriptions.groups(name);
         let (read, query) = self.pages.read(name, after, groups, now);
-        self.outputs.push_back(Output::Read { read, query });
+        self.outputs
+            .push_back(DelivererOutput::Read { read, query });
     }
 
     fn post(
@@ -245,7 +246,7 @@ impl<S: Store> Deliverer<S> {
         let Some(row) = self.subscriptions.get(id).map(|entry| &entry.row) else {
             return;
         };
-        self.posts.push(Output::Post(Post {
+        self.posts.push(DelivererOutput::Post(Post {
             post: self.in_flight.start((id, route_of(row)), content, now),
             kind,
             subscription: id.into(),
@@ -293,8 +294,8 @@ fn next_of(
     (taken, next.unwrap_or(page.through))
 }
 
-fn route_of(row: &Subscription) -> Route {
-    Route {
+fn route_of(row: &WebhookSubscription) -> Destination {
+    Destination {
         principal: row.principal.clone(),
         host: row.host.clone(),
     }
@@ -302,7 +303,7 @@ fn route_of(row: &Subscription) -> Route {
 
 /// Returns id and body of the message about an occurrence.
 fn message_of(
-    row: &Subscription,
+    row: &WebhookSubscription,
     page: &Page,
     selected: &[Selected],
     position: Position,

@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         matching::{MatchResult, MatchRule},
-        webhook::{Authorization, MatchRules, Options, Output},
+        webhook::{Authorization, DelivererOptions, DelivererOutput, MatchRules},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -19,9 +19,9 @@ fn answer_matches(rig: &mut Rig) -> usize {
     while let Some(at) = rig
         .outputs
         .iter()
-        .position(|output| matches!(output, Output::Match { .. }))
+        .position(|output| matches!(output, DelivererOutput::Match { .. }))
     {
-        let Output::Match {
+        let DelivererOutput::Match {
             read, arguments, ..
         } = rig.outputs.remove(at)
         else {
@@ -47,7 +47,7 @@ fn a_match_that_fails_delays_only_its_subscription() {
     let rules: MatchRules = [(named("order.paid"), MatchRule::Host)]
         .into_iter()
         .collect();
-    let mut rig = Rig::with(Options::default(), rules);
+    let mut rig = Rig::with(DelivererOptions::default(), rules);
     let mut broken = subscribe(2);
     broken.arguments = r#"{"broken":true}"#.into();
     rig.subscribe(&broken).unwrap();
@@ -68,14 +68,17 @@ fn a_match_that_fails_delays_only_its_subscription() {
 
 #[test]
 fn an_authorization_from_before_a_renewal_changes_nothing() {
-    let options = Options {
+    let options = DelivererOptions {
         authorization_ttl_ms: Some(Millis(600_000)),
-        ..Options::default()
+        ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());
     rig.begin(&subscribe(1));
     rig.pass(599_000);
-    assert!(matches!(rig.outputs.last(), Some(Output::Authorize { .. })));
+    assert!(matches!(
+        rig.outputs.last(),
+        Some(DelivererOutput::Authorize { .. })
+    ));
     rig.subscribe(&subscribe(1)).unwrap();
     let id = subscribe(1).id;
     rig.deliverer

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{MessageKind, Outcome, RequestedTtl, Response, Subscribe},
+    events::webhook::{EndpointResponse, MessageKind, Outcome, RequestedTtl, SubscribeRequest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -11,7 +11,7 @@ use super::rig::{Rig, kinds, named, response, subscribe};
 
 pub(crate) fn begun() -> Rig {
     let mut rig = Rig::new();
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         ttl: RequestedTtl::For(Millis(86_400_000)),
         ..subscribe(1)
     });
@@ -20,8 +20,8 @@ pub(crate) fn begun() -> Rig {
 }
 
 /// Gives a subscription of another caller to an endpoint on this host.
-fn at_host(number: u32, host: &str) -> Subscribe {
-    Subscribe {
+fn at_host(number: u32, host: &str) -> SubscribeRequest {
+    SubscribeRequest {
         principal: format!("p{number}").into(),
         host: host.into(),
         ..subscribe(number)
@@ -217,7 +217,7 @@ fn a_gap_is_sent_again_as_other_messages_are_and_counts_for_nothing() {
 #[test]
 fn retry_after_is_honored_within_a_quarter_of_an_hour() {
     let outcome = |millis| {
-        Outcome::Response(Response {
+        Outcome::Response(EndpointResponse {
             status: 429,
             retry_after_ms: Some(Millis(millis)),
             body: "".into(),
@@ -302,7 +302,7 @@ fn what_comes_due_while_a_message_is_under_way_is_sent() {
     rig.begin(&subscribe(1));
     rig.publish("order.paid", "{}");
     let slow = rig.post();
-    rig.subscribe(&Subscribe {
+    rig.subscribe(&SubscribeRequest {
         name: named("order.sent"),
         ..subscribe(2)
     })

@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError},
-        webhook::{MessageKind, Subscribe},
+        webhook::{MessageKind, SubscribeRequest},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -16,11 +16,11 @@ use super::rig::{Rig, echo, kinds, subscribe};
 fn a_disconnected_subscriber_gets_the_error_numbers_that_it_knows() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         codes: CodeSet::Sketch,
         ..subscribe(2)
     });
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         principal: "bob".into(),
         ..subscribe(3)
     });
@@ -45,7 +45,7 @@ fn a_disconnected_subscriber_gets_the_error_numbers_that_it_knows() {
 #[test]
 fn a_call_that_waits_is_refused_when_its_caller_is_disconnected() {
     let mut rig = Rig::new();
-    let call = rig.call(&Subscribe {
+    let call = rig.call(&SubscribeRequest {
         is_allowed: false,
         ..subscribe(1)
     });
@@ -61,7 +61,7 @@ fn a_call_that_waits_is_refused_when_its_caller_is_disconnected() {
 fn a_call_from_before_its_caller_was_disconnected_is_refused() {
     let mut rig = Rig::new();
     rig.disconnect("ann", rig.now, rig.now);
-    let asked_at = |asked_at: Millis| Subscribe {
+    let asked_at = |asked_at: Millis| SubscribeRequest {
         asked_at,
         ..subscribe(1)
     };
@@ -69,7 +69,7 @@ fn a_call_from_before_its_caller_was_disconnected_is_refused() {
     rig.pass(5_000);
     let error = EventError::Forbidden { reason: None };
     assert_eq!(rig.subscribe(&asked_at(disconnected_at)), Err(error));
-    let of_bob = Subscribe {
+    let of_bob = SubscribeRequest {
         principal: "bob".into(),
         ..asked_at(disconnected_at)
     };
@@ -81,7 +81,7 @@ fn a_call_from_before_its_caller_was_disconnected_is_refused() {
 #[test]
 fn a_disconnect_that_is_learned_late_spares_what_was_made_or_renewed_after_it() {
     let mut rig = Rig::new();
-    let asked = |number: u32, asked_at: Millis| Subscribe {
+    let asked = |number: u32, asked_at: Millis| SubscribeRequest {
         asked_at,
         ..subscribe(number)
     };
@@ -115,7 +115,7 @@ fn a_call_that_waits_is_refused_by_a_late_disconnect_only_if_it_is_from_before()
     let disconnected_at = rig.now;
     rig.pass(5_000);
     let [before, after] = [disconnected_at, rig.now].map(|asked_at| {
-        rig.call(&Subscribe {
+        rig.call(&SubscribeRequest {
             is_allowed: false,
             asked_at,
             ..subscribe(1)
@@ -141,7 +141,7 @@ fn a_subscription_from_before_a_disconnect_ends_whatever_the_clocks_say() {
     ] {
         let mut rig = Rig::new();
         let begun = rig.now;
-        rig.begin(&Subscribe {
+        rig.begin(&SubscribeRequest {
             asked_at: begun + asked_at,
             ..subscribe(1)
         });
@@ -165,7 +165,7 @@ fn a_disconnect_that_is_learned_again_changes_nothing() {
     let writes = rig.writes();
     rig.disconnect("ann", disconnected_at, disconnected_at);
     assert_eq!(rig.writes(), writes);
-    let asked_before = Subscribe {
+    let asked_before = SubscribeRequest {
         asked_at: disconnected_at,
         ..subscribe(3)
     };
@@ -180,7 +180,7 @@ fn a_disconnect_that_is_learned_again_changes_nothing() {
 fn a_call_from_before_a_disconnect_does_not_outlive_it_however_late_it_ends() {
     let mut rig = Rig::new();
     // The clock of the server is ahead of that of the bus.
-    let ahead = |rig: &Rig, number: u32| Subscribe {
+    let ahead = |rig: &Rig, number: u32| SubscribeRequest {
         asked_at: rig.now + SKEW,
         ..subscribe(number)
     };
@@ -209,7 +209,7 @@ fn a_row_without_when_its_call_was_received_counts_as_received_when_it_was_grant
     for (disconnected_after, ends) in [(0, true), (1_000, true), (2_000, false)] {
         let mut rig = Rig::new();
         rig.pass(1_000);
-        rig.begin(&Subscribe {
+        rig.begin(&SubscribeRequest {
             asked_at: rig.now + SKEW,
             ..subscribe(1)
         });

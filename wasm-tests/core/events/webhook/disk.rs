@@ -2,7 +2,7 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use mcp_listen::events::{
     EventName,
-    webhook::{SharedWatermark, Store, Subscription},
+    webhook::{SharedWatermark, WebhookStore, WebhookSubscription},
 };
 
 use super::rig::named;
@@ -19,19 +19,19 @@ pub(crate) struct Rows {
     pub(crate) is_broken: bool,
 }
 
-impl Store for Disk {
+impl WebhookStore for Disk {
     type Error = ();
 
-    fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, ()> {
+    fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, ()> {
         let rows = self.0.borrow();
         let subscriptions = rows.subscriptions.iter();
-        let read = |text: &str| Subscription::from_json(text).expect("a row");
+        let read = |text: &str| WebhookSubscription::from_json(text).expect("a row");
         Ok(subscriptions
             .map(|(id, text)| (id.clone(), read(text)))
             .collect())
     }
 
-    fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), ()> {
+    fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), ()> {
         self.write(|rows| {
             rows.subscriptions.insert(id.into(), subscription.to_json());
         })

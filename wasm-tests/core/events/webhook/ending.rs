@@ -5,8 +5,8 @@ use mcp_listen::{
     events::{
         error::{EventError, Missing},
         webhook::{
-            Authorization, MatchRules, MessageKind, Options, Output, RequestedTtl, Subscribe,
-            TtlOptions,
+            Authorization, DelivererOptions, DelivererOutput, MatchRules, MessageKind,
+            RequestedTtl, SubscribeRequest, TtlOptions,
         },
     },
     scope::Name,
@@ -25,14 +25,17 @@ fn an_expired_subscription_is_removed_without_a_message() {
     rig.outputs.clear();
     rig.pass(1_000);
     assert_eq!((rig.rows(), rig.posts.len(), rig.alarm), (0, 0, None));
-    assert_eq!(rig.outputs, [Output::Unfollow(named("order.paid"))]);
+    assert_eq!(
+        rig.outputs,
+        [DelivererOutput::Unfollow(named("order.paid"))]
+    );
 }
 
 #[test]
 fn an_event_type_that_is_removed_ends_its_subscriptions() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         name: named("order.sent"),
         ..subscribe(2)
     });
@@ -84,15 +87,15 @@ fn a_subscription_that_has_ended_may_be_made_again() {
 
 #[test]
 fn an_endless_subscription_ends_after_three_days_of_failure() {
-    let options = Options {
+    let options = DelivererOptions {
         ttl: TtlOptions {
             no_expiry: true,
             ..TtlOptions::default()
         },
-        ..Options::default()
+        ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         ttl: RequestedTtl::Endless,
         ..subscribe(1)
     });
@@ -117,9 +120,9 @@ fn an_endless_subscription_ends_after_three_days_of_failure() {
 }
 
 fn granting() -> Rig {
-    let options = Options {
+    let options = DelivererOptions {
         authorization_ttl_ms: Some(Millis(600_000)),
-        ..Options::default()
+        ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());
     rig.begin(&subscribe(1));
@@ -131,7 +134,7 @@ fn granting() -> Rig {
 #[test]
 fn a_subscription_is_authorized_again_and_waits_meanwhile() {
     let mut rig = granting();
-    let asked = Output::Authorize {
+    let asked = DelivererOutput::Authorize {
         subscription: subscribe(1).id,
         principal: "ann".into(),
         groups: Vec::new(),
@@ -181,7 +184,7 @@ fn a_subscription_that_is_no_longer_authorized_ends() {
 fn an_authorization_may_change_the_groups() {
     let group = |name: &str| Name::new(name).unwrap();
     let mut rig = granting();
-    rig.subscribe(&Subscribe {
+    rig.subscribe(&SubscribeRequest {
         groups: vec![group("a")],
         ..subscribe(1)
     })
@@ -190,11 +193,11 @@ fn an_authorization_may_change_the_groups() {
     rig.append("order.paid", "{}", r#","group":"a""#);
     rig.append("order.paid", "{}", r#","group":"b""#);
     rig.pass(100_000);
-    let groups_of = |output: &Output| match output {
-        Output::Authorize { groups, .. } => groups.clone(),
+    let groups_of = |output: &DelivererOutput| match output {
+        DelivererOutput::Authorize { groups, .. } => groups.clone(),
         _ => Vec::new(),
     };
-    let is_it = |output: &Output| groups_of(output) == [group("a")];
+    let is_it = |output: &DelivererOutput| groups_of(output) == [group("a")];
     assert!(rig.outputs.iter().any(is_it), "{:?}", rig.outputs);
     let allowed = Authorization::Allowed(Some(vec![group("b")]));
     rig.deliverer
@@ -212,7 +215,7 @@ fn an_authorization_may_change_the_groups() {
 fn an_occurrence_of_a_group_that_was_lost_is_not_sent_again() {
     let group = |name: &str| Name::new(name).unwrap();
     let mut rig = granting();
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         groups: vec![group("a")],
         ..subscribe(1)
     });

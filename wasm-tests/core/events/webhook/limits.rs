@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError},
-        webhook::{MatchRules, Options, Subscribe},
+        webhook::{DelivererOptions, MatchRules, SubscribeRequest},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -25,7 +25,7 @@ fn exhausted(limit: &'static str, max: u64) -> EventError {
 #[test]
 fn challenges_are_limited_for_a_subscriber_and_for_a_host() {
     let mut rig = Rig::new();
-    let refused = |rig: &mut Rig, subscribe: &Subscribe| {
+    let refused = |rig: &mut Rig, subscribe: &SubscribeRequest| {
         let call = rig.call(subscribe);
         rig.posts.clear();
         rig.result(call)
@@ -36,14 +36,14 @@ fn challenges_are_limited_for_a_subscriber_and_for_a_host() {
     let limit = Some(Err(exhausted("challenges", 10)));
     assert_eq!(refused(&mut rig, &asking(11)), limit);
     for number in 12..72 {
-        let other = Subscribe {
+        let other = SubscribeRequest {
             principal: format!("p{number}").into(),
             host: "one.example.com".into(),
             ..asking(number)
         };
         assert_eq!(refused(&mut rig, &other), None, "{number}");
     }
-    let more = Subscribe {
+    let more = SubscribeRequest {
         principal: "zoe".into(),
         host: "one.example.com".into(),
         ..asking(80)
@@ -63,7 +63,7 @@ fn subscriptions_are_limited_and_renewals_are_not() {
     let result = rig.subscribe(&subscribe(101));
     assert_eq!(result, Err(exhausted("subscriptions", 100)));
     assert!(rig.subscribe(&subscribe(100)).is_ok());
-    let other = Subscribe {
+    let other = SubscribeRequest {
         principal: "bob".into(),
         total: 10_000,
         ..subscribe(102)
@@ -72,7 +72,7 @@ fn subscriptions_are_limited_and_renewals_are_not() {
         rig.subscribe(&other),
         Err(exhausted("subscriptions", 10_000))
     );
-    let last = Subscribe {
+    let last = SubscribeRequest {
         total: 9_999,
         ..other
     };
@@ -86,7 +86,7 @@ fn a_deliverer_holds_ten_thousand_subscriptions_and_refuses_the_next_one() {
     let copies = (2..=9_999).map(|number| subscribe(number).id);
     rig.disk.copy(&subscribe(1).id, copies);
     rig.restart();
-    let of_bob = |number: u32| Subscribe {
+    let of_bob = |number: u32| SubscribeRequest {
         principal: "bob".into(),
         ..subscribe(number)
     };
@@ -108,13 +108,13 @@ fn a_deliverer_holds_ten_thousand_subscriptions_and_refuses_the_next_one() {
 
 #[test]
 fn calls_that_wait_count_to_the_limit_of_the_bus() {
-    let options = Options {
+    let options = DelivererOptions {
         max_total: 5,
-        ..Options::default()
+        ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());
     // Two subscriptions are elsewhere; the host has counted before any of these calls.
-    let counted = |number: u32| Subscribe {
+    let counted = |number: u32| SubscribeRequest {
         total: 2,
         ..asking(number)
     };
@@ -129,7 +129,7 @@ fn calls_that_wait_count_to_the_limit_of_the_bus() {
 #[test]
 fn a_refusal_for_a_limit_comes_before_a_challenge() {
     let mut rig = Rig::new();
-    let full = Subscribe {
+    let full = SubscribeRequest {
         total: 10_000,
         ..asking(1)
     };
@@ -142,16 +142,16 @@ fn a_refusal_for_a_limit_comes_before_a_challenge() {
 
 #[test]
 fn a_deliverer_may_hold_fewer_subscriptions_than_the_bus() {
-    let options = Options {
+    let options = DelivererOptions {
         max_held: 2,
-        ..Options::default()
+        ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());
-    let of = |number: u32, principal: &str| Subscribe {
+    let of = |number: u32, principal: &str| SubscribeRequest {
         principal: principal.into(),
         ..subscribe(number)
     };
-    let waiting = rig.call(&Subscribe {
+    let waiting = rig.call(&SubscribeRequest {
         is_allowed: false,
         ..of(1, "ann")
     });

@@ -4,7 +4,10 @@ use mcp_listen::{
     clock::Millis,
     events::{
         Window,
-        webhook::{MatchRules, MessageKind, Options, Outcome, RequestedTtl, Subscribe, TtlOptions},
+        webhook::{
+            DelivererOptions, MatchRules, MessageKind, Outcome, RequestedTtl, SubscribeRequest,
+            TtlOptions,
+        },
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -16,16 +19,16 @@ use super::{
 };
 
 /// A subscription without an expiry, and its request.
-fn endless() -> (Rig, Subscribe) {
-    let options = Options {
+fn endless() -> (Rig, SubscribeRequest) {
+    let options = DelivererOptions {
         ttl: TtlOptions {
             no_expiry: true,
             ..TtlOptions::default()
         },
-        ..Options::default()
+        ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());
-    let endless = Subscribe {
+    let endless = SubscribeRequest {
         ttl: RequestedTtl::Endless,
         ..subscribe(1)
     };

@@ -1,6 +1,6 @@
 //! The cursor of a renewal.
 
-use mcp_listen::events::webhook::Subscribe;
+use mcp_listen::events::webhook::SubscribeRequest;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -15,8 +15,8 @@ fn delivered() -> Rig {
     rig
 }
 
-fn renewing(cursor: String) -> Subscribe {
-    Subscribe {
+fn renewing(cursor: String) -> SubscribeRequest {
+    SubscribeRequest {
         cursor: Some(cursor.into()),
         ..subscribe(1)
     }

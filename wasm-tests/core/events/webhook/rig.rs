@@ -4,8 +4,8 @@ use mcp_listen::{
         Draft, EventLog, EventName, Window, cursor,
         error::{CodeSet, EventError},
         webhook::{
-            Deliverer, Disconnect, Failure, MatchRules, MessageKind, Options, Outcome, Output,
-            Post, RequestedTtl, Response, Subscribe,
+            Deliverer, DelivererOptions, DelivererOutput, Disconnect, EndpointResponse, Failure,
+            MatchRules, MessageKind, Outcome, Post, RequestedTtl, SubscribeRequest,
         },
     },
     position::{Cursor, Position},
@@ -17,14 +17,14 @@ use crate::events::rows::MemoryRows;
 /// A deliverer with its host, the log of its bus and virtual time.
 pub(crate) struct Rig {
     pub(crate) deliverer: Deliverer<Disk>,
-    pub(crate) options: Options,
+    pub(crate) options: DelivererOptions,
     pub(crate) match_rules: MatchRules,
     pub(crate) disk: Disk,
     pub(crate) now: Millis,
     /// The messages that are being sent.
     pub(crate) posts: Vec<Post>,
     /// All other outputs, except those that the rig carries out.
-    pub(crate) outputs: Vec<Output>,
+    pub(crate) outputs: Vec<DelivererOutput>,
     pub(crate) alarm: Option<Millis>,
     pub(crate) reads: usize,
     pub(crate) is_bus_away: bool,
@@ -38,10 +38,10 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new() -> Self {
-        Self::with(Options::default(), MatchRules::default())
+        Self::with(DelivererOptions::default(), MatchRules::default())
     }
 
-    pub(crate) fn with(options: Options, match_rules: MatchRules) -> Self {
+    pub(crate) fn with(options: DelivererOptions, match_rules: MatchRules) -> Self {
         let disk = Disk::default();
         Self {
             deliverer: Deliverer::new(disk.clone(), options.clone(), match_rules.clone(), None)
@@ -64,18 +64,18 @@ impl Rig {
     }
 
     /// Makes or renews a subscription whose endpoint is allowed. Returns the result.
-    pub(crate) fn subscribe(&mut self, subscribe: &Subscribe) -> Result<String, EventError> {
+    pub(crate) fn subscribe(&mut self, subscribe: &SubscribeRequest) -> Result<String, EventError> {
         let call = self.call(subscribe);
         self.result(call).unwrap()
     }
 
     /// Makes a subscription and lets the pause before its first message pass.
-    pub(crate) fn begin(&mut self, subscribe: &Subscribe) {
+    pub(crate) fn begin(&mut self, subscribe: &SubscribeRequest) {
         self.subscribe(subscribe).unwrap();
         self.pass(1_000);
     }
 
-    pub(crate) fn call(&mut self, subscribe: &Subscribe) -> u32 {
+    pub(crate) fn call(&mut self, subscribe: &SubscribeRequest) -> u32 {
         self.calls += 1;
         let (call, now) = (self.calls, self.now);
         self.deliverer
@@ -87,11 +87,10 @@ impl Rig {
 
     /// Returns the result of a call if there is one.
     pub(crate) fn result(&mut self, call: u32) -> Option<Result<String, EventError>> {
-        let is_it =
-            |output: &Output| matches!(output, Output::Respond { call: own, .. } if *own == call);
+        let is_it = |output: &DelivererOutput| matches!(output, DelivererOutput::Respond { call: own, .. } if *own == call);
         let place = self.outputs.iter().position(is_it)?;
         match self.outputs.remove(place) {
-            Output::Respond { response, .. } => Some(response),
+            DelivererOutput::Respond { response, .. } => Some(response),
             _ => None,
         }
     }
@@ -238,7 +237,7 @@ impl Rig {
     pub(crate) fn release_reads(&mut self) {
         self.holds_reads = false;
         for output in std::mem::take(&mut self.outputs) {
-            if let Output::Read { read, query } = output {
+            if let DelivererOutput::Read { read, query } = output {
                 let page = self.log.page(&query, &self.head(), self.now).unwrap();
                 self.deliverer.handle_page(read, page, self.now).unwrap();
             }
@@ -250,17 +249,17 @@ impl Rig {
     pub(crate) fn drain(&mut self) {
         while let Some(output) = self.deliverer.poll_output() {
             match output {
-                Output::SetAlarm(at) => self.alarm = at,
-                Output::Post(post) => {
+                DelivererOutput::SetAlarm(at) => self.alarm = at,
+                DelivererOutput::Post(post) => {
                     assert!(self.alarm.is_some(), "sent without an alarm");
                     self.posts.push(post);
                 }
-                Output::Read { read, .. } if self.is_bus_away => {
+                DelivererOutput::Read { read, .. } if self.is_bus_away => {
                     self.deliverer
                         .handle_read_failed(read, self.now, 0.5)
                         .unwrap();
                 }
-                Output::Read { read, query } if !self.holds_reads => {
+                DelivererOutput::Read { read, query } if !self.holds_reads => {
                     self.reads += 1;
                     let page = self.log.page(&query, &self.head(), self.now).unwrap();
                     self.deliverer.handle_page(read, page, self.now).unwrap();
@@ -284,8 +283,8 @@ pub(crate) fn named(name: &str) -> EventName {
 }
 
 /// A request for a subscription with this number, to an allowed endpoint that no other has.
-pub(crate) fn subscribe(number: u32) -> Subscribe {
-    Subscribe {
+pub(crate) fn subscribe(number: u32) -> SubscribeRequest {
+    SubscribeRequest {
         id: format!("sub_{number:032x}").into(),
         principal: "ann".into(),
         groups: Vec::new(),
@@ -307,7 +306,7 @@ pub(crate) fn subscribe(number: u32) -> Subscribe {
 }
 
 pub(crate) fn response(status: u16) -> Outcome {
-    Outcome::Response(Response {
+    Outcome::Response(EndpointResponse {
         status,
         retry_after_ms: None,
         body: "".into(),
@@ -315,7 +314,7 @@ pub(crate) fn response(status: u16) -> Outcome {
 }
 
 pub(crate) fn echo(body: &str) -> Outcome {
-    Outcome::Response(Response {
+    Outcome::Response(EndpointResponse {
         status: 200,
         retry_after_ms: None,
         body: body.into(),

@@ -4,8 +4,11 @@ use mcp_listen::{
     clock::Millis,
     events::{
         Window,
-        matching::{Field, MatchResult, MatchRule},
-        webhook::{Failure, MatchRules, MessageKind, Options, Outcome, Output, Subscribe},
+        matching::{MatchField, MatchResult, MatchRule},
+        webhook::{
+            DelivererOptions, DelivererOutput, Failure, MatchRules, MessageKind, Outcome,
+            SubscribeRequest,
+        },
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -19,7 +22,7 @@ fn only_occurrences_of_its_groups_reach_a_subscription() {
     let mut rig = Rig::new();
     let tenant = |name: &str| mcp_listen::scope::Name::new(name).unwrap();
     rig.subscribe(&subscribe(1)).unwrap();
-    rig.subscribe(&Subscribe {
+    rig.subscribe(&SubscribeRequest {
         groups: vec![tenant("a")],
         ..subscribe(2)
     })
@@ -51,7 +54,7 @@ fn a_changed_group_counts_for_what_was_read_before() {
     let cursor = rig.cursor(0);
     rig.wake("order.paid");
     rig.respond_all(200);
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         groups: vec![mcp_listen::scope::Name::new("a").unwrap()],
         cursor: Some(cursor.into()),
         ..subscribe(2)
@@ -66,7 +69,7 @@ fn a_group_that_is_added_during_a_read_counts_for_its_page() {
     rig.holds_reads = true;
     rig.append("order.paid", "{}", r#","group":"a""#);
     rig.wake("order.paid");
-    rig.subscribe(&Subscribe {
+    rig.subscribe(&SubscribeRequest {
         groups: vec![mcp_listen::scope::Name::new("a").unwrap()],
         ..subscribe(1)
     })
@@ -78,16 +81,16 @@ fn a_group_that_is_added_during_a_read_counts_for_its_page() {
 
 #[test]
 fn arguments_narrow_what_a_subscription_receives() {
-    let fields = vec![Field {
+    let fields = vec![MatchField {
         argument: "shop".into(),
         pointer: "/shop".into(),
     }];
     let rules: MatchRules = [(named("order.paid"), MatchRule::Fields(fields))]
         .into_iter()
         .collect();
-    let mut rig = Rig::with(Options::default(), rules);
+    let mut rig = Rig::with(DelivererOptions::default(), rules);
     for (number, arguments) in [(1, "{\"shop\":1}"), (2, "{\"shop\":2}"), (3, "{}")] {
-        rig.subscribe(&Subscribe {
+        rig.subscribe(&SubscribeRequest {
             arguments: arguments.into(),
             ..subscribe(number)
         })
@@ -105,13 +108,13 @@ fn a_function_of_the_server_decides_about_a_page_and_may_change_payloads() {
     let rules: MatchRules = [(named("order.paid"), MatchRule::Host)]
         .into_iter()
         .collect();
-    let mut rig = Rig::with(Options::default(), rules);
+    let mut rig = Rig::with(DelivererOptions::default(), rules);
     rig.begin(&subscribe(1));
     for n in 0..4 {
         rig.append("order.paid", &format!("{{\"n\":{n}}}"), "");
     }
     rig.wake("order.paid");
-    let Some(Output::Match {
+    let Some(DelivererOutput::Match {
         read,
         name,
         arguments,
@@ -142,7 +145,10 @@ fn a_function_of_the_server_decides_about_a_page_and_may_change_payloads() {
     );
     assert!(posts[1].body.contains("{\"n\":3}"));
     rig.publish("order.paid", "{}");
-    assert!(matches!(rig.outputs.pop(), Some(Output::Match { .. })));
+    assert!(matches!(
+        rig.outputs.pop(),
+        Some(DelivererOutput::Match { .. })
+    ));
 }
 
 #[test]
@@ -206,10 +212,13 @@ fn a_message_that_waits_for_another_attempt_may_be_gone_by_then() {
 fn a_name_without_subscriptions_is_not_followed() {
     let mut rig = Rig::new();
     rig.wake("order.paid");
-    assert_eq!(rig.outputs, [Output::Unfollow(named("order.paid"))]);
+    assert_eq!(
+        rig.outputs,
+        [DelivererOutput::Unfollow(named("order.paid"))]
+    );
     rig.outputs.clear();
     rig.subscribe(&subscribe(1)).unwrap();
-    assert_eq!(rig.outputs, [Output::Follow(named("order.paid"))]);
+    assert_eq!(rig.outputs, [DelivererOutput::Follow(named("order.paid"))]);
     rig.outputs.clear();
     rig.subscribe(&subscribe(2)).unwrap();
     assert!(rig.outputs.is_empty());

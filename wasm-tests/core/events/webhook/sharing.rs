@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::EventError,
-        webhook::{MessageKind, Post, Subscribe},
+        webhook::{MessageKind, Post, SubscribeRequest},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -90,23 +90,23 @@ fn a_challenge_that_has_waited_for_ten_seconds_is_given_up() {
     assert_eq!(rig.result(calls[3]), Some(Err(limit)));
 }
 
-fn of_caller(caller: u32, number: u32) -> Subscribe {
-    Subscribe {
+fn of_caller(caller: u32, number: u32) -> SubscribeRequest {
+    SubscribeRequest {
         principal: format!("caller {caller}").into(),
         ..subscribe(number)
     }
 }
 
 /// Gives a subscription of another caller, to an endpoint that no other has.
-fn of_eve(number: u32) -> Subscribe {
-    Subscribe {
+fn of_eve(number: u32) -> SubscribeRequest {
+    SubscribeRequest {
         principal: "eve".into(),
         ..subscribe(number)
     }
 }
 
-fn asking_of_eve(number: u32) -> Subscribe {
-    Subscribe {
+fn asking_of_eve(number: u32) -> SubscribeRequest {
+    SubscribeRequest {
         is_allowed: false,
         ..of_eve(number)
     }

@@ -3,7 +3,8 @@
 use mcp_listen::{
     clock::Millis,
     events::webhook::{
-        Deliverer, MatchRules, MessageKind, Options, Output, Store, Subscribe, Subscription,
+        Deliverer, DelivererOptions, DelivererOutput, MatchRules, MessageKind, SubscribeRequest,
+        WebhookStore, WebhookSubscription,
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -147,7 +148,7 @@ fn a_store_that_fails_is_an_error() {
 #[test]
 fn rows_are_read_as_they_were_written() {
     let mut rig = Rig::new();
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         secret: "s\"1".into(),
         arguments: "{\"a\":\"\u{e9}\"}".into(),
         groups: vec![mcp_listen::scope::Name::new("a").unwrap()],
@@ -159,16 +160,24 @@ fn rows_are_read_as_they_were_written() {
     rig.respond_all(500);
     for (_, row) in rig.disk.subscriptions().unwrap() {
         let text = row.to_json();
-        let read = Subscription::from_json(&text).unwrap();
+        let read = WebhookSubscription::from_json(&text).unwrap();
         assert_eq!(read, row);
         let shown = format!("{row:?}");
         for hidden in ["ann", "example.com", "s\\\"1", "\u{e9}"] {
             assert!(!shown.contains(hidden), "{shown}");
         }
     }
-    assert_eq!(Subscription::from_json("{}"), None);
+    assert_eq!(WebhookSubscription::from_json("{}"), None);
     let disk = rig.disk.clone();
-    assert!(Deliverer::new(disk, Options::default(), MatchRules::default(), None).is_ok());
+    assert!(
+        Deliverer::new(
+            disk,
+            DelivererOptions::default(),
+            MatchRules::default(),
+            None
+        )
+        .is_ok()
+    );
 }
 
 #[test]
@@ -177,7 +186,7 @@ fn debug_texts_show_neither_secrets_nor_urls() {
     let request = subscribe(1);
     rig.begin(&request);
     rig.publish("order.paid", "{}");
-    let output = Output::Post(rig.post());
+    let output = DelivererOutput::Post(rig.post());
     let rows = rig.disk.subscriptions().unwrap();
     let shown = format!("{request:?} {output:?} {rows:?} {:?}", rig.deliverer);
     for hidden in ["ann", "example.com", "sealed one"] {

@@ -5,7 +5,9 @@ use mcp_listen::{
     events::{
         Window,
         error::EventError,
-        webhook::{MatchRules, MessageKind, Options, RequestedTtl, Subscribe, TtlOptions},
+        webhook::{
+            DelivererOptions, MatchRules, MessageKind, RequestedTtl, SubscribeRequest, TtlOptions,
+        },
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -13,8 +15,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::rig::{Rig, echo, failure, response, subscribe};
 
-pub(crate) fn asking(number: u32) -> Subscribe {
-    Subscribe {
+pub(crate) fn asking(number: u32) -> SubscribeRequest {
+    SubscribeRequest {
         is_allowed: false,
         ..subscribe(number)
     }
@@ -72,12 +74,12 @@ fn consent_holds_for_a_day_for_one_subscriber_and_url() {
     rig.call(&asking(1));
     let post = rig.post();
     rig.settle(&post, &echo(r#"{"challenge":"challenge"}"#));
-    let same_url = Subscribe {
+    let same_url = SubscribeRequest {
         url: asking(1).url,
         ..asking(2)
     };
     assert!(rig.subscribe(&same_url).is_ok());
-    rig.call(&Subscribe {
+    rig.call(&SubscribeRequest {
         principal: "bob".into(),
         id: asking(3).id,
         ..same_url.clone()
@@ -107,7 +109,7 @@ fn the_result_has_the_expiry_and_the_cursor() {
 
 #[test]
 fn a_subscription_without_an_end_is_granted_only_where_the_server_says_so() {
-    let endless = Subscribe {
+    let endless = SubscribeRequest {
         ttl: RequestedTtl::Endless,
         ..subscribe(1)
     };
@@ -116,12 +118,12 @@ fn a_subscription_without_an_end_is_granted_only_where_the_server_says_so() {
         result.contains(r#""refreshBefore":"2027-01-16T08:00:00.000Z""#),
         "{result}"
     );
-    let options = Options {
+    let options = DelivererOptions {
         ttl: TtlOptions {
             no_expiry: true,
             ..TtlOptions::default()
         },
-        ..Options::default()
+        ..DelivererOptions::default()
     };
     let result = Rig::with(options, MatchRules::default())
         .subscribe(&endless)
@@ -136,7 +138,7 @@ fn a_subscription_begins_now_or_after_its_cursor() {
     rig.append("order.paid", "{\"n\":2}", "");
     rig.begin(&subscribe(1));
     assert!(rig.posts.is_empty());
-    let replay = Subscribe {
+    let replay = SubscribeRequest {
         cursor: Some(rig.cursor(1).into()),
         ..subscribe(2)
     };
@@ -149,7 +151,7 @@ fn a_lost_place_is_reported_in_the_result() {
     let mut rig = Rig::new();
     rig.append("order.paid", "{\"n\":1}", "");
     for cursor in ["nonsense", "", &rig.cursor(1).replace("ZTE", "ZTI")] {
-        let lost = Subscribe {
+        let lost = SubscribeRequest {
             cursor: Some(cursor.into()),
             ..subscribe(1)
         };
@@ -169,7 +171,7 @@ fn what_is_older_than_max_age_is_left_out() {
     rig.append("order.paid", "{\"n\":1}", "");
     rig.pass(10_000);
     rig.append("order.paid", "{\"n\":2}", "");
-    let young = Subscribe {
+    let young = SubscribeRequest {
         cursor: Some(rig.cursor(0).into()),
         max_age_ms: Some(Millis(5_000)),
         ..subscribe(1)
@@ -194,7 +196,7 @@ fn a_bus_that_is_away_refuses_new_subscriptions_and_not_renewals() {
 fn nothing_is_sent_within_a_second_of_the_response() {
     let mut rig = Rig::new();
     rig.append("order.paid", "{}", "");
-    let replay = Subscribe {
+    let replay = SubscribeRequest {
         cursor: Some(rig.cursor(0).into()),
         ..subscribe(1)
     };
@@ -217,14 +219,14 @@ fn a_renewal_keeps_the_place_unless_its_cursor_is_ahead() {
     assert_eq!(posts.len(), 2);
     rig.respond(&posts[0], 200);
     rig.respond(&posts[1], 500);
-    let behind = Subscribe {
+    let behind = SubscribeRequest {
         cursor: Some(rig.cursor(0).into()),
         ..subscribe(1)
     };
     let result = rig.subscribe(&behind).unwrap();
     assert!(result.contains(&rig.cursor(1)), "{result}");
     assert!(result.contains(r#""lastError":"http_5xx""#), "{result}");
-    let ahead = Subscribe {
+    let ahead = SubscribeRequest {
         cursor: Some(rig.cursor(2).into()),
         ..subscribe(1)
     };
@@ -236,7 +238,7 @@ fn a_renewal_keeps_the_place_unless_its_cursor_is_ahead() {
 fn a_replaced_secret_signs_for_a_quarter_of_an_hour_more() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
-    let rotated = Subscribe {
+    let rotated = SubscribeRequest {
         secret: "sealed two".into(),
         secret_digest: "2".into(),
         ..subscribe(1)
@@ -258,7 +260,7 @@ fn a_replaced_secret_signs_for_a_quarter_of_an_hour_more() {
 fn a_secret_that_is_sealed_again_is_the_same_one() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         secret: "sealed again".into(),
         ..subscribe(1)
     });
@@ -290,7 +292,7 @@ fn subscriptions_of_other_logs_begin_with_the_oldest_occurrence() {
     let cursor = rig.cursor(1);
     rig.empty_log(Window::default());
     rig.append("order.paid", "{\"n\":2}", "");
-    rig.begin(&Subscribe {
+    rig.begin(&SubscribeRequest {
         cursor: Some(cursor.into()),
         ..subscribe(1)
     });

@@ -8,14 +8,14 @@ use super::{
             envelope::{self, is_echo},
             outcome::{Failure, Outcome},
             schedule::CONSENT_TTL,
-            store::Store,
-            subscribe::Subscribe,
+            store::WebhookStore,
+            subscribe::SubscribeRequest,
         },
-        Deliverer, MessageKind, Output, Post,
-        in_flight::{Content, MAX_PER_PRINCIPAL, Room, Route},
+        Deliverer, DelivererOutput, MessageKind, Post,
+        in_flight::{Capacity, Content, Destination, MAX_PER_PRINCIPAL},
         message_id,
     },
-    Call, exhausted,
+    SubscribeCall, exhausted,
 };
 
 /// Whether an endpoint wants the messages of a subscriber.
@@ -27,14 +27,14 @@ pub(super) enum Consent {
     Unknown,
 }
 
-impl<S: Store> Deliverer<S> {
+impl<S: WebhookStore> Deliverer<S> {
     /// Returns whether an endpoint has consented.
     ///
     /// # Errors
     /// If that is unknown, and the endpoint may not be asked now.
     pub(super) fn consent(
         &mut self,
-        subscribe: &Subscribe,
+        subscribe: &SubscribeRequest,
         now: Millis,
     ) -> Result<Consent, EventError> {
         if subscribe.is_allowed {
@@ -62,7 +62,7 @@ impl<S: Store> Deliverer<S> {
 
     /// Sends the challenge of a call. Returns whether it is no longer to be sent.
     fn send_challenge(&mut self, call: u32, now: Millis) -> bool {
-        let Some(Call {
+        let Some(SubscribeCall {
             began, subscribe, ..
         }) = self.calls.get(call)
         else {
@@ -73,11 +73,11 @@ impl<S: Store> Deliverer<S> {
             self.respond(call, Err(exhausted("challenges", MAX_PER_PRINCIPAL)));
             return true;
         }
-        let route = Route {
+        let route = Destination {
             principal: subscribe.principal.clone(),
             host: subscribe.host.clone(),
         };
-        if self.in_flight.room(&route, now) != Room::Free {
+        if self.in_flight.room(&route, now) != Capacity::Free {
             return false;
         }
         let of = (&*subscribe.id, route);
@@ -90,7 +90,7 @@ impl<S: Store> Deliverer<S> {
             body: envelope::verification(&subscribe.challenge),
             secrets: vec![subscribe.secret.clone()],
         };
-        self.posts.push(Output::Post(post));
+        self.posts.push(DelivererOutput::Post(post));
         true
     }
 

@@ -7,12 +7,12 @@ use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{clock::Millis, events::error::EventError, sorted::Map};
 
-use super::{super::subscribe::Subscribe, disconnect::Disconnect};
+use super::{super::subscribe::SubscribeRequest, disconnect::Disconnect};
 
 /// The calls that wait for an endpoint or the log, and the challenges of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    waiting: Map<u32, Call>,
+    waiting: Map<u32, SubscribeCall>,
     /// The calls whose challenge is not sent yet.
     unsent: VecDeque<u32>,
     challenges: VecDeque<Challenge>,
@@ -22,8 +22,8 @@ pub(super) struct Calls {
 
 /// A call that makes or renews a subscription.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) subscribe: Subscribe,
+pub(super) struct SubscribeCall {
+    pub(super) subscribe: SubscribeRequest,
     /// When the deliverer received it.
     pub(super) began: Millis,
     /// Until when the consent of the endpoint holds; `None` if it needs none.
@@ -38,12 +38,12 @@ struct Challenge {
 }
 
 impl Calls {
-    pub(super) fn insert(&mut self, number: u32, call: Call) {
+    pub(super) fn insert(&mut self, number: u32, call: SubscribeCall) {
         self.waiting.insert(number, call);
     }
 
     /// Inserts a call whose endpoint has to be asked for its consent.
-    pub(super) fn insert_unsent(&mut self, number: u32, call: Call) {
+    pub(super) fn insert_unsent(&mut self, number: u32, call: SubscribeCall) {
         self.insert(number, call);
         self.unsent.push_back(number);
     }
@@ -62,16 +62,16 @@ impl Calls {
         !self.unsent.is_empty()
     }
 
-    pub(super) fn get(&self, number: u32) -> Option<&Call> {
+    pub(super) fn get(&self, number: u32) -> Option<&SubscribeCall> {
         self.waiting.get(&number)
     }
 
-    pub(super) fn take(&mut self, number: u32) -> Option<Call> {
+    pub(super) fn take(&mut self, number: u32) -> Option<SubscribeCall> {
         self.waiting.remove(&number)
     }
 
     /// Removes the calls for which `is_taken` returns true. Returns their numbers.
-    pub(super) fn take_all(&mut self, is_taken: impl Fn(&Call) -> bool) -> Vec<u32> {
+    pub(super) fn take_all(&mut self, is_taken: impl Fn(&SubscribeCall) -> bool) -> Vec<u32> {
         let calls = self.waiting.iter();
         let taken = calls.filter(|(_, call)| is_taken(call));
         let numbers: Vec<u32> = taken.map(|(number, _)| *number).collect();
@@ -103,7 +103,7 @@ impl Calls {
     ///
     /// # Errors
     /// [`EventError::Forbidden`] if it was.
-    pub(super) fn check_access(&self, subscribe: &Subscribe) -> Result<(), EventError> {
+    pub(super) fn check_access(&self, subscribe: &SubscribeRequest) -> Result<(), EventError> {
         let is_disconnected = |(principal, known): &(Box<str>, Disconnect)| {
             *principal == subscribe.principal && subscribe.asked_at <= known.published_at
         };
@@ -119,7 +119,7 @@ impl Calls {
     /// [`EventError::ResourceExhausted`] if that happens too often.
     pub(super) fn challenge(
         &mut self,
-        subscribe: &Subscribe,
+        subscribe: &SubscribeRequest,
         now: Millis,
     ) -> Result<(), EventError> {
         self.challenges

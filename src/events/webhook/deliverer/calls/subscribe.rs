@@ -19,26 +19,26 @@ use crate::{
 use super::{
     super::{
         super::{
-            Subscription,
-            store::Store,
-            subscribe::{DeliveryStatus, Subscribe, SubscribeResult},
+            WebhookSubscription,
+            store::WebhookStore,
+            subscribe::{DeliveryStatus, SubscribeRequest, SubscribeResult},
         },
-        Deliverer, Output,
+        Deliverer, DelivererOutput,
         pages::Purpose,
     },
-    Call,
+    SubscribeCall,
     consent::Consent,
     exhausted,
 };
 
-impl<S: Store> Deliverer<S> {
-    /// Handles a call that makes or renews a subscription. An [`Output::Respond`] follows, perhaps
-    /// after an endpoint was asked for its consent.
+impl<S: WebhookStore> Deliverer<S> {
+    /// Handles a call that makes or renews a subscription. A [`DelivererOutput::Respond`] follows,
+    /// perhaps after an endpoint was asked for its consent.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_subscribe(
         &mut self,
         call: u32,
-        subscribe: Subscribe,
+        subscribe: SubscribeRequest,
         now: Millis,
     ) -> Result<(), S::Error> {
         self.begin_invocation(now);
@@ -51,7 +51,7 @@ impl<S: Store> Deliverer<S> {
             Err(error) => self.respond(call, Err(error)),
             Ok(consent) => {
                 let is_unknown = matches!(consent, Consent::Unknown);
-                let waiting = Call {
+                let waiting = SubscribeCall {
                     subscribe,
                     began: now,
                     verified_until: consent.until(),
@@ -67,7 +67,7 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Checks that a subscription may be added. A renewal is never refused.
-    fn check_quota(&self, subscribe: &Subscribe, now: Millis) -> Result<(), EventError> {
+    fn check_quota(&self, subscribe: &SubscribeRequest, now: Millis) -> Result<(), EventError> {
         if self.live(&subscribe.id, now).is_some() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl<S: Store> Deliverer<S> {
     pub(super) fn create_or_renew(
         &mut self,
         call: u32,
-        waiting: Call,
+        waiting: SubscribeCall,
         now: Millis,
     ) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
@@ -121,14 +121,15 @@ impl<S: Store> Deliverer<S> {
             max_bytes: 1,
             max_scan: 1,
         };
-        self.outputs.push_back(Output::Read { read, query });
+        self.outputs
+            .push_back(DelivererOutput::Read { read, query });
         self.calls.insert(call, waiting);
         Ok(())
     }
 
     /// Whether the cursor of a renewal is after what the subscription has, and after the end of the
     /// log as far as it is known.
-    fn is_beyond_log(&self, row: &Subscription, subscribe: &Subscribe) -> bool {
+    fn is_beyond_log(&self, row: &WebhookSubscription, subscribe: &SubscribeRequest) -> bool {
         let read = row.progress.read();
         cursor_in(subscribe, &read.epoch).is_some_and(|position| {
             position > read.position && position > self.end_of(&subscribe.name, &read)
@@ -179,16 +180,16 @@ impl<S: Store> Deliverer<S> {
     fn create(
         &mut self,
         call: u32,
-        waiting: &Call,
+        waiting: &SubscribeCall,
         page: &Page,
         now: Millis,
     ) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
         self.remove(&subscribe.id)?;
-        let row = Subscription::new(subscribe, page.cursor_at(page.from));
+        let row = WebhookSubscription::new(subscribe, page.cursor_at(page.from));
         let expected = self.match_rules.expected(&row.name, &row.arguments);
         if self.subscriptions.add(&subscribe.id, row, expected) {
-            let follow = Output::Follow(subscribe.name.clone());
+            let follow = DelivererOutput::Follow(subscribe.name.clone());
             self.outputs.push_back(follow);
         }
         if let Some(event_type) = self.subscriptions.event_type_mut(&subscribe.name) {
@@ -200,7 +201,7 @@ impl<S: Store> Deliverer<S> {
         Ok(())
     }
 
-    fn renew(&mut self, call: u32, waiting: &Call, now: Millis) -> Result<(), S::Error> {
+    fn renew(&mut self, call: u32, waiting: &SubscribeCall, now: Millis) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
         let read = self.subscriptions.get(&subscribe.id);
         let skipped = read
@@ -224,7 +225,7 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Applies a call to its subscription, and stores that.
-    fn apply(&mut self, waiting: &Call, now: Millis) -> Result<(), S::Error> {
+    fn apply(&mut self, waiting: &SubscribeCall, now: Millis) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
         let until = self.options.ttl.until(subscribe.ttl, now);
         let authorize_at = self.options.authorization_ttl_ms.map(|ttl| now + ttl);
@@ -276,7 +277,7 @@ impl<S: Store> Deliverer<S> {
 }
 
 /// Returns the position of the cursor of a call, if it is one of this log.
-fn cursor_in(subscribe: &Subscribe, epoch: &str) -> Option<Position> {
+fn cursor_in(subscribe: &SubscribeRequest, epoch: &str) -> Option<Position> {
     let cursor = cursor::from_text(subscribe.cursor.as_deref()?)?;
     (*cursor.epoch == *epoch).then_some(cursor.position)
 }

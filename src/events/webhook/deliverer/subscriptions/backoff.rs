@@ -2,13 +2,13 @@ use crate::{clock::Millis, events::webhook::schedule::with_jitter};
 
 /// When something may be tried again that has failed.
 #[derive(Debug, Default)]
-pub(in super::super) struct Backoff {
+pub(in super::super) struct RetryBackoff {
     not_before: Millis,
     /// The failures in a row.
     failures: u32,
 }
 
-impl Backoff {
+impl RetryBackoff {
     /// Returns when the next attempt may begin.
     pub(in super::super) fn until(&self) -> Millis {
         self.not_before

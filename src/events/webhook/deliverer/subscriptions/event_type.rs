@@ -7,8 +7,8 @@ use crate::{
 };
 
 use super::{
-    super::super::{SharedWatermark, Store},
-    Backoff, Entry, Stored,
+    super::super::{SharedWatermark, WebhookStore},
+    RetryBackoff, Stored, SubscriptionEntry,
 };
 
 /// An event type that has subscriptions.
@@ -21,7 +21,7 @@ pub(in super::super) struct SubscribedType {
     /// Whether the log may have more, whatever `head` says.
     pub(in super::super) is_unread: bool,
     /// When the log may be read, after reads that failed.
-    pub(in super::super) reads: Backoff,
+    pub(in super::super) reads: RetryBackoff,
     /// The stored watermark of the subscriptions that have received everything.
     pub(in super::super) watermark: Option<Cursor>,
     /// Whether positions may have changed since they were stored.
@@ -52,10 +52,10 @@ impl SubscribedType {
     }
 
     /// Stores the subscriptions and the watermark, as far as they have changed.
-    pub(in super::super) fn flush<S: Store>(
+    pub(in super::super) fn flush<S: WebhookStore>(
         &mut self,
         name: &EventName,
-        entries: &mut Map<Box<str>, Entry>,
+        entries: &mut Map<Box<str>, SubscriptionEntry>,
         store: &mut S,
     ) -> Result<(), S::Error> {
         let watermark = self.next_watermark(entries);
@@ -77,7 +77,7 @@ impl SubscribedType {
 
     /// Returns the watermark with which the fewest subscriptions have to be stored one by one: the
     /// position of most of those that have received everything.
-    fn next_watermark(&self, entries: &Map<Box<str>, Entry>) -> Option<Cursor> {
+    fn next_watermark(&self, entries: &Map<Box<str>, SubscriptionEntry>) -> Option<Cursor> {
         let former = self.watermark.as_ref();
         let log = self.head.as_ref().or(former)?;
         let Some(position) = self.most_common_position(entries, &log.epoch) else {
@@ -95,13 +95,13 @@ impl SubscribedType {
     /// equally common ones the highest.
     fn most_common_position(
         &self,
-        entries: &Map<Box<str>, Entry>,
+        entries: &Map<Box<str>, SubscriptionEntry>,
         epoch: &str,
     ) -> Option<Position> {
         let entries = self.ids.iter().filter_map(|id| entries.get(id));
         let caught_up = entries.filter(|entry| entry.row.progress.is_caught_up());
         let mut positions: Vec<Position> = caught_up
-            .map(Entry::cursor)
+            .map(SubscriptionEntry::cursor)
             .filter(|cursor| *cursor.epoch == *epoch)
             .map(|cursor| cursor.position)
             .collect();

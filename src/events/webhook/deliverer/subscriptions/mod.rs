@@ -3,7 +3,7 @@
 mod backoff;
 mod event_type;
 
-pub(super) use backoff::Backoff;
+pub(super) use backoff::RetryBackoff;
 pub(super) use event_type::SubscribedType;
 
 use alloc::{boxed::Box, vec::Vec};
@@ -23,7 +23,7 @@ use crate::{
 
 use super::{
     super::{
-        Store, Subscription,
+        WebhookStore, WebhookSubscription,
         schedule::{UNSENT_RETRY, with_jitter},
     },
     pages::Reader,
@@ -31,23 +31,23 @@ use super::{
 
 /// The subscriptions of a deliverer, in memory and in their store.
 #[derive(Debug)]
-pub(super) struct Subscriptions<S> {
+pub(super) struct WebhookSubscriptions<S> {
     store: S,
-    entries: Map<Box<str>, Entry>,
+    entries: Map<Box<str>, SubscriptionEntry>,
     types: Map<EventName, SubscribedType>,
 }
 
 /// A subscription in memory.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) row: Subscription,
+pub(super) struct SubscriptionEntry {
+    pub(super) row: WebhookSubscription,
     pub(super) expected: Expected,
     /// Whether it is in the queue.
     pub(super) is_queued: bool,
     /// When the server was last asked to authorize it again.
     pub(super) asked_at: Option<Millis>,
     /// When the server may be asked to match its occurrences, after matches that failed.
-    pub(super) matches: Backoff,
+    pub(super) matches: RetryBackoff,
     /// When its messages may be sent, after one that the host could not send.
     pub(super) send_after: Millis,
     stored: Stored,
@@ -60,7 +60,7 @@ pub(super) struct Stored {
     is_caught_up: bool,
 }
 
-impl<S: Store> Subscriptions<S> {
+impl<S: WebhookStore> WebhookSubscriptions<S> {
     /// Reads the subscriptions of a store.
     pub(super) fn load(store: S, match_rules: &MatchRules) -> Result<Self, S::Error> {
         let (rows, watermarks) = (store.subscriptions()?, store.watermarks()?);
@@ -90,11 +90,11 @@ impl<S: Store> Subscriptions<S> {
         self.store
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<&Entry> {
+    pub(super) fn get(&self, id: &str) -> Option<&SubscriptionEntry> {
         self.entries.get(id)
     }
 
-    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut Entry> {
+    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut SubscriptionEntry> {
         let entry = self.entries.get_mut(id)?;
         if let Some(event_type) = self.types.get_mut(&entry.row.name) {
             event_type.is_changed = true;
@@ -102,7 +102,7 @@ impl<S: Store> Subscriptions<S> {
         Some(entry)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &SubscriptionEntry)> {
         self.entries.iter().map(|(id, entry)| (&**id, entry))
     }
 
@@ -154,7 +154,12 @@ impl<S: Store> Subscriptions<S> {
     }
 
     /// Adds a subscription. Returns whether it is the first one to its event type.
-    pub(super) fn add(&mut self, id: &str, mut row: Subscription, expected: Expected) -> bool {
+    pub(super) fn add(
+        &mut self,
+        id: &str,
+        mut row: WebhookSubscription,
+        expected: Expected,
+    ) -> bool {
         let stored = Stored {
             cursor: row.progress.read(),
             is_caught_up: row.is_caught_up,
@@ -168,12 +173,12 @@ impl<S: Store> Subscriptions<S> {
             event_type.ids.push(id.into());
             event_type.ids.len() == 1
         });
-        let entry = Entry {
+        let entry = SubscriptionEntry {
             row,
             expected,
             is_queued: false,
             asked_at: None,
-            matches: Backoff::default(),
+            matches: RetryBackoff::default(),
             send_after: Millis(0),
             stored,
         };
@@ -212,7 +217,7 @@ impl<S: Store> Subscriptions<S> {
     }
 
     /// Removes a subscription.
-    pub(super) fn remove(&mut self, id: &str) -> Result<Option<Entry>, S::Error> {
+    pub(super) fn remove(&mut self, id: &str) -> Result<Option<SubscriptionEntry>, S::Error> {
         let entry = self.entries.remove(id);
         if entry.is_some() {
             self.store.remove(id)?;
@@ -234,7 +239,7 @@ impl<S: Store> Subscriptions<S> {
     }
 }
 
-impl Entry {
+impl SubscriptionEntry {
     pub(super) fn reader<'e>(&'e self, id: &'e str) -> Reader<'e> {
         Reader {
             id,
@@ -254,7 +259,7 @@ impl Entry {
     }
 
     /// Stores the subscription, unless its row already says the same once `watermark` is stored.
-    pub(super) fn flush<S: Store>(
+    pub(super) fn flush<S: WebhookStore>(
         &mut self,
         id: &str,
         watermark: Option<&Cursor>,
@@ -273,7 +278,7 @@ impl Entry {
         self.put(id, is_caught_up, store)
     }
 
-    fn put<S: Store>(
+    fn put<S: WebhookStore>(
         &mut self,
         id: &str,
         is_caught_up: bool,

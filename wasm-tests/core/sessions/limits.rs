@@ -1,6 +1,6 @@
 use mcp_listen::{
     clock::Millis,
-    session::{Ask, Excess, Limits, Reply, Store},
+    session::{Ask, Excess, Reply, SessionLimits, SessionStore},
     wire::SessionCall,
 };
 use proptest::collection;
@@ -91,7 +91,7 @@ fn without_room_no_session_of_another_caller_ends() {
         "but for those that are over"
     );
     assert_eq!(world.sessions.count(), Ok(1));
-    let none = Limits {
+    let none = SessionLimits {
         sessions_per_principal: 0,
         ..LIMITS
     };

@@ -4,7 +4,7 @@
 /// for holders that need more, up to a share of the whole for each; once it is used up, further
 /// requests are refused.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct NameBudget {
     max_bytes: usize,
     /// The bytes that each holder may always hold.
     base: usize,
@@ -17,7 +17,7 @@ pub struct Room {
     elsewhere: usize,
 }
 
-impl Room {
+impl NameBudget {
     /// Creates a room of `max_bytes` bytes for at most `holders` holders.
     pub fn new(max_bytes: usize, holders: usize) -> Self {
         let base = SMALL.min(max_bytes / 2 / holders.max(1));
@@ -86,7 +86,7 @@ impl Room {
     }
 }
 
-impl Default for Room {
+impl Default for NameBudget {
     /// An unlimited room.
     fn default() -> Self {
         Self {

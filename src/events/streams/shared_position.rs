@@ -4,12 +4,12 @@ use crate::vocabulary::position::{Cursor, Position};
 
 /// A position in the log of one epoch, whose text is shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SharedPosition {
     pub(super) epoch: Arc<str>,
     pub(super) position: Position,
 }
 
-impl Place {
+impl SharedPosition {
     pub(super) fn new(epoch: Arc<str>, position: Position) -> Self {
         Self { epoch, position }
     }

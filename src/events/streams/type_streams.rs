@@ -7,16 +7,16 @@ use crate::{
     vocabulary::scope::Name,
 };
 
-use super::{class::Classes, place::Place, stream::Stream};
+use super::{class::Classes, shared_position::SharedPosition, stream::EventStream};
 
 /// The streams of one event type.
 #[derive(Debug, Default)]
-pub(super) struct Topic {
+pub(super) struct TypeStreams {
     /// The slots of the streams.
     pub(super) slots: Set<u32>,
     pub(super) classes: Classes,
     /// Up to where the log was read for all of them.
-    pub(super) read_to: Option<Place>,
+    pub(super) read_to: Option<SharedPosition>,
     /// Whether the log may have more.
     pub(super) is_due: bool,
     /// Whether the log is being read for all of them.
@@ -25,9 +25,9 @@ pub(super) struct Topic {
     pub(super) is_overdue: bool,
 }
 
-impl Topic {
+impl TypeStreams {
     /// Whether a stream at `place` receives the next page that is read for all.
-    pub(super) fn is_current(&self, place: &Place) -> bool {
+    pub(super) fn is_current(&self, place: &SharedPosition) -> bool {
         let read_to = self.read_to.as_ref();
         read_to.is_some_and(|read_to| place.reaches(read_to))
     }
@@ -35,10 +35,10 @@ impl Topic {
     /// Returns the earliest place of a stream that receives the next page that is read for all.
     pub(super) fn earliest<'s>(
         &self,
-        streams: impl Iterator<Item = &'s Stream>,
-    ) -> Option<&'s Place> {
+        streams: impl Iterator<Item = &'s EventStream>,
+    ) -> Option<&'s SharedPosition> {
         let read_to = self.read_to.as_ref()?;
-        let mut earliest: Option<&Place> = None;
+        let mut earliest: Option<&SharedPosition> = None;
         for stream in streams {
             let Some(place) = stream.progress().map(|progress| &progress.place) else {
                 continue;
@@ -58,7 +58,7 @@ impl Topic {
     }
 
     /// Begins at the end of the log, unless a place in its epoch was read to.
-    pub(super) fn settle(&mut self, end: Place) {
+    pub(super) fn settle(&mut self, end: SharedPosition) {
         if !self
             .read_to
             .as_ref()
@@ -69,7 +69,7 @@ impl Topic {
     }
 
     /// Notes that the log was read to `place`, unless it was read further in the same epoch.
-    pub(super) fn reach(&mut self, place: &Place) {
+    pub(super) fn reach(&mut self, place: &SharedPosition) {
         if !self
             .read_to
             .as_ref()
@@ -80,7 +80,7 @@ impl Topic {
     }
 
     /// Returns the query that reads the log for all streams.
-    pub(super) fn query(&self, name: &EventName, from: &Place) -> LogQuery {
+    pub(super) fn query(&self, name: &EventName, from: &SharedPosition) -> LogQuery {
         let classes = self.classes.iter();
         let mut groups: Vec<Name> = classes
             .flat_map(|(_, class)| class.groups.iter().cloned())

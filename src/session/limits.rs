@@ -7,7 +7,7 @@ use super::record::{NewSession, Session};
 /// Limits of sessions; each is the largest accepted value. A URI counts as its bytes plus 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct SessionLimits {
     /// Maximum number of sessions of all callers.
     pub sessions: usize,
     /// Maximum number of sessions of callers without a name.
@@ -45,19 +45,19 @@ pub struct Totals {
 
 /// The totals of a store: sessions of callers with a name, and of callers without.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Room {
+pub(super) struct StoreTotals {
     pub(super) named: Totals,
     pub(super) unnamed: Totals,
 }
 
-impl Limits {
+impl SessionLimits {
     /// Reads the text form; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
 }
 
-impl Room {
+impl StoreTotals {
     pub(super) fn all(&self) -> Totals {
         Totals {
             sessions: self.named.sessions + self.unnamed.sessions,
@@ -74,7 +74,7 @@ impl Room {
     }
 
     /// Whether one more session may begin.
-    pub(super) fn admits(&self, new: &NewSession, limits: &Limits) -> bool {
+    pub(super) fn admits(&self, new: &NewSession, limits: &SessionLimits) -> bool {
         let is_named = new.principal.is_some();
         self.all().sessions < limits.sessions
             && (is_named || self.unnamed.sessions < limits.unnamed_sessions)
@@ -85,7 +85,7 @@ impl Room {
         &self,
         session: &Session,
         bytes: usize,
-        limits: &Limits,
+        limits: &SessionLimits,
     ) -> Option<Excess> {
         if session.uris >= limits.uris {
             return Some(Excess::Uris(limits.uris));

@@ -2,7 +2,7 @@
 //! edges with few.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Persist, Received, Room},
+    bus::{Bus, EdgeId, NameBudget, Persist, Received},
     filter::SubscriptionFilter,
     wire::FollowResponse,
 };
@@ -43,7 +43,7 @@ fn counting(bytes: usize, cursor: &str) -> SubscriptionFilter {
 fn the_sum_of_all_holders_is_right_and_bounded() {
     let steps = vec((0..8usize, 0..6_000usize, any::<bool>()), 0..200);
     check((steps, 0..40_000usize), |(steps, max_bytes)| {
-        let mut room = Room::new(max_bytes, 8);
+        let mut room = NameBudget::new(max_bytes, 8);
         let base = max_bytes.div_euclid(16).min(4_096);
         let mut held = [0; 8];
         for (place, bytes, is_leaving) in steps {
@@ -71,7 +71,7 @@ fn the_sum_of_all_holders_is_right_and_bounded() {
 #[test]
 fn one_holder_gets_at_most_its_share() {
     // Shares of 10,000 bytes, with 4,096 bytes reserved for each of eight.
-    let room = Room::new(320_000, 8);
+    let room = NameBudget::new(320_000, 8);
     assert!(room.admits(0, 9_999) && room.admits(0, 10_000));
     assert!(!room.admits(0, 10_001));
 }
@@ -80,11 +80,11 @@ fn one_holder_gets_at_most_its_share() {
 fn the_common_room_is_usable_to_the_last_byte() {
     // 1,000 bytes are reserved for each of 16, and as much is common; a share is no larger than
     // that.
-    let mut room = Room::new(32_000, 16);
+    let mut room = NameBudget::new(32_000, 16);
     room.set_elsewhere(16_000 - 1);
     assert!(room.admits(0, 999) && room.admits(0, 1_000));
     assert!(!room.admits(0, 1_001));
-    let mut room = Room::new(320_000, 1);
+    let mut room = NameBudget::new(320_000, 1);
     room.change(0, 10_000);
     room.set_elsewhere(room.spare() - 100);
     assert!(room.admits(0, 4_096 + 99) && room.admits(0, 4_096 + 100));
