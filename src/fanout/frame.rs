@@ -27,11 +27,6 @@ impl<'e> Frame<'e> {
         let around_id = self
             .around_id
             .get_or_insert_with(|| message::around_id(event));
-        let around_line = sse::AROUND_LINE;
-        bytes.extend_from_slice(around_line.0);
-        bytes.extend_from_slice(around_id.0.as_bytes());
-        bytes.extend_from_slice(id.raw().as_bytes());
-        bytes.extend_from_slice(around_id.1.as_bytes());
-        bytes.extend_from_slice(around_line.1);
+        sse::push_around(bytes, id.raw(), around_id);
     }
 }

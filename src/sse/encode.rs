@@ -1,4 +1,4 @@
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
 /// Encodes one message as an event of type `message`; each line of the message becomes a `data:`
 /// line.
@@ -14,8 +14,14 @@ pub fn event(message: &str) -> Vec<u8> {
     frame
 }
 
-/// The bytes before and after a message of one line in its event.
-pub const AROUND_LINE: (&[u8], &[u8]) = (b"event: message\ndata: ", b"\n\n");
+/// Appends the event of a message of one line, which is `around` with `id` in between.
+pub(crate) fn push_around(bytes: &mut Vec<u8>, id: &str, (before, after): &(String, String)) {
+    bytes.extend_from_slice(b"event: message\ndata: ");
+    bytes.extend_from_slice(before.as_bytes());
+    bytes.extend_from_slice(id.as_bytes());
+    bytes.extend_from_slice(after.as_bytes());
+    bytes.extend_from_slice(b"\n\n");
+}
 
 /// Encodes an event that carries no message, only the id to resume from.
 pub fn priming(id: &str) -> Vec<u8> {

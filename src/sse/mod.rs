@@ -6,4 +6,5 @@ mod encode;
 
 pub use body::data;
 pub use decode::{Bounds, DecodeError, Decoder, Event, Item};
-pub use encode::{AROUND_LINE, KEEP_ALIVE, event, identified, priming};
+pub(crate) use encode::push_around;
+pub use encode::{KEEP_ALIVE, event, identified, priming};

@@ -179,16 +179,8 @@ impl EventStreams {
         self.0.heartbeat(self.0.id_at(stream)?)
     }
 
-    /// Returns the report of an error, after which the stream goes on; `error` as in
-    /// `EventExchange.refuse`.
-    pub fn error(&self, stream: u32, error: &str) -> Result<Option<Vec<u8>>, JsValue> {
-        let error = error_of(error)?;
-        let id = self.0.id_at(stream);
-        Ok(id.and_then(|id| self.0.error(id, &error)))
-    }
-
-    /// Ends a subscription. Returns the last bytes, with the error and the result; undefined unless
-    /// the stream has begun and not ended.
+    /// Ends a subscription; `error` as in `EventExchange.refuse`. Returns the last bytes, with the
+    /// error and the result; undefined unless the stream has begun and not ended.
     pub fn terminate(&mut self, stream: u32, error: &str) -> Result<Option<Vec<u8>>, JsValue> {
         let error = error_of(error)?;
         let id = self.0.id_at(stream);

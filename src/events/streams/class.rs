@@ -12,6 +12,8 @@ pub(super) struct Classes {
     /// The number of the newest class when the log was last asked: pages have no occurrences for
     /// groups that only newer classes have.
     latest_asked: u32,
+    /// The number of classes for which a function of the server decides.
+    hosts: usize,
 }
 
 /// What decides what a stream receives: streams of a class receive the same of every page.
@@ -38,6 +40,7 @@ impl Classes {
         }
         self.latest = self.latest.wrapping_add(1);
         let number = self.latest;
+        self.hosts += usize::from(class.is_for_host());
         self.entries
             .insert(class.clone(), Entry { number, uses: 1 });
         (class, number)
@@ -51,7 +54,13 @@ impl Classes {
         entry.uses -= 1;
         if entry.uses == 0 {
             self.entries.remove(class);
+            self.hosts -= usize::from(class.is_for_host());
         }
+    }
+
+    /// Whether a function of the server decides for any of them.
+    pub(super) fn has_hosts(&self) -> bool {
+        self.hosts > 0
     }
 
     /// Handles that the log is asked for all classes.
@@ -78,5 +87,10 @@ impl Class {
         groups.sort_unstable();
         groups.dedup();
         Self { expected, groups }
+    }
+
+    /// Whether a function of the server decides.
+    fn is_for_host(&self) -> bool {
+        self.expected.for_host().is_some()
     }
 }

@@ -34,16 +34,16 @@ impl Frames {
             match item {
                 Selected::Event(place) => {
                     if let Some(around) = self.event(name, page, *place) {
-                        push_line(bytes, id, around);
+                        sse::push_around(bytes, id.raw(), around);
                     }
                 }
                 Selected::Transformed(place, data) => {
                     if let Some(around) = around(name, page, *place, Some(data)) {
-                        push_line(bytes, id, &around);
+                        sse::push_around(bytes, id.raw(), &around);
                     }
                 }
                 Selected::Failed(_) if has_failed => {}
-                Selected::Failed(_) => push_line(bytes, id, &failure()),
+                Selected::Failed(_) => sse::push_around(bytes, id.raw(), &failure()),
             }
             has_failed = matches!(item, Selected::Failed(_));
         }
@@ -77,14 +77,4 @@ fn around(
 fn failure() -> (String, String) {
     let error = EventError::Internal("match".into());
     message::around_error(&error.to_object(CodeSet::Sep))
-}
-
-/// Appends the frame of a message of one line.
-fn push_line(bytes: &mut Vec<u8>, id: &RequestId, (before, after): &(String, String)) {
-    let around_line = sse::AROUND_LINE;
-    bytes.extend_from_slice(around_line.0);
-    bytes.extend_from_slice(before.as_bytes());
-    bytes.extend_from_slice(id.raw().as_bytes());
-    bytes.extend_from_slice(after.as_bytes());
-    bytes.extend_from_slice(around_line.1);
 }

@@ -42,11 +42,6 @@ pub(super) fn around_error(error: &str) -> (String, String) {
     around("notifications/events/error", &format!(",\"error\":{error}"))
 }
 
-/// Returns `notifications/events/error` for a subscription.
-pub(super) fn error(id: &RequestId, error: &str) -> String {
-    stamped(id, &around_error(error))
-}
-
 /// Returns `notifications/events/terminated`, which ends a subscription; `error` is a JSON-RPC
 /// error object.
 pub(super) fn terminated(id: &RequestId, error: &str) -> String {

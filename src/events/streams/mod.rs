@@ -86,7 +86,7 @@ impl EventStreams {
             codes,
             state: EventStreamState::Opening { cursor, max_age },
         });
-        topic.slots.insert(id.slot());
+        topic.streams.insert(id);
         self.topics.insert(name, topic);
         id
     }
@@ -148,7 +148,7 @@ impl EventStreams {
         if !topic.is_due || topic.is_asked {
             return None;
         }
-        let streams = topic.slots.iter().filter_map(|slot| self.streams.at(*slot));
+        let streams = topic.streams.iter().filter_map(|id| self.streams.get(*id));
         let from = topic.earliest(streams)?.clone();
         let query = topic.query(name, &from);
         if let Some(topic) = self.topics.get_mut(name) {
@@ -239,11 +239,12 @@ impl EventStreams {
     /// arguments as JSON objects: [`EventStreams::handle_page`] takes match results for each. A
     /// class whose streams are all behind is left out.
     pub fn classes(&self, name: &EventName) -> Vec<(u32, &str)> {
-        let Some(topic) = self.topics.get(name) else {
+        let topic = self.topics.get(name);
+        let Some(topic) = topic.filter(|topic| topic.classes.has_hosts()) else {
             return Vec::new();
         };
-        let streams = topic.slots.iter().filter_map(|slot| self.streams.at(*slot));
-        let current = streams.filter(|stream| self.is_current(stream));
+        let streams = topic.streams.iter().filter_map(|id| self.streams.get(*id));
+        let current = streams.filter(|stream| topic.has_current(stream));
         let mut current: Vec<u32> = current.map(|stream| stream.kind).collect();
         current.sort_unstable();
         let classes = topic.classes.iter();
@@ -262,12 +263,6 @@ impl EventStreams {
         self.streams.get(id)?.heartbeat()
     }
 
-    /// Returns the report of an error after which a stream goes on; `None` unless it has begun and
-    /// not ended.
-    pub fn error(&self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
-        self.streams.get(id)?.error(error)
-    }
-
     /// Ends a stream whose subscription has ended. Returns its last bytes: the error and the
     /// result. `None` unless it has begun and not ended.
     pub fn terminate(&mut self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
@@ -281,9 +276,9 @@ impl EventStreams {
         };
         self.stamps.release(&stream.request);
         if let Some(topic) = self.topics.get_mut(&stream.name) {
-            topic.slots.remove(&id.slot());
+            topic.streams.remove(&id);
             topic.classes.release(&stream.class);
-            if topic.slots.is_empty() {
+            if topic.streams.is_empty() {
                 self.topics.remove(&stream.name);
             }
         }
@@ -292,11 +287,6 @@ impl EventStreams {
     /// Returns the names of the types that have streams.
     pub fn names(&self) -> impl Iterator<Item = &EventName> {
         self.topics.keys()
-    }
-
-    /// Returns the type of a stream's events.
-    pub fn name_of(&self, id: StreamId) -> Option<&EventName> {
-        Some(&self.streams.get(id)?.name)
     }
 
     /// Returns the id of the stream that currently has a slot.
@@ -316,9 +306,7 @@ impl EventStreams {
 
     fn is_current(&self, stream: &EventStream) -> bool {
         let topic = self.topics.get(&stream.name);
-        let progress = stream.progress();
-        topic
-            .is_some_and(|topic| progress.is_some_and(|progress| topic.is_current(&progress.place)))
+        topic.is_some_and(|topic| topic.has_current(stream))
     }
 
     /// Returns the shared text of an epoch.

@@ -31,8 +31,10 @@ pub(super) struct Spread {
     /// What classes receive, each once.
     selections: Vec<Vec<Selected>>,
     frames: Frames,
-    /// The slots of the streams to go, in order.
-    slots: alloc::vec::IntoIter<u32>,
+    /// The class of the last stream, and what it receives: most streams are of one class.
+    latest: Option<(u32, usize)>,
+    /// The streams to go, in the order of their slots.
+    ids: alloc::vec::IntoIter<StreamId>,
     /// The streams whose class is missing, although the page is for them.
     left: Vec<StreamId>,
 }
@@ -46,7 +48,7 @@ impl Spread {
         results: &[(u32, Vec<MatchResult>)],
     ) -> Self {
         let (classes, selections) = select_by_class(topic, &page, results);
-        let slots: Vec<u32> = topic.slots.iter().copied().collect();
+        let ids: Vec<StreamId> = topic.streams.iter().copied().collect();
         Self {
             name: name.clone(),
             page,
@@ -54,7 +56,8 @@ impl Spread {
             classes,
             selections,
             frames: Frames::default(),
-            slots: slots.into_iter(),
+            latest: None,
+            ids: ids.into_iter(),
             left: Vec::new(),
         }
     }
@@ -72,12 +75,13 @@ impl Spread {
         number: u64,
     ) -> Option<WriteBatch> {
         let mut batch = WriteBatch::default();
+        batch.writes.reserve(self.ids.len());
         let mut chunks = Shares::default();
         while batch.bytes.len() < BATCH_BYTES {
-            let Some(slot) = self.slots.next() else {
+            let Some(id) = self.ids.next() else {
                 break;
             };
-            let Some(stream) = streams.at_mut(slot).filter(|held| held.name == self.name) else {
+            let Some(stream) = streams.get_mut(id) else {
                 continue;
             };
             let Some(share) = self.share(stream) else {
@@ -107,7 +111,7 @@ impl Spread {
         if !is_gap && !is_new {
             return None;
         }
-        let Some(&selection) = self.classes.get(&stream.kind) else {
+        let Some(selection) = self.selection_of(stream.kind) else {
             self.left.push(stream.id);
             return None;
         };
@@ -121,6 +125,16 @@ impl Spread {
             first,
             is_gap,
         })
+    }
+
+    /// Returns what a class receives.
+    fn selection_of(&mut self, class: u32) -> Option<usize> {
+        if let Some((_, selection)) = self.latest.filter(|(latest, _)| *latest == class) {
+            return Some(selection);
+        }
+        let selection = *self.classes.get(&class)?;
+        self.latest = Some((class, selection));
+        Some(selection)
     }
 
     fn first_after(&self, selection: usize, position: Position) -> usize {

@@ -164,13 +164,6 @@ impl EventStream {
         Some(sse::event(&message::heartbeat(&self.request, &cursor)))
     }
 
-    /// Returns the report of an error; `None` unless the stream has begun and not ended.
-    pub(super) fn error(&self, error: &EventError) -> Option<Vec<u8>> {
-        self.progress()?;
-        let error = error.to_object(self.codes);
-        Some(sse::event(&message::error(&self.request, &error)))
-    }
-
     /// Ends the stream. Returns the last bytes; `None` unless it has begun and not ended.
     pub(super) fn terminate(&mut self, error: &EventError) -> Option<Vec<u8>> {
         self.progress()?;

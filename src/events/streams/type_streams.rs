@@ -3,6 +3,7 @@ use alloc::{boxed::Box, vec::Vec};
 use crate::{
     clock::Millis,
     events::{cursor, name::EventName, page::LogQuery},
+    fanout::StreamId,
     sorted::Set,
     vocabulary::scope::Name,
 };
@@ -12,8 +13,8 @@ use super::{class::Classes, shared_position::SharedPosition, stream::EventStream
 /// The streams of one event type.
 #[derive(Debug, Default)]
 pub(super) struct TypeStreams {
-    /// The slots of the streams.
-    pub(super) slots: Set<u32>,
+    /// In the order of their slots.
+    pub(super) streams: Set<StreamId>,
     pub(super) classes: Classes,
     /// Up to where the log was read for all of them.
     pub(super) read_to: Option<SharedPosition>,
@@ -26,10 +27,12 @@ pub(super) struct TypeStreams {
 }
 
 impl TypeStreams {
-    /// Whether a stream at `place` receives the next page that is read for all.
-    pub(super) fn is_current(&self, place: &SharedPosition) -> bool {
-        let read_to = self.read_to.as_ref();
-        read_to.is_some_and(|read_to| place.reaches(read_to))
+    /// Whether a stream of this type receives the next page that is read for all.
+    pub(super) fn has_current(&self, stream: &EventStream) -> bool {
+        let (progress, read_to) = (stream.progress(), self.read_to.as_ref());
+        progress
+            .zip(read_to)
+            .is_some_and(|(progress, read_to)| progress.place.reaches(read_to))
     }
 
     /// Returns the earliest place of a stream that receives the next page that is read for all.

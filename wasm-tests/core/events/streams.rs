@@ -66,7 +66,6 @@ fn nothing_is_sent_before_the_stream_has_begun() {
     assert_eq!(clients[0].story(), ["active", "1"]);
     let error = EventError::Forbidden { reason: None };
     assert!(world.streams.heartbeat(waiting).is_none());
-    assert!(world.streams.error(waiting, &error).is_none());
     assert!(world.streams.terminate(waiting, &error).is_none());
     assert!(
         world
@@ -240,22 +239,6 @@ fn an_ended_subscription_gets_its_error_and_the_result_and_nothing_more() {
         assert!(world.streams.terminate(stream, &error).is_none());
         assert_eq!(clients[0].messages.len(), 3);
     }
-}
-
-#[test]
-fn an_error_does_not_end_a_stream() {
-    let mut world = World::new();
-    let mut clients = [world.open(opening("1", "a"))];
-    let error = EventError::Internal("bus".into());
-    let told = read(&world.streams.error(clients[0].stream, &error).unwrap());
-    assert_eq!(told[0]["method"], "notifications/events/error");
-    assert_eq!(
-        told[0]["params"]["error"]["data"],
-        json!({ "reason": "bus" })
-    );
-    world.publish("a", &n(1), None);
-    world.cue("a", &mut clients);
-    assert_eq!(clients[0].story(), ["active", "1"]);
 }
 
 #[test]
