@@ -31,7 +31,8 @@ impl Alarm {
     }
 
     /// Sets the alarm to when something is due, or when what is under way is overdue. Returns the
-    /// new time if it differs; an earlier alarm stays set while something is under way.
+    /// new time if it differs; an earlier alarm stays set while something is under way. An alarm
+    /// that has not gone off for long after its time is set again: the host may have lost it.
     #[expect(clippy::option_option, reason = "no change and no alarm differ")]
     pub(super) fn set(
         &mut self,
@@ -47,14 +48,17 @@ impl Alarm {
         };
         let former = self.at.filter(|_| self.is_inherited);
         let next = due.into_iter().chain(self.watchdog).chain(former).min();
-        let is_earlier = next.is_some_and(|next| self.at.is_none_or(|at| next < at));
-        let is_changed = is_earlier || (!is_busy && next != self.at);
+        let set = self.at.filter(|at| now < *at + MAX_OVERDUE);
+        let is_earlier = next.is_some_and(|next| set.is_none_or(|at| next < at));
+        let is_changed = is_earlier || (!is_busy && next != set);
         is_changed.then(|| {
-            self.at = next;
-            next
+            self.at = next.map(|at| at.max(now));
+            self.at
         })
     }
 }
 
 /// The watchdog is set again if it is nearer than this.
 const MARGIN: Millis = Millis(11_000);
+/// An alarm that has not gone off for this long after its time may be lost.
+const MAX_OVERDUE: Millis = Millis(5_000);

@@ -86,7 +86,8 @@ pub struct DelivererCounts {
 
 impl<S: WebhookStore> Deliverer<S> {
     /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while
-    /// it is being handled, when that began.
+    /// it is being handled, when that began. The first call does what is due, whatever it is
+    /// about; without an alarm it also has the log read, since nothing else would.
     ///
     /// # Errors
     /// The errors of the store, as for all functions below.
@@ -96,8 +97,12 @@ impl<S: WebhookStore> Deliverer<S> {
         match_rules: MatchRules,
         alarm: Option<Millis>,
     ) -> Result<Self, S::Error> {
+        let mut subscriptions = WebhookSubscriptions::load(store, &match_rules)?;
+        if alarm.is_none() {
+            subscriptions.read_again();
+        }
         Ok(Self {
-            subscriptions: WebhookSubscriptions::load(store, &match_rules)?,
+            subscriptions,
             pages: Pages::default(),
             in_flight: InFlight::default(),
             calls: Calls::default(),
@@ -109,7 +114,7 @@ impl<S: WebhookStore> Deliverer<S> {
             alarm: Alarm::inherit(alarm),
             next_due: None,
             scanned_at: Millis(0),
-            is_scan_outdated: false,
+            is_scan_outdated: true,
             is_read_postponed: false,
         })
     }
@@ -161,8 +166,9 @@ impl<S: WebhookStore> Deliverer<S> {
         self.live(id, now).is_some()
     }
 
-    /// Handles that the bus has an occurrence of an event type, and ends at `head`. Confirm that to
-    /// the bus once the outputs are carried out: then the alarm is set.
+    /// Handles that the bus has an occurrence of an event type, and ends at `head`: reads that have
+    /// failed are repeated now. Confirm that to the bus once the outputs are carried out: then the
+    /// alarm is set.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_wake(
         &mut self,
@@ -176,7 +182,10 @@ impl<S: WebhookStore> Deliverer<S> {
             .event_type_mut(name)
             .filter(|event_type| !event_type.ids.is_empty())
         {
-            Some(event_type) => event_type.note_head(head),
+            Some(event_type) => {
+                event_type.note_head(head);
+                event_type.reads.end_wait();
+            }
             None => self
                 .outputs
                 .push_back(DelivererOutput::Unfollow(name.clone())),

@@ -5,8 +5,8 @@ use mcp_listen::{
     events::{
         Window,
         webhook::{
-            DelivererOptions, MatchRules, MessageKind, Outcome, RequestedTtl, SubscribeRequest,
-            TtlOptions,
+            DelivererOptions, DelivererOutput, MatchRules, MessageKind, Outcome, RequestedTtl,
+            SubscribeRequest, TtlOptions,
         },
     },
 };
@@ -193,6 +193,70 @@ fn a_renewal_has_what_the_host_could_not_sign_sent_at_once() {
     rig.subscribe(&subscribe(1)).unwrap();
     rig.pass(1_000);
     assert_eq!(rig.post().kind, MessageKind::Event);
+}
+
+#[test]
+fn reads_that_fail_together_are_one_failure_and_a_wake_ends_the_wait() {
+    let mut rig = Rig::new();
+    for _ in 0..3 {
+        rig.append("order.paid", "{}", "");
+    }
+    for number in [1, 2] {
+        let cursor = Some(rig.cursor(number).into());
+        let number = u32::try_from(number).unwrap();
+        rig.subscribe(&SubscribeRequest {
+            cursor,
+            ..subscribe(number)
+        })
+        .unwrap();
+    }
+    rig.holds_reads = true;
+    rig.pass(1_000);
+    assert_eq!(fail_reads(&mut rig), 2);
+    assert_eq!(rig.alarm, Some(rig.now + Millis(1_000)));
+    rig.wake("order.paid");
+    assert_eq!(fail_reads(&mut rig), 2);
+    assert_eq!(rig.alarm, Some(rig.now + Millis(2_000)));
+}
+
+/// Fails the reads that wait. Returns how many there were.
+fn fail_reads(rig: &mut Rig) -> usize {
+    let mut failed = 0;
+    for output in std::mem::take(&mut rig.outputs) {
+        if let DelivererOutput::Read { read, .. } = output {
+            let now = rig.now;
+            rig.deliverer.handle_read_failed(read, now, 0.5).unwrap();
+            failed += 1;
+        }
+    }
+    rig.drain();
+    failed
+}
+
+#[test]
+fn an_alarm_that_the_host_has_lost_is_set_again() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    let post = rig.post();
+    rig.respond(&post, 500);
+    rig.alarm = None;
+    rig.now = rig.now + Millis(60_000);
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.post().message, post.message);
+    assert!(rig.alarm > Some(rig.now));
+}
+
+#[test]
+fn an_alarm_that_was_lost_before_a_restart_is_set_again() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    let post = rig.post();
+    rig.respond(&post, 500);
+    rig.now = rig.now + Millis(60_000);
+    rig.restart();
+    rig.alarm = None;
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.alarm, Some(rig.now));
 }
 
 /// The status of a delivery without failures.

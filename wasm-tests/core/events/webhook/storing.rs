@@ -123,6 +123,32 @@ fn a_restart_keeps_the_alarm_of_what_was_under_way() {
 }
 
 #[test]
+fn the_first_call_after_a_restart_does_what_is_due() {
+    let mut rig = hundred();
+    rig.publish("order.paid", "{}");
+    let post = rig.posts.remove(0);
+    rig.settle(&post, &failure());
+    rig.respond_all(200);
+    rig.now = rig.now + Millis(60_000);
+    rig.alarm = Some(rig.now + Millis(30_000));
+    rig.restart();
+    // Something else comes first.
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.post().message, post.message);
+}
+
+#[test]
+fn a_restart_without_an_alarm_has_the_log_read() {
+    let mut rig = hundred();
+    rig.append("order.paid", "{}", "");
+    rig.alarm = None;
+    rig.restart();
+    // Something else comes first.
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.respond_all(200).len(), 100);
+}
+
+#[test]
 fn subscriptions_are_stored_before_the_response() {
     let mut rig = Rig::new();
     rig.subscribe(&subscribe(1)).unwrap();

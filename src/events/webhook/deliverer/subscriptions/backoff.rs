@@ -14,11 +14,19 @@ impl RetryBackoff {
         self.not_before
     }
 
-    /// Handles a failure.
+    /// Handles a failure. Attempts that fail before the next one may begin count as one.
     pub(in super::super) fn fail(&mut self, now: Millis, random: f64) {
+        if now < self.not_before {
+            return;
+        }
         let wait = MIN_WAIT.0 << self.failures.min(MAX_DOUBLINGS);
         self.failures = self.failures.saturating_add(1);
         self.not_before = now + with_jitter(Millis(wait), random);
+    }
+
+    /// Lets the next attempt begin now.
+    pub(in super::super) fn end_wait(&mut self) {
+        self.not_before = Millis(0);
     }
 
     /// Handles a success.
