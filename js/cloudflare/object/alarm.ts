@@ -12,10 +12,12 @@ export class AlarmScheduler {
 
   /** Makes the alarm fire at `at` (milliseconds since 1970) or before. */
   async wakeBy(at: number): Promise<void> {
-    const known = typeof this.#at === 'number' ? this.#at : await this.#storage.getAlarm();
-    // A concurrent call may have set it meanwhile.
-    if (typeof this.#at !== 'number') this.#at = known;
-    if (this.#at === null || this.#at > at) await this.#set(at);
+    if (typeof this.#at !== 'number') {
+      const known = await this.#storage.getAlarm();
+      // A concurrent call may have set it meanwhile.
+      if (typeof this.#at !== 'number') this.#at = known;
+    }
+    if (this.#isMissing(at)) await this.#set(at);
   }
 
   /**
@@ -23,7 +25,7 @@ export class AlarmScheduler {
    * it is unknown when the alarm fires, it fires at `at`, and its handlers then set it again.
    */
   wakeWithWrite(at: number): void {
-    if (typeof this.#at !== 'number' || this.#at > at) void this.#set(at);
+    if (this.#isMissing(at)) void this.#set(at);
   }
 
   /** Records that the alarm has fired. */
@@ -31,8 +33,25 @@ export class AlarmScheduler {
     this.#at = null;
   }
 
+  /** Whether no alarm fires at `at` or before. One that is overdue may be lost. */
+  #isMissing(at: number): boolean {
+    const known = this.#at ?? Number.POSITIVE_INFINITY;
+    return known > at || known + MAX_OVERDUE_MS < Date.now();
+  }
+
   #set(at: number): Promise<void> {
     this.#at = at;
-    return this.#storage.setAlarm(at);
+    return setAlarm(this.#storage, at);
   }
 }
+
+/**
+ * Sets the alarm of an object, in the future: while an alarm is handled, the platform ignores one
+ * that is set to the same time.
+ */
+export function setAlarm(storage: DurableObjectStorage, at: number): Promise<void> {
+  return storage.setAlarm(Math.max(at, Date.now() + 1));
+}
+
+/** An alarm that has not fired for this many milliseconds after its time may be lost. */
+const MAX_OVERDUE_MS = 3_000;

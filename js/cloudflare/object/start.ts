@@ -1,6 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
 import { serverGuard } from '../../wasm/server/guard.js';
+import { setAlarm } from './alarm.js';
 import { ShardTable } from './tables/shards.js';
 import { WebhookFollowers } from './tables/webhook-followers.js';
 
@@ -85,7 +86,7 @@ export class Start {
     const { rows } = followers;
     await new ShardTable(storage.sql).resetStorage(storage);
     followers.restore(rows);
-    await storage.setAlarm(Date.now());
+    await setAlarm(storage, Date.now());
   }
 
   #resetCount(): void {
