@@ -73,7 +73,7 @@ export class RootBus implements WatchedBus {
     this.#alarm = new AlarmScheduler(ctx.storage);
     const namespace = ownNamespace(ctx, env);
     if (events?.deliver !== undefined)
-      this.webhooks = new RootWebhooks(sql, this.#log, this.#alarm, this.#bus, namespace);
+      this.webhooks = new RootWebhooks(ctx.storage, this.#log, this.#alarm, this.#bus, namespace);
     const trapped = (): void => ctx.abort('the core has trapped');
     const store = events?.open(new EventTable(sql), this.#log.epoch, trapped);
     this.#occurrences = new Occurrences(store, this.webhooks);

@@ -1,4 +1,5 @@
 import type { FollowedEvents } from '../../../bus/events.js';
+import { withTimeout } from '../../../timing/with-timeout.js';
 import { type BusNamespace, webhookStub } from '../../wire/stubs.js';
 import {
   type FollowCall,
@@ -19,6 +20,7 @@ import {
  * stored with the publish, and is repeated until the object has confirmed it.
  */
 export class RootWebhooks {
+  readonly #storage: DurableObjectStorage;
   readonly #log: EventLog;
   readonly #alarm: AlarmScheduler;
   readonly #bus: string;
@@ -30,21 +32,20 @@ export class RootWebhooks {
 
   /** @param bus - the name of the bus. */
   constructor(
-    sql: SqlStorage,
+    storage: DurableObjectStorage,
     log: EventLog,
     alarm: AlarmScheduler,
     bus: string,
     namespace: BusNamespace | undefined,
   ) {
+    this.#storage = storage;
     this.#log = log;
     this.#alarm = alarm;
     this.#bus = bus;
     this.#namespace = namespace;
-    this.#table = new WebhookFollowers(sql);
+    this.#table = new WebhookFollowers(storage.sql);
     for (const row of this.#table.rows) this.#objects.set(row.object, restored(row));
-    // The alarm that was set for them may have been lost with the former start.
-    if ([...this.#objects.values()].some(hasPendingWake))
-      this.#alarm.wakeWithWrite(Date.now() + SETTLE_MS);
+    this.#ensureAlarm();
   }
 
   /** Handles a call of an object that states what it follows. */
@@ -60,6 +61,7 @@ export class RootWebhooks {
       follower.names = new Set(names);
       follower.subscriptions = subscriptions;
     }
+    this.#ensureAlarm();
     return { ...this.#end, total: this.total };
   }
 
@@ -81,7 +83,7 @@ export class RootWebhooks {
 
   /** Calls the objects that have to learn something, once the publisher has its reply. */
   wakeSoon(): void {
-    if (this.#isWaking || ![...this.#objects.values()].some(hasPendingWake)) return;
+    if (this.#isWaking || !this.#hasPendingWakes) return;
     this.#isWaking = true;
     setTimeout(() => {
       this.#isWaking = false;
@@ -114,6 +116,15 @@ export class RootWebhooks {
   get total(): number {
     const followers = [...this.#objects.values()];
     return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
+  }
+
+  get #hasPendingWakes(): boolean {
+    return [...this.#objects.values()].some(hasPendingWake);
+  }
+
+  /** Sets the alarm for the objects that have to learn something: it may have been lost. */
+  #ensureAlarm(): void {
+    if (this.#hasPendingWakes) this.#alarm.wakeWithWrite(Date.now() + SETTLE_MS);
   }
 
   /** An object without subscriptions has to learn it too: a call that adds one may be under way. */
@@ -173,6 +184,8 @@ export class RootWebhooks {
     const [namespace, bus] = [this.#namespace, this.#bus];
     if (namespace === undefined) return false;
     try {
+      // The runtime holds the call back until all writes are on disk: `sentAt` is after that.
+      await this.#storage.sync();
       const call: WakeCall = {
         names,
         ...this.#end,
@@ -182,10 +195,11 @@ export class RootWebhooks {
         })),
         sentAt: Date.now(),
       };
-      await webhookStub(namespace, { bus, object }).wakeWebhooks(JSON.stringify(call));
+      const woken = webhookStub(namespace, { bus, object }).wakeWebhooks(JSON.stringify(call));
+      await withTimeout(WAKE_MS, woken, late);
       return true;
     } catch {
-      // An object that restarts, or is away, is called again.
+      // An object that restarts, is away or does not answer is called again.
       return false;
     }
   }
@@ -243,5 +257,11 @@ function restored(row: WebhookFollower): Follower {
   };
 }
 
+function late(): Error {
+  return new Error('the object did not answer in time');
+}
+
+/** Milliseconds within which an object has to confirm a call. */
+const WAKE_MS = 10_000;
 /** Milliseconds after a publish until confirmations are stored, once for all in between. */
 const SETTLE_MS = 1_000;
