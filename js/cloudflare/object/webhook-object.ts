@@ -9,6 +9,7 @@ import { report } from '../../observe/on-error.js';
 import type { WebhookAddress } from '../wire/names.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { disconnectsIn, type WakeCall } from '../wire/webhooks.js';
+import { setAlarm } from './alarm.js';
 import { ownNamespace } from './own-namespace.js';
 import { WebhookTable } from './tables/webhooks.js';
 
@@ -70,7 +71,7 @@ export class WebhookObject {
       await (await this.#started(Date.now()))?.alarm();
     } catch (error) {
       report(error as Error);
-      await this.#ctx.storage.setAlarm(Date.now() + RETRY_MS);
+      await setAlarm(this.#ctx.storage, Date.now() + RETRY_MS);
     }
   }
 
@@ -115,7 +116,7 @@ export class WebhookObject {
       followed: this.#table.followed.names,
       definitions: this.#table.definitions,
       keepDefinitions: (definitions) => this.#table.setDefinitions(definitions),
-      setAlarm: (at) => (at === undefined ? storage.deleteAlarm() : storage.setAlarm(at)),
+      setAlarm: (at) => (at === undefined ? storage.deleteAlarm() : setAlarm(storage, at)),
       page: async (query) => this.#root.readEvents(query),
       follow: (names, subscriptions) => this.#follow(names, subscriptions),
       reset: () => this.#ctx.abort('the delivery to webhooks failed'),
@@ -131,7 +132,9 @@ export class WebhookObject {
     if (kept.length < former.names.length) this.#table.setFollowed(call, kept);
     const text = JSON.stringify({ object: this.#address.object, call, names, subscriptions });
     const reply = JSON.parse(await this.#root.followWebhooks(text)) as FollowedEvents;
-    if (kept.length < names.length) this.#table.setFollowed(call, names);
+    // A reply that arrives late must not undo a later call.
+    const isLast = call === this.#lastCall;
+    if (isLast && kept.length < names.length) this.#table.setFollowed(call, names);
     return reply;
   }
 

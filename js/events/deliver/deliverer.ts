@@ -18,6 +18,7 @@ import {
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
+import { answered } from './answered.js';
 import { authorizationOf, invalidGroups, type WebhookAuthorization } from './authorization.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
@@ -132,9 +133,10 @@ export class WebhookDeliverer implements WebhookDelivery {
 
   async alarm(): Promise<void> {
     this.#dueAt = undefined;
+    const hasFailed = this.#follower.takeRetry();
     this.#call(() => this.#core.alarm(Date.now(), Math.random()));
     if (this.#isOver) return;
-    if (!this.#follower.isComplete) await this.#follower.update();
+    if (hasFailed || !this.#follower.isComplete) await this.#follower.update();
     await this.#alarmSet;
   }
 
@@ -244,7 +246,7 @@ export class WebhookDeliverer implements WebhookDelivery {
   }
 
   async #page({ query, read }: Extract<DelivererStep, { kind: 'read' }>): Promise<() => void> {
-    const page = await this.#host.page(query);
+    const page = await answered(this.#host.page(query));
     return () => this.#core.page(read, page, Date.now());
   }
 

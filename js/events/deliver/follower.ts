@@ -1,4 +1,5 @@
 import type { FollowedEvents, WebhookHost } from '../../bus/events.js';
+import { answered } from './answered.js';
 
 /** What a {@link Follower} reports to the bus, and what it does with the response. */
 export interface Following {
@@ -43,6 +44,13 @@ export class Follower {
     return this.#reported !== undefined && this.#reported !== this.#of.subscriptions();
   }
 
+  /** Returns whether the last report has failed; the caller then reports again. */
+  takeRetry(): boolean {
+    const hasFailed = this.retryAt !== undefined;
+    this.retryAt = undefined;
+    return hasFailed;
+  }
+
   /** Informs the bus of all that it has to follow. Resolves with whether that succeeded. */
   update(): Promise<boolean> {
     this.#next ??= this.#inTurn(() => {
@@ -81,7 +89,7 @@ export class Follower {
   async #report(): Promise<FollowedEvents & { reported: number }> {
     const names = this.#of.names();
     const subscriptions = this.#of.subscriptions();
-    const followed = await this.#host.follow(names, subscriptions);
+    const followed = await answered(this.#host.follow(names, subscriptions));
     const added = names.filter((name) => !this.#followed.has(name));
     this.#followed = new Set(names);
     this.#reported = subscriptions;

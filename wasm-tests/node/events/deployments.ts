@@ -14,6 +14,8 @@ export interface Store {
   setAlarm?: (at: number | undefined) => void;
   /** What the bus responds to a deployment that has it follow event types. */
   follow?: Parameters<DeliverMaker>[0]['follow'];
+  /** How the bus returns a page of its log. */
+  page?: Parameters<DeliverMaker>[0]['page'];
 }
 
 export type Types = Parameters<typeof defineEvents>[0];
@@ -58,7 +60,7 @@ export function deploy(
       store.definitions = text;
     },
     setAlarm: async (at) => store.setAlarm?.(at),
-    page: async () => pageOf(store.events),
+    page: store.page ?? (async () => pageOf(store.events)),
     follow: store.follow ?? followed,
     reset: () => {},
   });
