@@ -61,7 +61,7 @@ pub struct Deliverer<S> {
     options: DelivererOptions,
     match_rules: MatchRules,
     alarm: Alarm,
-    /// When a subscription has something to do next, as of the last scan.
+    /// When a subscription has something to do next, as of the last scan and the steps since.
     next_due: Option<Millis>,
     /// When all subscriptions were last scanned.
     scanned_at: Millis,

@@ -167,11 +167,13 @@ impl<S: WebhookStore> Deliverer<S> {
                 if let Some(event_type) = self.subscriptions.event_type_mut(&read.name) {
                     event_type.reads.fail(now, random);
                 }
+                self.queue_type(&read.name);
             }
             Purpose::Match(id) => {
                 if let Some(entry) = self.subscriptions.get_mut(&id) {
                     entry.matches.fail(now, random);
                 }
+                self.queue(&id);
             }
         }
         Ok(())

@@ -30,11 +30,7 @@ impl<S: WebhookStore> Deliverer<S> {
                     self.queue.push_front(id);
                     break;
                 }
-                StepResult::Done => {
-                    if let Some(entry) = self.subscriptions.get_mut(&id) {
-                        entry.is_queued = false;
-                    }
-                }
+                StepResult::Done => self.finish(&id, now),
             }
         }
         waiting.append(&mut self.queue);
@@ -45,6 +41,19 @@ impl<S: WebhookStore> Deliverer<S> {
         self.set_alarm(now);
         self.outputs.extend(self.posts.drain(..));
         Ok(())
+    }
+
+    /// Handles that a subscription has nothing more to do now. Notes when it has next: while much
+    /// is under way, the next scan may come later.
+    fn finish(&mut self, id: &str, now: Millis) {
+        if let Some(entry) = self.subscriptions.get_mut(id) {
+            entry.is_queued = false;
+        }
+        if let Some(entry) = self.subscriptions.get(id) {
+            let event_type = self.subscriptions.event_type(&entry.row.name);
+            let due = due_at(entry, event_type, now).filter(|at| *at > now);
+            self.next_due = self.next_due.into_iter().chain(due).min();
+        }
     }
 
     pub(super) fn queue(&mut self, id: &str) {

@@ -234,6 +234,31 @@ fn fail_reads(rig: &mut Rig) -> usize {
 }
 
 #[test]
+fn a_failure_is_retried_in_time_while_another_endpoint_does_not_answer() {
+    let mut rig = Rig::new();
+    for number in [1, 2] {
+        rig.subscribe(&subscribe(number)).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    let failed = rig.posts.remove(0);
+    rig.now = rig.now + Millis(50);
+    rig.respond(&failed, 500);
+    assert_eq!(rig.alarm, Some(rig.now + Millis(5_000)));
+}
+
+#[test]
+fn a_read_that_failed_is_repeated_in_time_while_an_endpoint_does_not_answer() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    rig.holds_reads = true;
+    rig.publish("order.paid", "{}");
+    rig.now = rig.now + Millis(50);
+    assert_eq!(fail_reads(&mut rig), 1);
+    assert_eq!(rig.alarm, Some(rig.now + Millis(1_000)));
+}
+
+#[test]
 fn an_alarm_that_the_host_has_lost_is_set_again() {
     let mut rig = begun();
     rig.publish("order.paid", "{}");
