@@ -6,6 +6,7 @@ mod frame;
 mod interner;
 mod published;
 mod publishing;
+mod readers;
 mod resume;
 mod slab;
 mod stream_mut;
@@ -27,6 +28,7 @@ use crate::{
 };
 
 use chunk_cache::ChunkCache;
+use readers::Readers;
 use slab::StreamEntry;
 
 pub(crate) use interner::Interner;
@@ -57,8 +59,8 @@ pub struct Fanout {
     chunks: ChunkCache,
     /// Deadlines with the slots of their streams.
     deadlines: BTreeSet<(Millis, u32)>,
-    /// The readers of streams, by slot: a publish passes over streams whose reader it has reached.
-    readers: Vec<Option<NonZeroU32>>,
+    /// A publish passes over the streams whose reader it has reached.
+    readers: Readers,
     /// Streams to poll because of the last publish.
     due: Vec<StreamId>,
     /// The events of the last publish.
@@ -100,7 +102,7 @@ impl Fanout {
         let reader = stream.reader;
         let entry = |id| StreamEntry::new(id, stream, kind_number, from);
         let id = self.slab.insert(entry);
-        self.set_reader(id, reader);
+        self.readers.set(id.slot(), reader);
         self.enter(id, &honored);
         self.reschedule(id);
         id
@@ -252,17 +254,7 @@ impl Fanout {
     pub fn read_by(&mut self, id: StreamId, reader: NonZeroU32) {
         if let Some(entry) = self.slab.get_mut(id) {
             entry.stream.read_by(reader);
-            self.set_reader(id, Some(reader));
-        }
-    }
-
-    fn set_reader(&mut self, id: StreamId, reader: Option<NonZeroU32>) {
-        let slot = id.slot() as usize;
-        if reader.is_some() && slot >= self.readers.len() {
-            self.readers.resize(slot + 1, None);
-        }
-        if let Some(held) = self.readers.get_mut(slot) {
-            *held = reader;
+            self.readers.set(id.slot(), Some(reader));
         }
     }
 

@@ -136,7 +136,7 @@ impl Fanout {
         let mut count = DeliveryCount::new(at.map(|at| now - at));
         let mut reader = None;
         for slot in self.index.matching(event) {
-            let own = self.readers.get(slot as usize).copied().flatten();
+            let own = self.readers.at(slot);
             // It has the event already.
             if own.is_some() && own == reader && !is_end {
                 continue;
