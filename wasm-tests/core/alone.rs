@@ -73,10 +73,6 @@ impl Alone {
         alone
     }
 
-    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
-        self.isolate.set_timeouts(timeouts);
-    }
-
     /// Returns what it last sent, or attaches with.
     pub(crate) fn attach_message(&mut self) -> String {
         if self.said.is_none() {
@@ -173,25 +169,8 @@ impl Alone {
         self.isolate.close(self.id, false);
     }
 
-    /// As [`Alone::close`], if the bus has delivered everything published before.
-    pub(crate) fn close_settled(&mut self) {
-        self.isolate.close(self.id, true);
-    }
-
-    pub(crate) fn settle(&mut self, now: Millis) {
-        self.isolate.settle(now);
-    }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        self.isolate.is_settled()
-    }
-
     pub(crate) fn cursor(&self) -> Option<&Cursor> {
         self.isolate.cursor()
-    }
-
-    pub(crate) fn is_away(&self) -> bool {
-        self.isolate.is_away()
     }
 
     pub(crate) fn counts(&self) -> OutageCounts {

@@ -6,7 +6,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     position::{Cursor, Position},
     topic::{Topic, Topics},
-    wire::{Backlog, Follow, FollowResponse, Followed, SessionInterest},
+    wire::{Backlog, BusMessage, Follow, FollowResponse, Followed, SessionInterest},
 };
 
 use crate::any::{claim, uri};
@@ -116,6 +116,18 @@ pub(crate) fn batch(previous: u64, position: u64, event: &ServerEvent) -> String
     format!(
         r#"{{"v":1,"type":"batch","previous":{previous},"through":{position},"events":[{{"position":{position},"event":{event}}}]}}"#
     )
+}
+
+/// Returns the positions of the events in a batch.
+pub(crate) fn positions(text: &str) -> Vec<Position> {
+    let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(text) else {
+        panic!("{text}")
+    };
+    batch
+        .events
+        .into_iter()
+        .map(|(position, _)| position)
+        .collect()
 }
 
 /// Passes the frame of an edge to a bus.
