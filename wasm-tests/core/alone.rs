@@ -11,12 +11,9 @@ use mcp_listen::{
     metrics::Metrics,
     position::Cursor,
     scope::Scope,
-    upstream::{BusCall, OutageCounts, ResumePoint, Timeouts, UpstreamCall},
-    uri::Uri,
+    upstream::{BusCall, OutageCounts, Timeouts, UpstreamCall},
     wire::ProtocolError,
 };
-
-use crate::any::claim;
 
 pub(crate) struct Alone {
     isolate: Isolate,
@@ -47,15 +44,8 @@ impl Alone {
         Self::with(epoch, |isolate| isolate.open(stream, T0))
     }
 
-    /// Creates the stream of session `s`, which continues from `past`, and whose client may not
-    /// receive the `denied` resources.
-    pub(crate) fn of_session(stream: ServerStream, past: ResumePoint, denied: Vec<Uri>) -> Self {
-        let session = claim("s 1");
-        let start = SessionStart {
-            session,
-            past,
-            denied,
-        };
+    /// Creates the stream of a session.
+    pub(crate) fn of_session(stream: ServerStream, start: SessionStart) -> Self {
         Self::with(T0, |isolate| isolate.open_session(stream, start, T0))
     }
 

@@ -20,6 +20,7 @@ use crate::{
     alone::{Alone, Frame},
     any::{any_event, any_filter, check},
     follow,
+    session_root::session_start,
 };
 
 fn edge(filter: SubscriptionFilter) -> Alone {
@@ -77,7 +78,7 @@ fn a_draining_stream_does_not_claim_events_that_it_drops() {
         ..SubscriptionFilter::default()
     };
     let stream = ServerStream::with_kind(StreamKind::Session, filter, Millis(0), Millis(0));
-    let mut edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
+    let mut edge = Alone::of_session(stream, session_start(1, ResumePoint::None));
     edge.attach_message();
     let event = ServerEvent::ToolsListChanged;
     let attached = follow::joined(1, 0, &[]);

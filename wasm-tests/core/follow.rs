@@ -84,11 +84,6 @@ pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
         uris: uris.iter().map(|name| uri(name)).collect(),
         is_paused: false,
     };
-    joined_as(seq, head, interest)
-}
-
-/// The same, with whether its client is ready.
-pub(crate) fn joined_as(seq: u64, head: u64, interest: SessionInterest) -> String {
     let position = Position(head);
     let epoch = "e".into();
     FollowResponse::Followed(Followed {

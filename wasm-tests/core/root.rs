@@ -121,23 +121,6 @@ fn a_session_has_no_stream_once_its_edge_was_not_restored() {
 }
 
 #[test]
-fn events_that_the_log_no_longer_holds_are_not_replayed() {
-    for (kept, missed) in [(4, vec![Position(3), Position(4)]), (3, Vec::new())] {
-        let mut world = SessionRoot::new();
-        let since = mcp_listen::root::Log::cursor(&world.log);
-        for _ in 0..3 {
-            world.publish(&ServerEvent::ToolsListChanged);
-        }
-        world.publish(&ServerEvent::PromptsListChanged);
-        world.log.trim(kept);
-        let edge = world.root.bus_mut().connect();
-        let follow = Follow::fresh(1, vec![Topic::Tools, Topic::Prompts]).since(&since);
-        let received = world.root.handle_message(edge, &follow.to_json(), NOW);
-        assert_eq!(replayed(received), missed, "{kept}");
-    }
-}
-
-#[test]
 fn events_after_a_failed_read_of_the_log_are_replayed() {
     let mut world = SessionRoot::new();
     let since = mcp_listen::root::Log::cursor(&world.log);

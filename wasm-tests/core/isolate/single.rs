@@ -4,16 +4,12 @@
 use mcp_listen::{
     clock::Millis,
     filter::SubscriptionFilter,
-    isolate::SessionStart,
     listen::{EndReason, ServerStream, StreamKind},
     root::RootOutput,
     upstream::{BusCall, ResumePoint, Timeouts, UpstreamCall},
 };
 
-use crate::{
-    any::claim,
-    session_root::{self, SessionRoot},
-};
+use crate::session_root::{self, SessionRoot};
 
 use super::{World, stream::Stream};
 
@@ -33,11 +29,7 @@ impl World {
         (world.root, world.log) = (session.root, session.log);
         let kind = StreamKind::Session;
         let stream = ServerStream::with_kind(kind, filter.clone(), Millis(0), Millis(0));
-        let start = SessionStart {
-            session: claim("s 1"),
-            past: ResumePoint::None,
-            denied: Vec::new(),
-        };
+        let start = session_root::session_start(1, ResumePoint::None);
         let id = world.isolate.open_session(stream, start, Millis(0));
         world.streams.push(Stream::new(id, filter));
         world.begin_stepwise()
