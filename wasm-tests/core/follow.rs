@@ -133,20 +133,9 @@ pub(crate) fn accepted(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
     }
 }
 
-/// Returns the reply of a bus, with everything published that the edge has missed.
-pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]) -> Vec<String> {
-    if let Some(Position(after)) = reply.replay_after() {
-        let missed = usize::try_from(after).unwrap();
-        for (position, event) in (after + 1..).zip(log.iter().skip(missed)) {
-            reply.push_event(bus, Position(position), event);
-        }
-    }
-    reply.finish(bus)
-}
-
 /// Returns the only frame of a reply without missed events.
 pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowResponse {
     let reply = accepted(bus, edge, &follow.to_json());
-    let frames = answers(bus, reply, &[]);
+    let frames = reply.finish(bus);
     FollowResponse::from_json(&frames[0]).unwrap()
 }

@@ -277,7 +277,7 @@ fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
     let mut bus = bus();
     let edge = bus.connect();
     let reply = follow::accepted(&mut bus, edge, &text);
-    let answer = follow::answers(&mut bus, reply, &[]).remove(0);
+    let answer = reply.finish(&mut bus).remove(0);
     isolate.handle_message(&answer, T0).unwrap();
     while isolate.poll_output(T0).is_some() {}
     for stream in [ann, ben] {
