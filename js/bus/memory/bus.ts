@@ -2,6 +2,7 @@ import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
+import { PerInstance } from '../../wasm/per-instance.js';
 import {
   Bus,
   type BusOutput,
@@ -10,7 +11,6 @@ import {
   FixedText,
   textOf,
 } from '../../wasm/server/bindings.js';
-import { PerInstance } from '../../wasm/per-instance.js';
 import { serverGuard } from '../../wasm/server/guard.js';
 import { expectLoaded } from '../../wasm/server/load.js';
 import type {
