@@ -49,7 +49,7 @@ fn cue(event: &ServerEvent) -> StreamOutput {
     StreamOutput::Message(message::plain_notification(event))
 }
 
-/// A stream of a session at an edge of its bus.
+/// A stream of a session at an edge of its bus, which attached at position 7.
 struct Joined {
     session: SessionRoot,
     number: EdgeId,
@@ -63,6 +63,9 @@ impl Joined {
 
     /// The same for a client that may not receive the `denied` resources.
     fn without(mut session: SessionRoot, denied: &[&str]) -> Self {
+        for _ in 0..7 {
+            session.publish(&ServerEvent::PromptsListChanged);
+        }
         let mut edge = edge(denied);
         Self {
             number: session.attach(&mut edge),
@@ -197,7 +200,7 @@ fn the_bus_reports_whether_a_stream_is_paused() {
         r#"{"v":1,"type":"interest","uris":["a"],"paused":true}"#
     );
     joined.publish(&updated("a"));
-    assert_eq!(joined.text(), "id: 0-e\ndata: \n\n");
+    assert_eq!(joined.text(), "id: 7-e\ndata: \n\n");
     joined.session.watch("b");
     joined.changed();
     assert_eq!(joined.text(), "");
@@ -209,7 +212,7 @@ fn the_bus_reports_whether_a_stream_is_paused() {
     let change = message::plain_notification(&updated("a"));
     assert_eq!(
         joined.text(),
-        format!("id: 1-e\nevent: message\ndata: {change}\n\n")
+        format!("id: 8-e\nevent: message\ndata: {change}\n\n")
     );
 }
 
@@ -242,7 +245,7 @@ fn denied_resources_are_removed_from_the_subscriptions() {
         joined.publish(&event);
     }
     assert_eq!(joined.edge.counts().gaps, 0, "what is denied is not amiss");
-    assert_eq!(joined.edge.cursor().unwrap().position, Position(3));
+    assert_eq!(joined.edge.cursor().unwrap().position, Position(10));
     joined.edge.miss();
     let said = joined.text();
     assert!(!said.contains(r#""uri":"a""#), "{said}");

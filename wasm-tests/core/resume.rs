@@ -151,12 +151,14 @@ fn a_bus_resumes_where_its_log_still_reaches() {
             .root
             .handle_message(edge, &follow.to_json(), Millis(0));
         let Ok(RootReceived::Followed {
-            session, frames, ..
+            session: joined,
+            frames,
+            ..
         }) = received
         else {
             panic!("{received:?}")
         };
-        assert_eq!(session, Some(claim("s 1")));
+        assert_eq!(joined, Some(claim("s 1")));
         let from = if goes_on { since.position.0 } else { 10 };
         let Ok(FollowResponse::Followed(followed)) = FollowResponse::from_json(&frames[0]) else {
             panic!("{frames:?}");
@@ -165,6 +167,8 @@ fn a_bus_resumes_where_its_log_still_reaches() {
         assert_eq!(followed.missed.unwrap().after, Position(from));
         let replayed: Vec<_> = frames[1..].iter().map(|it| follow::positions(it)).collect();
         let missed = (from < 10).then(|| vec![Position(10)]);
+        // The log is read only for an edge that has missed something.
+        assert_eq!(session.root.bus().is_log_indexed(), missed.is_some());
         assert_eq!(replayed, Vec::from_iter(missed));
     }
 }
