@@ -276,3 +276,17 @@ fn a_stream_that_returns_to_a_shard_is_not_released_there() {
     world.sweep();
     assert_eq!(world.outputs(), [release(8)]);
 }
+
+#[test]
+fn a_stream_that_has_moved_does_not_end_with_its_former_shard() {
+    let mut world = World::with("s", of(None));
+    let stream = world.open("s");
+    for shard in [7, 8] {
+        assert!(world.joins_shard(&stream, shard).is_some());
+    }
+    let open = Ask::Open { resumes: false };
+    world.left_shard("s 1", 7);
+    assert_eq!(world.ask("s", open.clone()), Reply::Taken);
+    world.left_shard("s 1", 8);
+    assert!(matches!(world.ask("s", open), Reply::Open { .. }));
+}
