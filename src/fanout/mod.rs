@@ -57,6 +57,8 @@ pub struct Fanout {
     chunks: ChunkCache,
     /// Deadlines with the slots of their streams.
     deadlines: BTreeSet<(Millis, u32)>,
+    /// The readers of streams, by slot: a publish passes over streams whose reader it has reached.
+    readers: Vec<Option<NonZeroU32>>,
     /// Streams to poll because of the last publish.
     due: Vec<StreamId>,
     /// The events of the last publish.
@@ -95,8 +97,10 @@ impl Fanout {
         let kind_number = self.kinds.intern(stream.kind());
         let honored = self.intern(stream.shared_honored());
         stream.intern(self.kinds.interned(&stream.kind().clone()), &honored);
+        let reader = stream.reader;
         let entry = |id| StreamEntry::new(id, stream, kind_number, from);
         let id = self.slab.insert(entry);
+        self.set_reader(id, reader);
         self.enter(id, &honored);
         self.reschedule(id);
         id
@@ -248,6 +252,17 @@ impl Fanout {
     pub fn read_by(&mut self, id: StreamId, reader: NonZeroU32) {
         if let Some(entry) = self.slab.get_mut(id) {
             entry.stream.read_by(reader);
+            self.set_reader(id, Some(reader));
+        }
+    }
+
+    fn set_reader(&mut self, id: StreamId, reader: Option<NonZeroU32>) {
+        let slot = id.slot() as usize;
+        if reader.is_some() && slot >= self.readers.len() {
+            self.readers.resize(slot + 1, None);
+        }
+        if let Some(held) = self.readers.get_mut(slot) {
+            *held = reader;
         }
     }
 
