@@ -49,6 +49,12 @@ const IN_MEMORY: Candidate = {
     'as mcp-listen, but the disk of the bus is a file system in memory, as the other yardsticks have no disk',
   start: () => workerdServer('listen', { disk: MEMORY_DISK }),
 };
+/** The other configuration of the same server. */
+export const IN_EACH: Candidate = {
+  name: `${OURS}, a socket each`,
+  includes: 'as mcp-listen, with a WebSocket for each stream',
+  start: () => workerdServer('listen', { sockets: 'each' }),
+};
 const SDK_ON_WORKERD: Candidate = {
   name: 'TypeScript SDK',
   includes: 'publish and streams in one isolate, match, HTTP: it delivers to no other isolate',

@@ -4,6 +4,7 @@ import {
   AWAY,
   type Candidate,
   entrants,
+  IN_EACH,
   IN_FOUR,
   PEERS,
   PROCESSES,
@@ -81,7 +82,9 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
     {
       ...{ name: 'workerd', proves: ['S5'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
       title: `waves of ${load.uris} events to ${streams} streams on workerd`,
-      entrants: entrants(WORKERS_AND_MEMORY, (server) => Delivery.start(server, load)),
+      entrants: entrants([...WORKERS_AND_MEMORY, IN_EACH], (server) =>
+        Delivery.start(server, load),
+      ),
     },
     {
       ...{
@@ -103,7 +106,7 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
         rounds,
       },
       title: `from a publish to the last of ${streams} streams on workerd`,
-      entrants: entrants(WORKERS_AND_MEMORY, (server) =>
+      entrants: entrants([...WORKERS_AND_MEMORY, IN_EACH], (server) =>
         Latency.start(server, { streams, publishes }),
       ),
     },
@@ -141,7 +144,9 @@ function opens({ streams, rounds }: Size): Experiment[] {
         rounds,
       },
       title: `${streams} streams are opened at once on workerd`,
-      entrants: entrants(PEERS, (server) => Opening.start(server, 0, streams, streams)),
+      entrants: entrants([...PEERS, IN_EACH], (server) =>
+        Opening.start(server, 0, streams, streams),
+      ),
     },
     {
       ...{ ...ack, name: 'ack-followed' },

@@ -5,12 +5,15 @@ import { serverGuard } from './server/guard.js';
 export class PerInstance<T> {
   readonly #make: () => T;
   readonly #guard: InstanceGuard;
+  readonly #onReplaced: ((former: T) => void) | undefined;
   #value: T;
   #generation: number;
 
-  constructor(make: () => T, guard = serverGuard) {
+  /** @param onReplaced - called after the first use of the object that replaces another one. */
+  constructor(make: () => T, guard = serverGuard, onReplaced?: (former: T) => void) {
     this.#make = make;
     this.#guard = guard;
+    this.#onReplaced = onReplaced;
     this.#value = make();
     this.#generation = guard.generation;
   }
@@ -18,10 +21,15 @@ export class PerInstance<T> {
   /** The object in the current instance; must not be kept. */
   get value(): T {
     const { generation } = this.#guard;
-    if (this.#generation !== generation) {
-      this.#value = this.#make();
-      this.#generation = generation;
-    }
+    if (this.#generation !== generation) this.#onReplaced?.(this.renew());
     return this.#value;
+  }
+
+  /** Replaces the object. Returns the former one. */
+  renew(): T {
+    const former = this.#value;
+    this.#value = this.#make();
+    this.#generation = this.#guard.generation;
+    return former;
   }
 }

@@ -25,8 +25,11 @@ async function checkCore() {
  */
 function cargoExample(name, args) {
   const all = ['run', '--quiet', '--profile', 'model', '--example', name, '--', ...args];
-  const stdio = /** @type {const} */ (['inherit', 'pipe', 'inherit']);
-  const child = spawn('cargo', all, { cwd: root, env: environment, stdio });
+  const child = spawn('cargo', all, {
+    cwd: root,
+    env: environment,
+    stdio: ['inherit', 'pipe', 'inherit'],
+  });
   onStop(() => void child.kill());
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {

@@ -161,7 +161,7 @@ impl Listener {
                 subscription,
             } if *own == call => subscription.handle_bytes(bytes, now),
             ListenerStep::Session(session) => {
-                session.handle_bytes(call, bytes, &mut self.queue, now)
+                session.handle_bytes(call, bytes, &mut self.queue, now);
             }
             _ => {}
         }

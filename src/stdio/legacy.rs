@@ -71,7 +71,7 @@ impl Channel {
         };
         match (call, id) {
             (LegacyCall::Initialize, Some(id)) => {
-                self.session.await_response(id, Awaited::Initialize)
+                self.session.await_response(id, Awaited::Initialize);
             }
             (LegacyCall::Initialized, _) => self.handle_initialized(),
             (LegacyCall::Other, _) => self.handle_legacy_cancel(&document.root),

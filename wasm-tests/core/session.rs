@@ -180,7 +180,7 @@ fn a_session_without_an_id_is_not_ended() {
             .initialized()
             .headers
             .iter()
-            .all(|(name, _)| *name != "Mcp-ClientSession-Id")
+            .all(|(name, _)| *name != "Mcp-Session-Id")
     );
 }
 

@@ -252,7 +252,7 @@ pub fn client(bytes: &[u8]) {
                 );
             }
             SubscriptionOutput::Ended(_) => {
-                assert_eq!(place + 1, outputs.len(), "something follows the end")
+                assert_eq!(place + 1, outputs.len(), "something follows the end");
             }
             other => panic!("{other:?}"),
         }

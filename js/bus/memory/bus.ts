@@ -2,6 +2,7 @@ import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
 import { report } from '../../observe/on-error.js';
+import { PerInstance } from '../../wasm/per-instance.js';
 import {
   Bus,
   type BusOutput,
@@ -10,7 +11,7 @@ import {
   FixedText,
   textOf,
 } from '../../wasm/server/bindings.js';
-import { generation } from '../../wasm/server/guard.js';
+import { serverGuard } from '../../wasm/server/guard.js';
 import { expectLoaded } from '../../wasm/server/load.js';
 import type {
   AttachableBus,
@@ -63,15 +64,10 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     change: () => wantedChange(this.#bus),
   };
   readonly #rows = new MemorySessionTable();
-  #log: MemoryLog;
-  #core: Bus;
-  #generation = generation();
-  #listeners = new Map<number, AttachmentListener>();
+  readonly #life: PerInstance<BusLife>;
   readonly #sinks = new Set<FanoutSink>();
   readonly #onError: (error: Error) => void;
-  readonly #retention: RetentionOptions;
   readonly #openEvents: EventLogMaker | undefined;
-  #occurrences: EventStore | undefined;
   readonly #unsent = new OrderedQueue<Unsent>((batch) => this.#sendBatch(batch));
   readonly #webhooks: MemoryWebhooks | undefined;
 
@@ -87,8 +83,12 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   constructor({ events, onError = report, wanted, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
     this.#onError = onError;
-    this.#retention = retention;
-    this.#log = new MemoryLog(retention);
+    this.#life = new PerInstance(
+      () => newLife(retention, this.#rows),
+      serverGuard,
+      // The core does not have this bus any more, so missed events cannot be determined.
+      (former) => this.#lose(former, new ListenError('bus-lost', 'the core was reset')),
+    );
     this.#openEvents = events;
     this.#webhooks = events?.deliver && this.#webhooksOf(events.deliver);
     this.events = events && {
@@ -103,7 +103,6 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
         ...{ onError, wanted, sessions: this.sessionTopics },
         context: { bus: undefined, publish: (event) => this.publish(event) },
       });
-    this.#core = newBus(this.#log, this.#rows);
     this.sessions = new MemorySessions(this.#rows, {
       core: () => this.#bus,
       retainEvents: () => this.retainEvents(),
@@ -142,6 +141,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     };
     let connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
     return () => {
+      // After a reset of the core, the listener is connected again first.
       this.#ensureCurrent();
       connection.close();
     };
@@ -204,23 +204,18 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   get #bus(): Bus {
-    this.#ensureCurrent();
-    return this.#core;
+    return this.#life.value.core;
   }
 
-  /**
-   * A new instance of the core does not have this bus, so missed events can no longer be
-   * determined.
-   */
-  #ensureCurrent(): void {
-    if (this.#generation !== generation())
-      this.#reset(new ListenError('bus-lost', 'the core was reset'));
+  #ensureCurrent(): BusLife {
+    return this.#life.value;
   }
 
   async #emit(text: string): Promise<EventReceipt> {
     const store = this.#store;
     const draft = store.draft(text);
-    const { eventId, position } = store.append(draft, this.#log.position + 1, Date.now());
+    const next = this.#life.value.log.position + 1;
+    const { eventId, position } = store.append(draft, next, Date.now());
     const { cue, name } = draft;
     draft.free();
     this.deliver([cue]);
@@ -229,24 +224,27 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   #page(query: string): string {
-    return this.#store.page(query, this.#log.position, Date.now());
+    return this.#store.page(query, this.#life.value.log.position, Date.now());
   }
 
   #webhooksOf(deliver: DeliverMaker): MemoryWebhooks {
     return new MemoryWebhooks(deliver, {
-      end: () => ({ epoch: this.#log.epoch, head: this.#log.position }),
+      end: () => {
+        const { epoch, position } = this.#life.value.log;
+        return { epoch, head: position };
+      },
       page: (query) => this.#page(query),
     });
   }
 
   /** The log of occurrences; it is empty after the bus was reset. */
   get #store(): EventStore {
-    this.#ensureCurrent();
+    const life = this.#life.value;
     const reset = (): void => {
-      this.#occurrences = undefined;
+      life.occurrences = undefined;
     };
-    this.#occurrences ??= this.#openEvents?.open(new MemoryEventRows(), this.#log.epoch, reset);
-    if (this.#occurrences !== undefined) return this.#occurrences;
+    life.occurrences ??= this.#openEvents?.open(new MemoryEventRows(), life.log.epoch, reset);
+    if (life.occurrences !== undefined) return life.occurrences;
     throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
   }
 
@@ -268,42 +266,45 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     }
   }
 
-  /** Replaces the log by one with a new epoch, so no stream resumes from its former position. */
+  /** Begins a new epoch, so no stream resumes from its former position. */
   #reset(reason: ListenError): void {
-    const listeners = this.#listeners;
-    this.#listeners = new Map();
-    this.#log = new MemoryLog(this.#retention);
-    this.#occurrences = undefined;
-    this.#core = newBus(this.#log, this.#rows);
-    this.#generation = generation();
-    for (const listener of listeners.values()) this.#guarded(() => listener.onLost(reason));
+    this.#lose(this.#life.renew(), reason);
+  }
+
+  /** Tells those who listened that the bus was lost. */
+  #lose({ listeners }: BusLife, reason: ListenError): void {
+    const lost = [...listeners.values()];
+    // What was published before is not sent any more.
+    listeners.clear();
+    for (const listener of lost) this.#guarded(() => listener.onLost(reason));
   }
 
   /** Publishes a batch. Returns what to send. */
   #publish(texts: string[]): Unsent {
     const lines = texts.join('\n');
-    const deliveries = this.#bus.publish(lines, Date.now()) ?? [];
-    for (const text of texts) this.#log.append(text);
-    return { deliveries, lines, listeners: this.#listeners };
+    const life = this.#life.value;
+    const deliveries = life.core.publish(lines, Date.now()) ?? [];
+    for (const text of texts) life.log.append(text);
+    return { deliveries, life, lines };
   }
 
-  #sendBatch({ deliveries, lines, listeners }: Unsent): void {
+  #sendBatch({ deliveries, life, lines }: Unsent): void {
     for (const { edges, text } of deliveries)
-      for (const edge of edges) if (listeners === this.#listeners) this.#send(edge, text);
+      for (const edge of edges) this.#send(life, edge, text);
     this.#eachSink((sink) => sink.publish(lines));
   }
 
-  #send(edge: number, frame: string): void {
-    this.#guarded(() => this.#listeners.get(edge)?.onFrame(frame));
+  #send({ listeners }: BusLife, edge: number, frame: string): void {
+    this.#guarded(() => listeners.get(edge)?.onFrame(frame));
   }
 
   #connect(frame: string, listener: AttachmentListener): BusConnection {
-    const edge = this.#bus.connect(undefined, undefined, 0);
-    const listeners = this.#listeners.set(edge, listener);
+    const life = this.#life.value;
+    const edge = life.core.connect(undefined, undefined, 0);
+    life.listeners.set(edge, listener);
     // After a reset, edge numbers are assigned again to other connections.
     const ifCurrent = (action: () => void): void => {
-      this.#ensureCurrent();
-      if (listeners === this.#listeners) action();
+      if (this.#life.value === life) action();
     };
     this.#handleFrame(edge, frame);
     return {
@@ -316,20 +317,22 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   #handleFrame(edge: number, frame: string): void {
-    const received = this.#bus.receive(edge, frame, performance.now());
+    const life = this.#life.value;
+    const received = life.core.receive(edge, frame, performance.now());
     if (received.kind === 'released') this.#release(edge);
     if (received.kind !== 'followed') return;
     this.#flush();
-    for (const reply of received.frames) this.#send(edge, reply);
+    for (const reply of received.frames) this.#send(life, edge, reply);
   }
 
   /** Performs the outputs of the core after a change of a session. */
   #flush(): void {
     this.sessionsChanged();
-    const bus = this.#bus;
-    const next = (): BusOutput | undefined => bus.output(0, performance.now());
+    const life = this.#life.value;
+    const next = (): BusOutput | undefined => life.core.output(0, performance.now());
     for (let output = next(); output !== undefined; output = next()) {
-      if (output.kind === 'send') for (const edge of output.edges) this.#send(edge, output.text);
+      if (output.kind === 'send')
+        for (const edge of output.edges) this.#send(life, edge, output.text);
       else if (output.kind === 'close') this.#release(output.edge, output.reason === 'lost');
     }
   }
@@ -339,7 +342,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
    * too.
    */
   #release(edge: number, reattaches = false): void {
-    const listener = this.#listeners.get(edge);
+    const listener = this.#life.value.listeners.get(edge);
     this.#leave(edge);
     const reason = reattaches
       ? new ListenError('bus-lost', 'the stream is attached on another connection')
@@ -351,10 +354,19 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   #leave(edge: number): void {
-    if (!this.#listeners.delete(edge)) return;
-    this.#bus.disconnect(edge, performance.now());
+    const { core, listeners } = this.#life.value;
+    if (!listeners.delete(edge)) return;
+    core.disconnect(edge, performance.now());
     this.sessionsChanged();
   }
+}
+
+/** What a reset of the core or a loss of events replaces: the log, the core on it, who listens. */
+interface BusLife {
+  readonly log: MemoryLog;
+  readonly core: Bus;
+  readonly listeners: Map<number, AttachmentListener>;
+  occurrences: EventStore | undefined;
 }
 
 /** A batch that was published and is not sent yet. */
@@ -362,15 +374,16 @@ interface Unsent {
   deliveries: Delivery[];
   /** The events, each a line of JSON text. */
   lines: string;
-  /** The listeners at the publish: after a reset, edge numbers are assigned again to others. */
-  listeners: Map<number, AttachmentListener>;
+  /** The life of the bus in which they were published. */
+  life: BusLife;
 }
 
-/** Creates a core bus whose sessions have no streams: those of a former bus must attach again. */
-function newBus(log: MemoryLog, rows: MemorySessionTable): Bus {
-  const bus = new Bus(log, rows);
-  bus.restored(performance.now());
-  return bus;
+/** Creates a life of a bus. The sessions have no streams: those of a former bus attach again. */
+function newLife(retention: RetentionOptions, rows: MemorySessionTable): BusLife {
+  const log = new MemoryLog(retention);
+  const core = new Bus(log, rows);
+  core.restored(performance.now());
+  return { core, listeners: new Map(), log, occurrences: undefined };
 }
 
 /**

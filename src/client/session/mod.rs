@@ -272,4 +272,4 @@ impl fmt::Display for SessionError {
 impl core::error::Error for SessionError {}
 
 const PING: &str = "ping";
-const SESSION: &str = "Mcp-ClientSession-Id";
+const SESSION: &str = "Mcp-Session-Id";

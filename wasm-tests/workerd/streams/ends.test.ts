@@ -21,7 +21,7 @@ test('clients that disconnect leave no socket behind', async () => {
 });
 
 test('a client that leaves before the acknowledgment leaves no socket behind', async () => {
-  await fixture().post(1, '/bus/delay?ms=300');
+  await fixture().post(1, '/bus/delay?ms=2000');
   const abort = new AbortController();
   const opening = fetch(fixture().mcp(0), {
     method: 'POST',

@@ -37,13 +37,12 @@ export class StreamGroup implements EventStreamGroup {
   readonly #cued = new Set<string>();
   /** When each name was last read for heartbeats. */
   readonly #refreshedAt = new Map<string, number>();
-  readonly #generation = eventsGuard.generation;
+  readonly #leaveCore = eventsGuard.onReset(() => this.#trapped());
   /** The number of this group among the readers of listen streams. */
   readonly #reader = nextReader();
   #size = 0;
   #readCount = 0;
   #isOver = false;
-  #leaveCore = (): void => {};
 
   constructor(options: StreamGroupOptions) {
     this.#options = options;
@@ -51,7 +50,7 @@ export class StreamGroup implements EventStreamGroup {
 
   /** Whether streams can begin in it: it has had one all the time, and its core has not trapped. */
   get isCurrent(): boolean {
-    return !this.#isOver && this.#generation === eventsGuard.generation;
+    return !this.#isOver;
   }
 
   /**
@@ -60,8 +59,7 @@ export class StreamGroup implements EventStreamGroup {
    * @throws any error of the bus.
    */
   async begin(exchange: EventExchange, stream: EventStream): Promise<void> {
-    stream.id = calling(() => this.#core.open(exchange));
-    this.#enter(stream);
+    this.#open(exchange, stream);
     const first = await this.#firstPage(stream);
     if (first === undefined) throw new ListenError('bus-lost', 'the stream has ended');
     const bytes = this.#core.begin(stream.id, first.page, first.results);
@@ -136,20 +134,25 @@ export class StreamGroup implements EventStreamGroup {
     return last;
   }
 
-  /** Frees the core after the last stream. */
-  #end(): void {
-    this.#isOver = true;
-    this.#leaveCore();
-    this.#core.free();
-  }
-
-  #enter(stream: EventStream): void {
-    if (this.#size === 0) this.#leaveCore = eventsGuard.onReset(() => this.#trapped());
+  #open(exchange: EventExchange, stream: EventStream): void {
+    try {
+      stream.id = calling(() => this.#core.open(exchange));
+    } catch (error) {
+      if (this.#size === 0 && !this.#isOver) this.#end();
+      throw error;
+    }
     this.#size += 1;
     this.#streams[stream.id] = stream;
     stream.group = this;
     // One cue for all of them: the log is read once.
     stream.listen?.readBy(this.#reader);
+  }
+
+  /** Frees the core after the last stream. */
+  #end(): void {
+    this.#isOver = true;
+    this.#leaveCore();
+    this.#core.free();
   }
 
   /** Ends the streams of a core that has trapped, without a result. */
