@@ -13,7 +13,7 @@ export class Keyboard {
   }
 
   /**
-   * Presses a key once for each of these stops, and expects the focus to be on each of them in turn.
+   * Presses a key once for each of these stops, and expects the focus to be on each of them.
    *
    * @param stops - the role and the beginning of the accessible name, as in `button "Connect"`.
    */
