@@ -1,7 +1,6 @@
 /** What other rooms import of the streams. */
 export { eachWrite } from './bodies/fanout-bodies.js';
-export { PulledBody } from './bodies/pulled-body.js';
-export { ResponseBody } from './bodies/response-body.js';
+export { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
 export type { Member } from './connection/member.js';
 export {
   addCounters,

@@ -21,7 +21,10 @@ export class PerInstance<T> {
   /** The object in the current instance; must not be kept. */
   get value(): T {
     const { generation } = this.#guard;
-    if (this.#generation !== generation) this.#onReplaced?.(this.renew());
+    if (this.#generation !== generation) {
+      const former = this.renew();
+      this.#onReplaced?.(former);
+    }
     return this.#value;
   }
 

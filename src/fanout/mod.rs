@@ -6,6 +6,7 @@ mod frame;
 mod interner;
 mod published;
 mod publishing;
+mod readers;
 mod resume;
 mod slab;
 mod stream_mut;
@@ -27,6 +28,7 @@ use crate::{
 };
 
 use chunk_cache::ChunkCache;
+use readers::Readers;
 use slab::StreamEntry;
 
 pub(crate) use interner::Interner;
@@ -57,6 +59,8 @@ pub struct Fanout {
     chunks: ChunkCache,
     /// Deadlines with the slots of their streams.
     deadlines: BTreeSet<(Millis, u32)>,
+    /// A publish passes over the streams whose reader it has reached.
+    readers: Readers,
     /// Streams to poll because of the last publish.
     due: Vec<StreamId>,
     /// The events of the last publish.
@@ -95,8 +99,10 @@ impl Fanout {
         let kind_number = self.kinds.intern(stream.kind());
         let honored = self.intern(stream.shared_honored());
         stream.intern(self.kinds.interned(&stream.kind().clone()), &honored);
+        let reader = stream.reader;
         let entry = |id| StreamEntry::new(id, stream, kind_number, from);
         let id = self.slab.insert(entry);
+        self.readers.set(id.slot(), reader);
         self.enter(id, &honored);
         self.reschedule(id);
         id
@@ -248,6 +254,7 @@ impl Fanout {
     pub fn read_by(&mut self, id: StreamId, reader: NonZeroU32) {
         if let Some(entry) = self.slab.get_mut(id) {
             entry.stream.read_by(reader);
+            self.readers.set(id.slot(), Some(reader));
         }
     }
 

@@ -136,6 +136,11 @@ impl Fanout {
         let mut count = DeliveryCount::new(at.map(|at| now - at));
         let mut reader = None;
         for slot in self.index.matching(event) {
+            let own = self.readers.at(slot);
+            // It has the event already.
+            if own.is_some() && own == reader && !is_end {
+                continue;
+            }
             let Some(entry) = self.slab.at_mut(slot) else {
                 continue;
             };
@@ -158,11 +163,8 @@ impl Fanout {
             }
             if entry.stream.handle_written(now) {
                 count.count(entry.stream.metrics());
-                let former = core::mem::replace(&mut reader, entry.stream.reader);
-                // The reader of the stream before has it already.
-                if reader.is_none() || reader != former {
-                    deliver(entry.kind_number, id, entry.stream.kind());
-                }
+                deliver(entry.kind_number, id, entry.stream.kind());
+                reader = own;
                 continue;
             }
             self.due.extend(entry.hold(published, now).then_some(id));

@@ -11,12 +11,9 @@ use mcp_listen::{
     metrics::Metrics,
     position::Cursor,
     scope::Scope,
-    upstream::{BusCall, OutageCounts, ResumePoint, Timeouts, UpstreamCall},
-    uri::Uri,
+    upstream::{BusCall, OutageCounts, Timeouts, UpstreamCall},
     wire::ProtocolError,
 };
-
-use crate::any::claim;
 
 pub(crate) struct Alone {
     isolate: Isolate,
@@ -47,15 +44,8 @@ impl Alone {
         Self::with(epoch, |isolate| isolate.open(stream, T0))
     }
 
-    /// Creates the stream of session `s`, which continues from `past`, and whose client may not
-    /// receive the `denied` resources.
-    pub(crate) fn of_session(stream: ServerStream, past: ResumePoint, denied: Vec<Uri>) -> Self {
-        let session = claim("s 1");
-        let start = SessionStart {
-            session,
-            past,
-            denied,
-        };
+    /// Creates the stream of a session.
+    pub(crate) fn of_session(stream: ServerStream, start: SessionStart) -> Self {
         Self::with(T0, |isolate| isolate.open_session(stream, start, T0))
     }
 
@@ -71,10 +61,6 @@ impl Alone {
         };
         alone.deliver(T0);
         alone
-    }
-
-    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
-        self.isolate.set_timeouts(timeouts);
     }
 
     /// Returns what it last sent, or attaches with.
@@ -173,25 +159,8 @@ impl Alone {
         self.isolate.close(self.id, false);
     }
 
-    /// As [`Alone::close`], if the bus has delivered everything published before.
-    pub(crate) fn close_settled(&mut self) {
-        self.isolate.close(self.id, true);
-    }
-
-    pub(crate) fn settle(&mut self, now: Millis) {
-        self.isolate.settle(now);
-    }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        self.isolate.is_settled()
-    }
-
     pub(crate) fn cursor(&self) -> Option<&Cursor> {
         self.isolate.cursor()
-    }
-
-    pub(crate) fn is_away(&self) -> bool {
-        self.isolate.is_away()
     }
 
     pub(crate) fn counts(&self) -> OutageCounts {

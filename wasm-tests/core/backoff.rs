@@ -4,7 +4,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{updated, uri},
-    world::{Availability, World},
+    isolate::{Availability, World},
 };
 
 fn world() -> World {
@@ -12,7 +12,7 @@ fn world() -> World {
         resource_subscriptions: vec![uri("a")],
         ..SubscriptionFilter::default()
     };
-    World::new(filter, Timeouts::default())
+    World::of_one(filter, Timeouts::default())
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_bus_back_after_half_a_minute_is_found_within_two_seconds() {
             world.availability = Availability::Open;
             world.pass(2_000);
             assert_eq!(
-                world.expected.len(),
+                world.streams[0].expected.len(),
                 0,
                 "away for {away} ms, drawn {random}"
             );

@@ -1,9 +1,11 @@
 use mcp_listen::{
     bus::{Bus, EdgeId, Persist, Received},
+    clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     limits::Limits,
     position::{Cursor, Position},
+    root::RootReceived,
     topic::{Topic, Topics},
     wire::{Batch, BusMessage, EdgeMessage, Follow, FollowResponse, ProtocolError, decode_topics},
 };
@@ -15,6 +17,7 @@ use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{any_event, any_filter, check, task, task_id, updated, uri},
     follow,
+    log::Log,
 };
 
 fn bus() -> Bus {
@@ -38,7 +41,7 @@ fn topics(filter: &str) -> Vec<Topic> {
 /// Returns the frame for an edge that follows something new.
 fn said(bus: &mut Bus, edge: EdgeId, text: &str) -> String {
     let reply = follow::accepted(bus, edge, text);
-    let frames = follow::answers(bus, reply, &[]);
+    let frames = reply.finish(bus);
     assert_eq!(frames.len(), 1);
     frames.into_iter().next().unwrap()
 }
@@ -344,20 +347,21 @@ fn a_long_replay_comes_in_consecutive_bounded_batches() {
     let names: Vec<String> = (0..200)
         .map(|number| format!("note://{number}/{}", "x".repeat(1_000)))
         .collect();
-    let log: Vec<ServerEvent> = names.iter().map(|name| updated(name)).collect();
-    let cursor = Cursor {
-        epoch: "e".into(),
-        position: Position(200),
-    };
+    let log = Log::default();
+    for name in &names {
+        log.push(&updated(name));
+    }
     let since = Cursor {
+        epoch: "e".into(),
         position: Position(3),
-        ..cursor.clone()
     };
-    let mut bus = Bus::new(cursor).with_floor(Position(0));
-    let edge = bus.connect();
+    let mut root = log.root();
+    let edge = root.bus_mut().connect();
     let text = follow::everything(1).since(&since).to_json();
-    let reply = follow::accepted(&mut bus, edge, &text);
-    let frames = follow::answers(&mut bus, reply, &log);
+    let received = root.handle_message(edge, &text, Millis(0));
+    let Ok(RootReceived::Followed { frames, .. }) = received else {
+        panic!("{received:?}")
+    };
     assert_eq!(frames[0], follow::attached(1, 3, 200));
     let (mut received, mut reported) = (Some(Position(3)), Vec::new());
     for frame in &frames[1..] {
@@ -371,7 +375,7 @@ fn a_long_replay_comes_in_consecutive_bounded_batches() {
         reported.extend(batch.events.into_iter().map(|(position, _)| position.0));
     }
     assert_eq!(
-        (frames.len(), bus.registry().last(edge)),
+        (frames.len(), root.bus().registry().last(edge)),
         (5, Some(Position(200)))
     );
     assert!(reported.into_iter().eq(4..=200));

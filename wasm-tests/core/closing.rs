@@ -7,14 +7,14 @@ use mcp_listen::{
     listen::{EndReason, ServerStream, StreamOutput},
     message,
     scope::{Name, Scope},
-    upstream::Timeouts,
+    upstream::{BusCall, Timeouts},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{id, task_id, updated, uri},
-    world::{Availability, World},
+    isolate::{Availability, World},
 };
 
 fn filter() -> SubscriptionFilter {
@@ -26,7 +26,7 @@ fn filter() -> SubscriptionFilter {
 }
 
 fn world_of(filter: SubscriptionFilter) -> World {
-    World::new(filter, Timeouts::default())
+    World::of_one(filter, Timeouts::default())
 }
 
 fn cue(event: &ServerEvent) -> String {
@@ -46,57 +46,53 @@ fn is_result(message: &str) -> bool {
 fn published_events_are_received_before_the_result() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
-    world.wire.clear();
+    world.down.clear();
     close(&mut world);
-    world.settle();
-    assert_eq!(
-        world.written.len(),
-        2,
-        "one cue, and not one for each topic"
-    );
-    assert_eq!(world.written[0], cue(&updated("a")));
-    assert!(is_result(&world.written[1]));
-    assert!(world.has_ended);
-    assert_eq!(world.edge.stream().end_reason(), Some(EndReason::Closed));
+    let said = world.said();
+    assert_eq!(said.len(), 2, "one cue, and not one for each topic");
+    assert_eq!(said[0], cue(&updated("a")));
+    assert!(is_result(&said[1]));
+    assert!(world.streams[0].has_ended);
+    assert_eq!(world.streams[0].ending, Some(EndReason::Closed));
 }
 
 #[test]
 fn a_retiring_stream_receives_what_was_published_and_has_no_result() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
-    world.wire.clear();
+    world.down.clear();
     world.end_within(Millis(1_000), EndReason::Drained);
-    world.settle();
-    assert_eq!(world.written, [cue(&updated("a"))]);
-    assert!(world.has_ended);
-    assert_eq!(world.edge.stream().end_reason(), Some(EndReason::Drained));
+    assert_eq!(world.said(), [cue(&updated("a"))]);
+    assert!(world.streams[0].has_ended);
+    assert_eq!(world.streams[0].ending, Some(EndReason::Drained));
 }
 
 #[test]
 fn an_answer_to_an_earlier_question_does_not_count() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
-    world.wire.clear();
-    world.edge.settle(world.now);
+    world.down.clear();
+    world.isolate.settle(world.now);
     world.carry_out();
+    world.take_up();
     world.publish(&updated("b"));
     // The bus had answered before this was published, and the frame is lost.
-    world.wire.pop_back();
+    world.down.pop_back();
     close(&mut world);
-    world.settle();
-    assert_eq!(world.written.len(), 3);
-    assert!(world.written.contains(&cue(&updated("b"))));
-    assert!(is_result(&world.written[2]));
+    let said = world.said();
+    assert_eq!(said.len(), 3);
+    assert!(said.contains(&cue(&updated("b"))));
+    assert!(is_result(&said[2]));
 }
 
 #[test]
 fn a_stream_that_missed_nothing_closes_with_the_first_answer() {
     let mut world = world_of(filter());
     close(&mut world);
-    world.settle();
-    assert_eq!(world.calls.len(), 1);
-    assert_eq!(world.written.len(), 1);
-    assert!(world.has_ended);
+    assert_eq!(world.said().len(), 1);
+    let calls = [BusCall::Ask, BusCall::Leave];
+    assert_eq!(world.kinds(), calls.map(|kind| (Millis(0), kind)));
+    assert!(world.streams[0].has_ended);
 }
 
 #[test]
@@ -106,12 +102,13 @@ fn an_absent_bus_delays_the_result_within_its_limit_and_everything_is_cued() {
     world.cut();
     close(&mut world);
     world.pass(999);
-    assert_eq!(world.written.len(), 0);
-    assert!(world.edge.stream().is_open());
+    assert_eq!(world.said(), [""; 0]);
+    assert!(!world.streams[0].has_ended);
     world.pass(1);
-    assert_eq!(world.written.len(), 4);
-    assert!(is_result(&world.written[3]));
-    assert!(world.has_ended);
+    let said = world.said();
+    assert_eq!(said.len(), 4);
+    assert!(is_result(&said[3]));
+    assert!(world.streams[0].has_ended);
 }
 
 #[test]
@@ -133,9 +130,9 @@ fn after_a_possible_loss_streams_with_tasks_or_a_principal_end_without_a_result(
         world.cut();
         close(&mut world);
         world.pass(1_000);
-        assert!(world.has_ended);
-        assert!(!world.written.iter().any(|message| is_result(message)));
-        assert_eq!(world.edge.stream().end_reason(), Some(ending));
+        assert!(world.streams[0].has_ended);
+        assert!(!world.said().iter().any(|message| is_result(message)));
+        assert_eq!(world.streams[0].ending, Some(ending));
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
     alone::{Alone, Frame},
     any::{any_event, any_filter, check},
     follow,
+    session_root::session_start,
 };
 
 fn edge(filter: SubscriptionFilter) -> Alone {
@@ -77,7 +78,7 @@ fn a_draining_stream_does_not_claim_events_that_it_drops() {
         ..SubscriptionFilter::default()
     };
     let stream = ServerStream::with_kind(StreamKind::Session, filter, Millis(0), Millis(0));
-    let mut edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
+    let mut edge = Alone::of_session(stream, session_start(1, ResumePoint::None));
     edge.attach_message();
     let event = ServerEvent::ToolsListChanged;
     let attached = follow::joined(1, 0, &[]);
@@ -122,7 +123,7 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
             let mut edge = edge(filter.clone());
             let number = bus.connect();
             let reply = follow::accepted(&mut bus, number, &edge.attach_message());
-            let answer = follow::answers(&mut bus, reply, &[]).remove(0);
+            let answer = reply.finish(&mut bus).remove(0);
             edge.handle_bus_message(&answer, Millis(0)).unwrap();
             let id = RequestId::from_raw("1", 256).unwrap();
             assert_eq!(

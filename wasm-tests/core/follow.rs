@@ -6,7 +6,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     position::{Cursor, Position},
     topic::{Topic, Topics},
-    wire::{Backlog, Follow, FollowResponse, Followed, SessionInterest},
+    wire::{Backlog, BusMessage, Follow, FollowResponse, Followed, SessionInterest},
 };
 
 use crate::any::{claim, uri};
@@ -84,11 +84,6 @@ pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
         uris: uris.iter().map(|name| uri(name)).collect(),
         is_paused: false,
     };
-    joined_as(seq, head, interest)
-}
-
-/// The same, with whether its client is ready.
-pub(crate) fn joined_as(seq: u64, head: u64, interest: SessionInterest) -> String {
     let position = Position(head);
     let epoch = "e".into();
     FollowResponse::Followed(Followed {
@@ -118,6 +113,18 @@ pub(crate) fn batch(previous: u64, position: u64, event: &ServerEvent) -> String
     )
 }
 
+/// Returns the positions of the events in a batch.
+pub(crate) fn positions(text: &str) -> Vec<Position> {
+    let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(text) else {
+        panic!("{text}")
+    };
+    batch
+        .events
+        .into_iter()
+        .map(|(position, _)| position)
+        .collect()
+}
+
 /// Passes the frame of an edge to a bus.
 pub(crate) fn accepted(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
     match bus.handle_message(edge, text) {
@@ -126,20 +133,9 @@ pub(crate) fn accepted(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
     }
 }
 
-/// Returns the reply of a bus, with everything published that the edge has missed.
-pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]) -> Vec<String> {
-    if let Some(Position(after)) = reply.replay_after() {
-        let missed = usize::try_from(after).unwrap();
-        for (position, event) in (after + 1..).zip(log.iter().skip(missed)) {
-            reply.push_event(bus, Position(position), event);
-        }
-    }
-    reply.finish(bus)
-}
-
 /// Returns the only frame of a reply without missed events.
 pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowResponse {
     let reply = accepted(bus, edge, &follow.to_json());
-    let frames = answers(bus, reply, &[]);
+    let frames = reply.finish(bus);
     FollowResponse::from_json(&frames[0]).unwrap()
 }

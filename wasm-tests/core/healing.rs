@@ -12,7 +12,7 @@ use crate::alone::{Alone, Frame};
 use crate::{
     any::{id, task, task_id, updated, uri},
     follow,
-    world::{Availability, World},
+    isolate::{Availability, World},
 };
 
 fn filter() -> SubscriptionFilter {
@@ -24,7 +24,7 @@ fn filter() -> SubscriptionFilter {
 }
 
 fn world() -> World {
-    World::new(filter(), Timeouts::default())
+    World::of_one(filter(), Timeouts::default())
 }
 
 fn cue(event: &ServerEvent) -> String {
@@ -37,72 +37,66 @@ fn counts(world: &World) -> (u32, u32, u32) {
         gaps,
         resyncs,
         ..
-    } = world.edge.counts();
+    } = world.isolate.counts();
     (healed, gaps, resyncs)
-}
-
-/// Returns what the stream wrote since the last call.
-fn said(world: &mut World) -> Vec<String> {
-    world.settle();
-    std::mem::take(&mut world.written)
 }
 
 #[test]
 fn a_stream_survives_the_loss_of_its_bus_and_receives_what_it_missed() {
     let mut world = world();
     world.publish(&updated("a"));
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
     world.cut();
-    assert!(world.edge.is_away());
+    assert!(world.isolate.is_away());
     for event in [updated("b"), updated("c"), updated("b")] {
         world.publish(&event);
     }
     world.pass(2_000);
-    assert_eq!(said(&mut world), [cue(&updated("b"))]);
-    assert!(!world.edge.is_away());
+    assert_eq!(world.said(), [cue(&updated("b"))]);
+    assert!(!world.isolate.is_away());
     assert_eq!(counts(&world), (1, 0, 0));
     world.publish(&updated("a"));
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
 }
 
 #[test]
 fn pending_cues_are_sent_while_the_bus_is_away() {
     let mut world = world();
     world.publish(&updated("a"));
-    let frame = world.wire.pop_front().unwrap();
-    world.edge.handle_bus_message(&frame, Millis(0)).unwrap();
+    world.take_down();
     world.availability = Availability::Down;
     world.cut();
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
-    assert!(!world.has_ended);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
+    assert!(!world.streams[0].has_ended);
 }
 
 #[test]
 fn a_bus_with_a_new_epoch_cues_every_topic_once() {
     let mut world = world();
     world.publish(&updated("a"));
-    said(&mut world);
+    world.said();
     world.start_over();
     world.publish(&updated("b"));
     world.pass(2_000);
     let everything = [ServerEvent::ToolsListChanged, updated("a"), updated("b")];
-    assert_eq!(said(&mut world), everything.map(|event| cue(&event)));
+    assert_eq!(world.said(), everything.map(|event| cue(&event)));
     assert_eq!(counts(&world), (1, 0, 1));
 }
 
 #[test]
 fn a_trimmed_log_cues_every_topic_once() {
-    let mut world = world().with_window(2);
+    let mut world = world();
     world.publish(&updated("a"));
-    said(&mut world);
+    world.said();
     for (missed, resyncs) in [(2, 0), (3, 1)] {
         world.cut();
         for _ in 0..missed {
             world.publish(&updated("a"));
         }
+        world.log.trim(2);
         world.pass(2_000);
         let count = if resyncs == 0 { 1 } else { 3 };
-        assert_eq!(said(&mut world).len(), count);
+        assert_eq!(world.said().len(), count);
         assert_eq!(counts(&world).2, resyncs);
     }
 }
@@ -113,30 +107,30 @@ fn a_stream_with_unreplayable_tasks_ends_without_a_result() {
         task_ids: vec![task_id("t")],
         ..filter()
     };
-    let mut world = World::new(filter, Timeouts::default());
+    let mut world = World::of_one(filter, Timeouts::default());
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
     world.cut();
     world.publish(&done);
     world.pass(2_000);
-    assert_eq!(said(&mut world), [cue(&done)]);
+    assert_eq!(world.said(), [cue(&done)]);
     world.start_over();
     world.pass(2_000);
-    assert_eq!(said(&mut world), [""; 0]);
-    assert!(world.has_ended);
+    assert_eq!(world.said(), [""; 0]);
+    assert!(world.streams[0].has_ended);
 }
 
 #[test]
 fn a_lost_frame_is_detected_at_the_next_and_requested() {
     let mut world = world();
     world.publish(&updated("a"));
-    world.wire.clear();
+    world.down.clear();
     world.publish(&updated("b"));
-    assert_eq!(said(&mut world), [cue(&updated("b")), cue(&updated("a"))]);
-    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
+    assert_eq!(world.said(), [cue(&updated("b")), cue(&updated("a"))]);
+    assert_eq!(world.kinds(), [(Millis(0), BusCall::Ask)]);
     assert_eq!(counts(&world), (0, 1, 0));
     world.publish(&updated("a"));
     world.pass(60_000);
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
     assert_eq!(world.calls.len(), 1);
 }
 
@@ -146,14 +140,14 @@ fn a_duplicate_frame_is_ignored() {
     world.publish(&updated("a"));
     world.settle();
     world.publish(&updated("b"));
-    let frame = world.wire.front().unwrap().clone();
+    let frame = world.down.front().unwrap().clone();
     for _ in 0..3 {
-        world.wire.push_back(frame.clone());
+        world.down.push_back(frame.clone());
         world.settle();
     }
-    assert_eq!(said(&mut world), [cue(&updated("a")), cue(&updated("b"))]);
+    assert_eq!(world.said(), [cue(&updated("a")), cue(&updated("b"))]);
     world.pass(60_000);
-    assert_eq!(world.calls, []);
+    assert_eq!(world.kinds(), []);
 }
 
 #[test]
@@ -162,16 +156,16 @@ fn reordered_frames_end_with_the_last_state() {
         task_ids: vec![task_id("t")],
         ..SubscriptionFilter::default()
     };
-    let mut world = World::new(filter, Timeouts::default());
+    let mut world = World::of_one(filter, Timeouts::default());
     let states = ["working", "completed"]
         .map(|status| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#)));
     for state in &states {
         world.publish(state);
     }
-    world.wire.swap(0, 1);
+    world.down.swap(0, 1);
     world.settle();
     world.pass(0);
-    assert_eq!(said(&mut world).last(), Some(&cue(&states[1])));
+    assert_eq!(world.said().last(), Some(&cue(&states[1])));
     assert_eq!(counts(&world), (0, 1, 0));
 }
 
@@ -179,11 +173,11 @@ fn reordered_frames_end_with_the_last_state() {
 fn a_truncated_frame_is_requested_at_once() {
     let mut world = world();
     world.publish(&updated("a"));
-    let whole = world.wire.pop_front().unwrap();
-    world.wire.push_back(whole[..whole.len() - 1].to_owned());
+    let whole = world.down.pop_front().unwrap();
+    world.down.push_back(whole[..whole.len() - 1].to_owned());
     world.pass(0);
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
-    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
+    assert_eq!(world.kinds(), [(Millis(0), BusCall::Ask)]);
 }
 
 #[test]
@@ -212,27 +206,27 @@ fn a_persistent_gap_is_verified_once_a_second() {
     let mut world = world();
     for second in 1..=10 {
         for _ in 0..5 {
-            world.wire.push_back("{".to_owned());
+            world.down.push_back("{".to_owned());
             world.pass(200);
         }
         assert!(world.calls.len() <= second + 1);
     }
     assert!(world.calls.len() >= 9);
-    assert!(world.calls.iter().all(|(_, call)| *call == BusCall::Ask));
+    assert!(world.kinds().iter().all(|(_, kind)| *kind == BusCall::Ask));
 }
 
 #[test]
 fn an_unknown_kind_of_event_leaves_no_gap() {
     let mut world = world();
     world.publish(&updated("a"));
-    let known = world.wire.pop_front().unwrap();
+    let known = world.down.pop_front().unwrap();
     world
-        .wire
+        .down
         .push_back(known.replace("resource_updated", "unheard_of"));
     world.publish(&updated("b"));
     world.pass(60_000);
-    assert_eq!(said(&mut world), [cue(&updated("b"))]);
-    assert_eq!(world.calls, []);
+    assert_eq!(world.said(), [cue(&updated("b"))]);
+    assert_eq!(world.kinds(), []);
 }
 
 #[test]
@@ -242,29 +236,29 @@ fn messages_of_a_newer_bus_are_ignored() {
         r#"{"v":2,"type":"batch"}"#,
         r#"{"v":1,"type":"unknown-kind"}"#,
     ] {
-        world.wire.push_back(frame.to_owned());
+        world.down.push_back(frame.to_owned());
     }
     world.pass(60_000);
-    assert_eq!(world.calls, []);
+    assert_eq!(world.kinds(), []);
 }
 
 #[test]
 fn an_unawaited_answer_is_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
-    said(&mut world);
-    let before = world.edge.cursor().cloned();
+    world.said();
+    let before = world.isolate.cursor().cloned();
     for (seq, after) in [(1, 0), (1, 1), (1, 2), (2, 1), (9, 1)] {
         let answer = follow::attached(seq, after, after);
-        world.wire.push_back(answer.replace("\"e\"", "\"e0\""));
-        world.wire.push_back(answer);
+        world.down.push_back(answer.clone());
+        world.down.push_back(answer.replace("\"e\"", "\"other\""));
         world.pass(1_000);
     }
-    assert_eq!(world.calls, []);
+    assert_eq!(world.kinds(), []);
     assert_eq!(counts(&world), (0, 0, 0));
-    assert_eq!(world.edge.cursor().cloned(), before);
+    assert_eq!(world.isolate.cursor().cloned(), before);
     world.publish(&updated("a"));
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
 }
 
 #[test]
@@ -274,17 +268,17 @@ fn a_silent_bus_is_verified_only_if_configured() {
         ..Timeouts::default()
     };
     for (timeouts, asks) in [(Timeouts::default(), 0), (timeouts, 3)] {
-        let mut world = World::new(filter(), timeouts);
+        let mut world = World::of_one(filter(), timeouts);
         world.pass(5_000);
         world.publish(&updated("a"));
         world.settle();
         // An event in sequence proves as much as an answer.
         world.pass(9_999);
-        assert_eq!(world.calls, []);
+        assert_eq!(world.kinds(), []);
         world.publish(&updated("b"));
-        world.wire.clear();
+        world.down.clear();
         world.pass(1);
-        assert_eq!(said(&mut world).len(), if asks > 0 { 2 } else { 1 });
+        assert_eq!(world.said().len(), if asks > 0 { 2 } else { 1 });
         world.pass(20_000);
         assert_eq!(world.calls.len(), asks);
         assert_eq!(counts(&world), (0, 0, 0));
@@ -299,7 +293,7 @@ fn a_bus_that_does_not_answer_is_lost() {
     world.pass(2_000);
     assert!(world.is_connected());
     world.pass(5_000);
-    let calls: Vec<BusCall> = world.calls.iter().map(|(_, call)| *call).collect();
+    let calls: Vec<BusCall> = world.kinds().into_iter().map(|(_, kind)| kind).collect();
     assert_eq!(
         calls[..3],
         [BusCall::Attach, BusCall::Leave, BusCall::Attach]
@@ -307,7 +301,7 @@ fn a_bus_that_does_not_answer_is_lost() {
     world.availability = Availability::Open;
     world.publish(&updated("a"));
     world.pass(7_000);
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
     assert_eq!(counts(&world), (1, 0, 0));
 }
 
@@ -315,11 +309,11 @@ fn a_bus_that_does_not_answer_is_lost() {
 fn frames_of_an_abandoned_connection_are_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
-    let frame = world.wire.pop_front().unwrap();
+    let frame = world.down.pop_front().unwrap();
     world.cut();
-    assert!(world.edge.handle_bus_message(&frame, world.now).is_err());
+    assert!(world.isolate.handle_message(&frame, world.now).is_err());
     world.pass(2_000);
-    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.said(), [cue(&updated("a"))]);
 }
 
 #[test]
@@ -328,21 +322,21 @@ fn closing_while_the_bus_is_away_cues_everything() {
     world.availability = Availability::Down;
     world.cut();
     world.publish(&updated("a"));
-    world.edge.close();
-    let said = said(&mut world);
+    world.close(0);
+    let said = world.said();
     assert_eq!(said.len(), 4);
-    assert_eq!(world.expected.len(), 0);
+    assert!(world.streams[0].expected.is_empty());
     assert!(said[3].contains("\"result\""));
     world.pass(60_000);
-    assert!(world.has_ended);
-    assert_eq!(world.calls, [], "what is closing does not come back");
+    assert!(world.streams[0].has_ended);
+    assert_eq!(world.kinds(), [], "what is closing does not come back");
 }
 
 #[test]
 fn closing_without_a_gap_cues_nothing() {
     let mut world = world();
-    world.edge.close();
-    assert_eq!(said(&mut world).len(), 1);
+    world.close(0);
+    assert_eq!(world.said().len(), 1);
 }
 
 #[test]
@@ -361,16 +355,18 @@ fn a_stream_ends_after_two_failed_attempts_to_attach() {
 #[test]
 fn an_unwanted_event_is_verified_once() {
     let mut world = World::of_session(filter());
-    world.watch(filter().resource_subscriptions);
+    for name in ["a", "b"] {
+        world.watch(name);
+    }
     world.settle();
     let unwanted = follow::batch(0, 1, &ServerEvent::PromptsListChanged);
     for _ in 0..3 {
-        world.wire.push_back(unwanted.clone());
+        world.down.push_back(unwanted.clone());
         world.pass(60_000);
     }
-    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
-    assert_eq!(said(&mut world), [""; 0]);
-    assert_eq!(world.edge.cursor().unwrap().position.0, 1);
+    assert_eq!(world.kinds(), [(Millis(0), BusCall::Ask)]);
+    assert_eq!(world.said(), [""; 0]);
+    assert_eq!(world.isolate.cursor().unwrap().position.0, 1);
 }
 
 #[test]
@@ -379,17 +375,17 @@ fn a_duplicate_answer_to_an_earlier_attach_is_ignored() {
         task_ids: vec![task_id("t")],
         ..filter()
     };
-    let mut world = World::new(tasks, Timeouts::default());
+    let mut world = World::of_one(tasks, Timeouts::default());
     for _ in 0..3 {
         world.publish(&ServerEvent::PromptsListChanged);
     }
-    let late = follow::attached(1, 3, 3).replace("\"e\"", "\"e0\"");
-    world.wire.extend(["{".to_owned(), late.clone(), late]);
+    let late = follow::attached(1, 3, 3);
+    world.down.extend(["{".to_owned(), late.clone(), late]);
     let event = task(r#"{"taskId":"t","status":"working"}"#);
-    assert_eq!(said(&mut world), [""; 0]);
-    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
+    assert_eq!(world.said(), [""; 0]);
+    assert_eq!(world.kinds(), [(Millis(0), BusCall::Ask)]);
     world.publish(&event);
-    assert_eq!(said(&mut world), [cue(&event)]);
-    assert!(!world.has_ended);
+    assert_eq!(world.said(), [cue(&event)]);
+    assert!(!world.streams[0].has_ended);
     assert_eq!(counts(&world).2, 0);
 }

@@ -10,12 +10,13 @@ use mcp_listen::{
 
 use crate::sessions::rows::Rows;
 
-/// A log whose epoch is `e`. Its clones share the events, which outlive a root.
-#[derive(Clone, Debug, Default)]
+/// A log, whose first epoch is `e`. Its clones share the events, which outlive a root.
+#[derive(Clone, Debug)]
 pub(crate) struct Log(Rc<RefCell<Entries>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entries {
+    epoch: String,
     events: Vec<ServerEvent>,
     floor: Position,
     /// After how many events the next read fails.
@@ -30,7 +31,27 @@ pub(crate) type Root = root::Root<Log, Rows>;
 
 type Take<'t> = dyn FnMut(Position, &ServerEvent) + 't;
 
+impl Default for Log {
+    fn default() -> Self {
+        Self::of("e".to_owned())
+    }
+}
+
 impl Log {
+    fn of(epoch: String) -> Self {
+        Self(Rc::new(RefCell::new(Entries {
+            epoch,
+            events: Vec::new(),
+            floor: Position(0),
+            fails_after: None,
+        })))
+    }
+
+    /// Returns an empty log with another epoch, as after the loss of the disk.
+    pub(crate) fn after_loss(&self) -> Self {
+        Self::of(format!("{}e", self.0.borrow().epoch))
+    }
+
     pub(crate) fn push(&self, event: &ServerEvent) {
         self.0.borrow_mut().events.push(event.clone());
     }
@@ -57,9 +78,10 @@ impl root::Log for Log {
     type Error = Unreadable;
 
     fn cursor(&self) -> Cursor {
+        let entries = self.0.borrow();
         Cursor {
-            epoch: "e".into(),
-            position: Position(self.0.borrow().events.len() as u64),
+            epoch: entries.epoch.as_str().into(),
+            position: Position(entries.events.len() as u64),
         }
     }
 

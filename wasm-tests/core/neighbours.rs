@@ -110,7 +110,7 @@ fn a_bus_that_does_not_answer_is_left() {
 fn an_edge_of_the_previous_version_is_served() {
     let (mut bus, edge) = bus();
     let reply = follow::accepted(&mut bus, edge, FOLLOW);
-    assert_eq!(follow::answers(&mut bus, reply, &[]), [FOLLOWED]);
+    assert_eq!(reply.finish(&mut bus), [FOLLOWED]);
     let second = LATER
         .replace(":30,", ":9,")
         .replace(r#""through""#, r#""previous":8,"through""#);

@@ -1,20 +1,18 @@
 //! Frames that arrive out of order.
 
-use mcp_listen::{
-    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, message, sse, upstream::Timeouts,
-};
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter, message, upstream::Timeouts};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::alone::Frame;
 use crate::{
-    any::{id, task, task_id, updated, uri},
-    world::World,
+    any::{id, task, task_id, updated},
+    isolate::World,
 };
 
 /// Delivers a frame, and nothing else.
 fn receive(world: &mut World, frame: &str) {
-    world.edge.handle_bus_message(frame, Millis(0)).unwrap();
+    world.isolate.handle_message(frame, world.now).unwrap();
+    world.deliver();
 }
 
 /// Three states of a task are in flight to a stream that follows it.
@@ -28,7 +26,7 @@ fn states() -> (World, [ServerEvent; 3]) {
             r#"{{"taskId":"t","status":"working","ttlMs":{ttl}}}"#
         ))
     });
-    let mut world = World::new(filter, Timeouts::default());
+    let mut world = World::of_one(filter, Timeouts::default());
     for state in &states {
         world.publish(state);
     }
@@ -38,41 +36,40 @@ fn states() -> (World, [ServerEvent; 3]) {
 #[test]
 fn the_state_of_a_task_never_goes_back() {
     let (mut world, states) = states();
-    while let Some(frame) = world.wire.pop_back() {
+    while let Some(frame) = world.down.pop_back() {
         receive(&mut world, &frame);
     }
-    let Some(Frame::Bytes(bytes)) = world.edge.poll_frame(Millis(0)) else {
-        panic!("nothing is written");
-    };
     let last = message::notification(&id("1"), &states[2]);
-    assert_eq!(bytes, sse::event(&last));
+    assert_eq!(world.read(), [last.as_str()]);
     world.pass(0);
-    assert_eq!(world.written, [last]);
+    assert_eq!(world.read(), [last]);
 }
 
 #[test]
 fn an_overtaken_task_state_after_the_answer_is_dropped() {
     let (mut world, states) = states();
-    let late: Vec<String> = world.wire.drain(..2).collect();
-    let last = world.wire.pop_front().unwrap();
-    receive(&mut world, &last);
-    assert!(world.edge.poll_frame(Millis(0)).is_some());
+    let late: Vec<String> = world.down.drain(..2).collect();
+    let newest = world.down.pop_front().unwrap();
+    receive(&mut world, &newest);
+    let last = message::notification(&id("1"), &states[2]);
+    assert_eq!(world.read(), [last.as_str()]);
     world.carry_out();
-    let attached = world.wire.pop_front().unwrap();
+    world.take_up();
+    let attached = world.down.pop_front().unwrap();
     receive(&mut world, &attached);
     for frame in &late {
         receive(&mut world, frame);
     }
-    assert_eq!(world.edge.poll_frame(Millis(0)), None);
+    assert_eq!(world.read(), [""; 0]);
     world.pass(10_000);
-    let last = message::notification(&id("1"), &states[2]);
-    assert!(!world.written.is_empty());
-    assert!(world.written.iter().all(|written| *written == last));
+    let said = world.read();
+    assert!(!said.is_empty());
+    assert!(said.iter().all(|written| *written == last));
     // Later states are delivered.
     world.publish(&task(r#"{"taskId":"t","status":"completed","ttlMs":4}"#));
-    let next = world.wire.pop_front().unwrap();
+    let next = world.down.pop_front().unwrap();
     receive(&mut world, &next);
-    assert!(world.edge.poll_frame(Millis(0)).is_some());
+    assert_eq!(world.read().len(), 1);
 }
 
 #[test]
@@ -82,17 +79,17 @@ fn an_unwanted_event_does_not_move_the_cursor_before_the_answer() {
         ..SubscriptionFilter::default()
     };
     let mut world = World::of_session(filter);
-    world.watch(vec![uri("c")]);
-    world.wire.clear();
+    world.watch("c");
+    world.down.clear();
     world.publish(&updated("c"));
-    let frame = world.wire[0].clone();
+    let frame = world.down[0].clone();
     for _ in 0..2 {
         receive(&mut world, &frame);
     }
-    world.wire.clear();
-    world.settle();
-    assert_eq!(world.written.len(), 1);
-    assert!(world.written[0].contains(&message::plain_notification(&updated("c"))));
+    world.down.clear();
+    let said = world.said();
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains(&message::plain_notification(&updated("c"))));
 }
 
 #[test]
@@ -101,11 +98,11 @@ fn a_lost_change_of_interest_is_detected_at_the_next_event() {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     });
-    world.watch(vec![uri("c")]);
-    world.wire.clear();
+    world.watch("c");
+    world.down.clear();
     world.publish(&updated("c"));
-    world.settle();
-    assert_eq!(world.written.len(), 1);
-    assert!(world.written[0].contains(&message::plain_notification(&updated("c"))));
-    assert_eq!(world.edge.counts().gaps, 1);
+    let said = world.said();
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains(&message::plain_notification(&updated("c"))));
+    assert_eq!(world.isolate.counts().gaps, 1);
 }

@@ -1,24 +1,24 @@
 //! The stream of a session whose client is not ready.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId},
+    bus::EdgeId,
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    isolate::SessionStart,
     listen::{EndReason, ServerStream, StreamKind, StreamOutput},
     message,
-    position::{Cursor, Position},
+    position::Position,
     upstream::{BusCall, ResumePoint},
-    wire::SessionInterest,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::{Alone, Frame};
-use crate::any::{any_event, any_filter, check, claim, updated, uri};
+use crate::any::{any_event, any_filter, check, updated, uri};
 use crate::follow;
-use crate::follow::{Publish as _, Receivers as _};
+use crate::session_root::{SessionRoot, session_start};
 
 const T0: Millis = Millis(0);
 
@@ -49,59 +49,41 @@ fn cue(event: &ServerEvent) -> StreamOutput {
     StreamOutput::Message(message::plain_notification(event))
 }
 
-/// An edge on a bus, which is sent the subscriptions of its session as a host sends them.
+/// A stream of a session at an edge of its bus, which attached at position 7.
 struct Joined {
-    bus: Bus,
+    session: SessionRoot,
     number: EdgeId,
     edge: Alone,
 }
 
 impl Joined {
-    fn new(denied: &[&str]) -> Self {
-        let cursor = Cursor {
-            epoch: "e".into(),
-            position: Position(7),
-        };
-        let mut bus = Bus::new(cursor);
-        let number = bus.connect();
-        let denied = denied.iter().map(|name| uri(name)).collect();
-        let mut edge = Alone::of_session(stream(&lists()), ResumePoint::None, denied);
-        let attach = edge.attach_message();
-        bus.handle_message(number, &attach).unwrap();
-        Self { bus, number, edge }
+    fn new(session: SessionRoot) -> Self {
+        Self::without(session, &[])
     }
 
-    fn watch(&mut self, uris: &[&str], is_paused: bool) -> String {
-        let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
-        let frame = self
-            .bus
-            .set_interest(self.number, &uris, is_paused)
-            .unwrap();
+    /// The same for a client that may not receive the `denied` resources.
+    fn without(mut session: SessionRoot, denied: &[&str]) -> Self {
+        for _ in 0..7 {
+            session.publish(&ServerEvent::PromptsListChanged);
+        }
+        let mut edge = edge(denied);
+        Self {
+            number: session.attach(&mut edge),
+            session,
+            edge,
+        }
+    }
+
+    /// Delivers and returns what the bus sends after a change of the session.
+    fn changed(&mut self) -> String {
+        let frame = self.session.frame_for(self.number);
         self.edge.handle_bus_message(&frame, T0).unwrap();
         frame
     }
 
-    /// The bus answers the last request of the stream with these subscriptions of its session.
-    fn attached(&mut self, uris: &[&str], is_paused: bool) {
-        let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
-        self.bus
-            .set_interest(self.number, &uris, is_paused)
-            .unwrap();
-        let session = claim("s 1");
-        let interest = SessionInterest {
-            session,
-            uris,
-            is_paused,
-        };
-        let frame = follow::joined_as(1, 7, interest);
-        self.edge.handle_bus_message(&frame, T0).unwrap();
-    }
-
     fn publish(&mut self, event: &ServerEvent) {
-        let publication = self.bus.publish(event);
-        if let Some(frame) = publication.message_for(self.number) {
-            self.edge.handle_bus_message(frame, T0).unwrap();
-        }
+        let edge = &mut self.edge;
+        self.session.publish_to(self.number, edge, event);
     }
 
     fn text(&mut self) -> String {
@@ -114,25 +96,34 @@ impl Joined {
     }
 }
 
+fn edge(denied: &[&str]) -> Alone {
+    let start = SessionStart {
+        denied: denied.iter().map(|name| uri(name)).collect(),
+        ..session_start(1, ResumePoint::None)
+    };
+    Alone::of_session(stream(&lists()), start)
+}
+
 #[test]
 fn an_attach_needs_the_subscriptions_of_its_session() {
-    let mut joined = Joined::new(&[]);
-    let frame = follow::attached(1, 7, 7);
-    joined.edge.handle_bus_message(&frame, T0).unwrap();
-    assert!(joined.edge.stream().is_opening());
-    joined.attached(&["a"], true);
-    assert!(!joined.edge.stream().is_opening());
+    let mut edge = edge(&[]);
+    edge.attach_message();
+    let frame = follow::attached(1, 0, 0);
+    edge.handle_bus_message(&frame, T0).unwrap();
+    assert!(edge.stream().is_opening());
+    SessionRoot::paused().attach(&mut edge);
+    assert!(!edge.stream().is_opening());
 }
 
 #[test]
 fn a_paused_stream_verifies_when_an_event_comes() {
-    let mut joined = Joined::new(&[]);
-    joined.attached(&[], true);
-    joined.bus.set_interest(joined.number, &[], false);
+    let mut joined = Joined::new(SessionRoot::paused());
+    joined.session.ready();
+    let lost = joined.session.frame_for(joined.number);
     assert_eq!(joined.edge.poll_call(T0), None);
     joined.publish(&ServerEvent::ToolsListChanged);
     assert_eq!(joined.edge.poll_call(T0), Some(BusCall::Ask));
-    joined.watch(&[], false);
+    joined.edge.handle_bus_message(&lost, T0).unwrap();
     assert!(joined.text().contains("tools/list_changed"));
 }
 
@@ -202,16 +193,20 @@ fn pending_cues_are_sent_after_the_pause() {
 
 #[test]
 fn the_bus_reports_whether_a_stream_is_paused() {
-    let mut joined = Joined::new(&[]);
-    joined.attached(&[], false);
+    let mut joined = Joined::new(SessionRoot::paused());
+    joined.session.watch("a");
     assert_eq!(
-        joined.watch(&["a"], true),
+        joined.changed(),
         r#"{"v":1,"type":"interest","uris":["a"],"paused":true}"#
     );
     joined.publish(&updated("a"));
     assert_eq!(joined.text(), "id: 7-e\ndata: \n\n");
+    joined.session.watch("b");
+    joined.changed();
+    assert_eq!(joined.text(), "");
+    joined.session.ready();
     assert_eq!(
-        joined.watch(&["a", "b"], false),
+        joined.changed(),
         r#"{"v":1,"type":"interest","uris":["a","b"]}"#
     );
     let change = message::plain_notification(&updated("a"));
@@ -229,8 +224,7 @@ fn a_frame_without_a_valid_pause_flag_is_malformed() {
         ("\"true\"", false),
         ("null", false),
     ] {
-        let mut joined = Joined::new(&[]);
-        joined.attached(&[], false);
+        let mut joined = Joined::new(SessionRoot::new());
         joined.text();
         let frame = format!(r#"{{"v":1,"type":"interest","paused":{held}}}"#);
         let handled = joined.edge.handle_bus_message(&frame, T0);
@@ -242,8 +236,10 @@ fn a_frame_without_a_valid_pause_flag_is_malformed() {
 
 #[test]
 fn denied_resources_are_removed_from_the_subscriptions() {
-    let mut joined = Joined::new(&["a", "never watched"]);
-    joined.attached(&["a", "b"], false);
+    let mut session = SessionRoot::new();
+    session.watch("a");
+    session.watch("b");
+    let mut joined = Joined::without(session, &["a", "never watched"]);
     joined.text();
     for event in [updated("a"), updated("b"), ServerEvent::ToolsListChanged] {
         joined.publish(&event);
@@ -259,13 +255,17 @@ fn denied_resources_are_removed_from_the_subscriptions() {
 
 #[test]
 fn a_new_subscription_to_a_denied_resource_is_served() {
-    let mut joined = Joined::new(&["a"]);
-    joined.attached(&["a"], false);
-    joined.watch(&["a", "b"], false);
+    let mut session = SessionRoot::new();
+    session.watch("a");
+    let mut joined = Joined::without(session, &["a"]);
+    joined.session.watch("b");
+    joined.changed();
     joined.publish(&updated("a"));
     assert!(!joined.text().contains("updated"));
-    joined.watch(&["b"], false);
-    joined.watch(&["b", "a"], false);
+    joined.session.unwatch("a");
+    joined.changed();
+    joined.session.watch("a");
+    joined.changed();
     joined.publish(&updated("a"));
     assert!(joined.text().contains(r#""uri":"a""#));
 }

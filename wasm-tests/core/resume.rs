@@ -1,15 +1,19 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId},
+    bus::EdgeId,
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    isolate::SessionStart,
     legacy::event_id,
     listen::{ServerStream, StreamKind},
     message,
     position::{Cursor, Position},
+    root::RootReceived,
+    session::{Ask, Reply},
     sse,
+    topic::Topic,
     upstream::{BusCall, ResumePoint},
-    wire::{BusMessage, EdgeMessage, Follow, FollowResponse, SessionInterest},
+    wire::{BusMessage, EdgeMessage, Follow, FollowResponse},
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -17,8 +21,9 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, claim, task, task_id, updated, uri};
-use crate::follow;
-use crate::follow::{Publish as _, Receivers as _};
+use crate::follow::{self, Receivers as _};
+use crate::log::Log;
+use crate::session_root::{SessionRoot, session_start};
 
 fn cursor(epoch: &str, position: u64) -> Cursor {
     Cursor {
@@ -35,9 +40,33 @@ fn coming_back(since: &Cursor) -> Follow {
     }
 }
 
-fn edge(filter: &SubscriptionFilter, past: ResumePoint) -> Alone {
-    let stream = ServerStream::with_kind(StreamKind::Session, filter.clone(), Millis(0), Millis(0));
-    Alone::of_session(stream, past, Vec::new())
+/// A session that is subscribed to the resources of this filter.
+fn subscribed(filter: &SubscriptionFilter) -> SessionRoot {
+    let mut session = SessionRoot::new();
+    for uri in &filter.resource_subscriptions {
+        session.watch(uri);
+    }
+    session
+}
+
+fn stream(filter: &SubscriptionFilter, start: SessionStart) -> Alone {
+    let kind = StreamKind::Session;
+    let stream = ServerStream::with_kind(kind, filter.clone(), Millis(0), Millis(0));
+    Alone::of_session(stream, start)
+}
+
+/// A session with this filter whose first stream is attached.
+fn attached(filter: &SubscriptionFilter) -> (SessionRoot, EdgeId, Alone) {
+    let mut session = subscribed(filter);
+    let mut stream = stream(filter, session_start(1, ResumePoint::None));
+    let edge = session.attach(&mut stream);
+    (session, edge, stream)
+}
+
+/// Returns the ids of the events in a body.
+fn event_ids(text: &str) -> Vec<&str> {
+    let lines = text.lines();
+    lines.filter(|line| line.starts_with("id")).collect()
 }
 
 fn text(edge: &mut Alone) -> String {
@@ -46,51 +75,6 @@ fn text(edge: &mut Alone) -> String {
         Some(Frame::End) | None => None,
     });
     String::from_utf8(frames.flatten().collect()).unwrap()
-}
-
-/// A bus with its log, and the edge of one session, driven as a host drives them.
-pub(crate) struct Host {
-    pub(crate) bus: Bus,
-    window: u64,
-    log: Vec<ServerEvent>,
-}
-
-impl Host {
-    pub(crate) fn new(window: u64) -> Self {
-        Self {
-            bus: Bus::new(cursor("e", 0)),
-            window,
-            log: Vec::new(),
-        }
-    }
-
-    pub(crate) fn attach(&mut self, edge: &mut Alone) -> EdgeId {
-        let number = self.bus.connect();
-        let message = edge.attach_message();
-        let mut reply = follow::accepted(&mut self.bus, number, &message);
-        let interest = SessionInterest {
-            session: claim("s 1"),
-            uris: edge.stream().honored().resource_subscriptions.clone(),
-            is_paused: false,
-        };
-        reply.push_interest(&mut self.bus, interest);
-        for frame in follow::answers(&mut self.bus, reply, &self.log) {
-            edge.handle_bus_message(&frame, Millis(0)).unwrap();
-        }
-        number
-    }
-
-    pub(crate) fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Alone)]) {
-        let publication = self.bus.publish(event);
-        self.log.push(event.clone());
-        let floor = publication.position.0.saturating_sub(self.window);
-        self.bus.handle_trimmed(Position(floor));
-        for (number, edge) in to {
-            if let Some(frame) = publication.message_for(*number) {
-                edge.handle_bus_message(frame, Millis(0)).unwrap();
-            }
-        }
-    }
 }
 
 #[test]
@@ -153,41 +137,60 @@ fn a_bus_resumes_where_its_log_still_reaches() {
         (cursor("e", 11), false),
         (cursor("other", 10), false),
     ] {
-        let mut bus = Bus::new(cursor("e", 10)).with_floor(Position(5));
-        let number = bus.connect();
-        let text = coming_back(&since).to_json();
-        let reply = follow::accepted(&mut bus, number, &text);
+        let mut session = SessionRoot::new();
+        for _ in 0..10 {
+            session.publish(&ServerEvent::ToolsListChanged);
+        }
+        session.log.trim(5);
+        let edge = session.root.bus_mut().connect();
+        let follow = Follow {
+            add: vec![Topic::Tools],
+            ..coming_back(&since)
+        };
+        let received = session
+            .root
+            .handle_message(edge, &follow.to_json(), Millis(0));
+        let Ok(RootReceived::Followed {
+            session: joined,
+            frames,
+            ..
+        }) = received
+        else {
+            panic!("{received:?}")
+        };
+        assert_eq!(joined, Some(claim("s 1")));
         let from = if goes_on { since.position.0 } else { 10 };
-        assert_eq!(*reply.joined(), [claim("s 1")]);
-        assert_eq!(reply.replay_after().is_some(), goes_on && from < 10);
-        let answer = follow::answers(&mut bus, reply, &[]).remove(0);
-        let Ok(FollowResponse::Followed(followed)) = FollowResponse::from_json(&answer) else {
-            panic!("{answer}");
+        let Ok(FollowResponse::Followed(followed)) = FollowResponse::from_json(&frames[0]) else {
+            panic!("{frames:?}");
         };
         assert_eq!(followed.cursor, cursor("e", 10));
         assert_eq!(followed.missed.unwrap().after, Position(from));
+        let replayed: Vec<_> = frames[1..].iter().map(|it| follow::positions(it)).collect();
+        let missed = (from < 10).then(|| vec![Position(10)]);
+        // The log is read only for an edge that has missed something.
+        assert_eq!(session.root.bus().is_log_indexed(), missed.is_some());
+        assert_eq!(replayed, Vec::from_iter(missed));
     }
 }
 
 #[test]
 fn subscriptions_of_a_session_reach_the_index_and_the_edge() {
-    let mut host = Host::new(0);
-    let mut stream = edge(&SubscriptionFilter::default(), ResumePoint::None);
-    let number = host.attach(&mut stream);
-    assert_eq!(host.bus.publish(&updated("a")).edges(), []);
-    let frame = host.bus.set_interest(number, &[uri("a")], false).unwrap();
+    let (mut session, edge, mut stream) = attached(&SubscriptionFilter::default());
+    assert_eq!(session.publish(&updated("a")).edges(), []);
+    session.watch("a");
+    let frame = session.frame_for(edge);
     assert_eq!(frame, r#"{"v":1,"type":"interest","uris":["a"]}"#);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
-    assert_eq!(host.bus.publish(&updated("a")).edges(), [number]);
-    let event = follow::batch(0, 2, &updated("a"));
-    stream.handle_bus_message(&event, Millis(0)).unwrap();
+    session.publish_to(edge, &mut stream, &updated("a"));
     assert_eq!(stream.stream().pending_cues(), 1);
-    let frame = host.bus.set_interest(number, &[], false).unwrap();
-    assert_eq!(host.bus.publish(&updated("a")).edges(), []);
+    session.unwatch("a");
+    let frame = session.frame_for(edge);
+    assert_eq!(session.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 0);
-    let idle = host.bus.connect();
-    assert_eq!(host.bus.set_interest(idle, &[uri("a")], false), None);
+    let bus = session.root.bus_mut();
+    let idle = bus.connect();
+    assert_eq!(bus.set_interest(idle, &[uri("a")], false), None);
 }
 
 #[test]
@@ -196,11 +199,9 @@ fn a_session_stream_starts_with_an_event_id_and_has_no_subscription_id() {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     };
-    let mut host = Host::new(0);
-    let mut stream = edge(&lists, ResumePoint::None);
-    let number = host.attach(&mut stream);
+    let (mut session, edge, mut stream) = attached(&lists);
     assert_eq!(text(&mut stream), "id: 0-e\ndata: \n\n");
-    host.publish(&ServerEvent::ToolsListChanged, &mut [(number, &mut stream)]);
+    session.publish_to(edge, &mut stream, &ServerEvent::ToolsListChanged);
     assert_eq!(
         text(&mut stream),
         "id: 1-e\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
@@ -216,19 +217,12 @@ fn an_event_id_covers_only_written_events() {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
     };
-    let mut host = Host::new(9);
-    let mut stream = edge(&filter, ResumePoint::None);
-    let number = host.attach(&mut stream);
+    let (mut session, edge, mut stream) = attached(&filter);
     text(&mut stream);
     for event in [updated("a"), updated("b"), updated("a")] {
-        host.publish(&event, &mut [(number, &mut stream)]);
+        session.publish_to(edge, &mut stream, &event);
     }
-    let written = text(&mut stream);
-    let ids: Vec<&str> = written
-        .lines()
-        .filter(|line| line.starts_with("id"))
-        .collect();
-    assert_eq!(ids, ["id: 1-e", "id: 3-e"]);
+    assert_eq!(event_ids(&text(&mut stream)), ["id: 1-e", "id: 3-e"]);
 }
 
 #[test]
@@ -237,19 +231,13 @@ fn an_event_id_does_not_cover_earlier_gaps() {
         resource_subscriptions: vec![uri("a"), uri("b"), uri("c")],
         ..SubscriptionFilter::default()
     };
-    let mut host = Host::new(9);
-    let mut stream = edge(&filter, ResumePoint::None);
-    let number = host.attach(&mut stream);
+    let (mut session, edge, mut stream) = attached(&filter);
     text(&mut stream);
-    host.publish(&updated("a"), &mut [(number, &mut stream)]);
-    host.publish(&updated("b"), &mut []);
-    host.publish(&updated("c"), &mut [(number, &mut stream)]);
+    session.publish_to(edge, &mut stream, &updated("a"));
+    session.publish(&updated("b"));
+    session.publish_to(edge, &mut stream, &updated("c"));
     let written = text(&mut stream);
-    let ids: Vec<&str> = written
-        .lines()
-        .filter(|line| line.starts_with("id"))
-        .collect();
-    assert_eq!(ids, ["id: 1-e"], "2 was lost on its way");
+    assert_eq!(event_ids(&written), ["id: 1-e"], "2 was lost on its way");
 }
 
 #[test]
@@ -258,13 +246,11 @@ fn an_event_id_does_not_cover_pending_cues() {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
     };
-    let mut host = Host::new(9);
-    let mut stream = edge(&filter, ResumePoint::None);
-    let number = host.attach(&mut stream);
+    let (mut session, edge, mut stream) = attached(&filter);
     text(&mut stream);
     let frames = [updated("a"), updated("b")].map(|event| {
-        let publication = host.bus.publish(&event);
-        publication.message_for(number).unwrap().to_owned()
+        let publication = session.publish(&event);
+        publication.message_for(edge).unwrap().to_owned()
     });
     stream.handle_bus_message(&frames[1], Millis(0)).unwrap();
     assert_eq!(stream.poll_call(Millis(0)), Some(BusCall::Ask));
@@ -288,8 +274,8 @@ fn unreplayable_events_are_cued_once_per_topic() {
         ..SubscriptionFilter::default()
     };
     for past in [ResumePoint::Unknown, ResumePoint::Since(cursor("other", 0))] {
-        let mut stream = edge(&filter, past);
-        Host::new(9).attach(&mut stream);
+        let mut stream = stream(&filter, session_start(1, past));
+        subscribed(&filter).attach(&mut stream);
         let cues = [ServerEvent::ToolsListChanged, updated("a")].map(|event| {
             String::from_utf8(sse::event(&message::plain_notification(&event))).unwrap()
         });
@@ -308,17 +294,22 @@ fn the_latest_task_state_and_wanted_events_are_replayed() {
         ..SubscriptionFilter::default()
     };
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
-    let log = [
-        task(r#"{"taskId":"t","status":"working"}"#),
-        ServerEvent::ToolsListChanged,
-        ServerEvent::PromptsListChanged,
-        done.clone(),
-    ];
-    let mut bus = Bus::new(cursor("e", 4)).with_floor(Position(0));
-    let edge = bus.connect();
+    let log = Log::default();
+    for event in [
+        &task(r#"{"taskId":"t","status":"working"}"#),
+        &ServerEvent::ToolsListChanged,
+        &ServerEvent::PromptsListChanged,
+        &done,
+    ] {
+        log.push(event);
+    }
+    let mut root = log.root();
+    let edge = root.bus_mut().connect();
     let back = follow::fresh(1, &filter).since(&cursor("e", 0));
-    let reply = follow::accepted(&mut bus, edge, &back.to_json());
-    let frames = follow::answers(&mut bus, reply, &log);
+    let received = root.handle_message(edge, &back.to_json(), Millis(0));
+    let Ok(RootReceived::Followed { frames, .. }) = received else {
+        panic!("{received:?}")
+    };
     assert_eq!(frames[0], follow::attached(1, 0, 4));
     let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&frames[1]) else {
         panic!("{}", frames[1]);
@@ -330,7 +321,7 @@ fn the_latest_task_state_and_wanted_events_are_replayed() {
         (Some(Position(0)), Position(4))
     );
     assert_eq!(
-        (frames.len(), bus.registry().last(edge)),
+        (frames.len(), root.bus().registry().last(edge)),
         (2, Some(Position(4)))
     );
 }
@@ -351,11 +342,9 @@ fn nothing_is_lost_wherever_a_stream_breaks() {
             task_ids: Vec::new(),
             ..filter
         };
-        let mut host = Host::new(window);
-        let mut first = edge(&filter, ResumePoint::None);
-        let number = host.attach(&mut first);
+        let (mut session, edge, mut first) = attached(&filter);
         for event in &before {
-            host.publish(event, &mut [(number, &mut first)]);
+            session.publish_to(edge, &mut first, event);
         }
         let written = text(&mut first);
         let mut blocks = written.split_inclusive("\n\n");
@@ -366,15 +355,18 @@ fn nothing_is_lost_wherever_a_stream_breaks() {
             .filter_map(|block| block.strip_prefix("id: "))
             .next_back();
         let id = last.and_then(|block| block.lines().next()).unwrap();
-        host.bus.disconnect(number);
+        session.root.disconnect(edge, Millis(0)).unwrap();
         for event in &missed {
-            host.publish(event, &mut []);
+            session.publish(event);
         }
-        let mut second = edge(
-            &filter,
-            event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since),
-        );
-        host.attach(&mut second);
+        session.log.trim(window);
+        let past = event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since);
+        let Reply::Open { stream: number, .. } = session.ask(Ask::Open { resumes: true }) else {
+            panic!("it does not open")
+        };
+        let start = session_start(number, past);
+        let mut second = stream(&filter, start);
+        session.attach(&mut second);
         let again = text(&mut second);
         for event in missed.iter().filter(|event| filter.accepts(event)) {
             let cue = message::plain_notification(event);

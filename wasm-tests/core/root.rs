@@ -6,80 +6,28 @@ use mcp_listen::{
     event::ServerEvent,
     position::Position,
     root::{RootOutput, RootReceived},
-    session::{Ask, NewSession, Question, Reply, SessionLimits, SessionStore as _},
+    session::{Ask, SessionStore as _},
     topic::Topic,
-    wire::{BusMessage, Claim, Follow, ProtocolError},
+    wire::{Claim, Follow, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{claim, updated, uri},
-    follow::Publish as _,
-    log::{Log, Root, Unreadable},
-    sessions::rows::Rows,
+    follow::{self, Receivers as _},
+    log::{Root, Unreadable},
+    session_root::SessionRoot,
 };
 
 const NOW: Millis = Millis(0);
 
-/// A root with session `s`, whose first stream was opened.
-struct World {
-    root: Root,
-    log: Log,
-    rows: Rows,
-}
-
-impl World {
-    fn new() -> Self {
-        let (log, rows) = (Log::default(), Rows::default());
-        let mut root = Root::new(log.clone(), Some(rows.clone()));
-        let new = NewSession {
-            principal: None,
-            address: None,
-            upstream_id: None,
-            capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
-            idle: Millis(1_000),
-        };
-        let sessions = root.sessions_mut().unwrap();
-        let begun = sessions.begin("s", new, "0-e", &LIMITS, NOW).unwrap();
-        assert!(begun);
-        let mut world = Self { root, log, rows };
-        let opened = world.ask(Ask::Open { resumes: true });
-        assert!(matches!(opened, Reply::Open { stream: 1, .. }));
-        world
-    }
-
-    fn ask(&mut self, ask: Ask) -> Reply {
-        let question = Question {
-            session: "s".into(),
-            principal: None,
-            ask,
-        };
-        let sessions = self.root.sessions_mut().unwrap();
-        sessions.ask(question, NOW).unwrap()
-    }
-
-    fn watch(&mut self, name: &str) {
-        let (uri, limits) = (uri(name), LIMITS);
-        assert_eq!(self.ask(Ask::Subscribe { uri, limits }), Reply::Done);
-    }
-
-    fn publish(&mut self, event: &ServerEvent) -> Vec<EdgeId> {
-        self.log.push(event);
-        let deliveries = self.root.bus_mut().publish(event).deliveries;
-        deliveries.into_iter().flat_map(|it| it.edges).collect()
-    }
-
+impl SessionRoot {
     /// Attaches the stream of the session at a new edge.
     fn join(&mut self) -> (EdgeId, RootReceived) {
         let edge = self.root.bus_mut().connect();
         let follow = of_stream(1).to_json();
         (edge, self.root.handle_message(edge, &follow, NOW).unwrap())
-    }
-
-    fn outputs(&mut self) -> Vec<RootOutput> {
-        let root = &mut self.root;
-        std::iter::from_fn(|| root.poll_output(NOW, NOW).unwrap()).collect()
     }
 
     /// The shard with the stream of the session, according to the store.
@@ -97,7 +45,7 @@ fn of_stream(stream: u32) -> Follow {
 
 #[test]
 fn the_edge_of_a_session_follows_its_subscriptions() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     world.watch("a");
     let (edge, received) = world.join();
     let RootReceived::Followed {
@@ -107,17 +55,17 @@ fn the_edge_of_a_session_follows_its_subscriptions() {
         panic!("{received:?}")
     };
     assert_eq!((session, frames.len()), (Some(claim("s 1")), 1));
-    assert_eq!(world.publish(&updated("a")), [edge]);
-    assert_eq!(world.publish(&updated("b")), []);
+    assert_eq!(world.publish(&updated("a")).edges(), [edge]);
+    assert_eq!(world.publish(&updated("b")).edges(), []);
     world.watch("b");
     let outputs = world.outputs();
     assert!(matches!(&outputs[..], [RootOutput::Send(to, _)] if *to == edge));
-    assert_eq!(world.publish(&updated("b")), [edge]);
+    assert_eq!(world.publish(&updated("b")).edges(), [edge]);
 }
 
 #[test]
 fn an_edge_whose_session_is_over_is_released() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     world.ask(Ask::End {
         is_forwarded: false,
     });
@@ -127,7 +75,7 @@ fn an_edge_whose_session_is_over_is_released() {
 
 #[test]
 fn a_frame_that_cannot_be_read_is_dropped() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     let edge = world.root.bus_mut().connect();
     let received = world.root.handle_message(edge, "{", NOW).unwrap();
     assert_eq!(received, RootReceived::Dropped(ProtocolError::Malformed));
@@ -137,7 +85,7 @@ fn a_frame_that_cannot_be_read_is_dropped() {
 
 #[test]
 fn a_restored_edge_follows_the_subscriptions_of_its_session() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     world.join();
     world.watch("a");
     world.root = Root::new(world.log.clone(), Some(world.rows.clone()));
@@ -145,13 +93,13 @@ fn a_restored_edge_follows_the_subscriptions_of_its_session() {
     let restored = world.root.restore(&topics, None, 1, Some(&claim("s 1")));
     let edge = restored.unwrap().unwrap();
     world.root.handle_restored(NOW).unwrap();
-    assert_eq!(world.publish(&updated("a")), [edge]);
+    assert_eq!(world.publish(&updated("a")).edges(), [edge]);
     assert_eq!(world.shard_of_session(), Some(0));
 }
 
 #[test]
 fn an_edge_is_not_restored_if_its_session_is_over() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     let topics = [Topic::Tools].into_iter().collect();
     for session in ["s 0", "other 1"] {
         let claim: Claim = claim(session);
@@ -164,7 +112,7 @@ fn an_edge_is_not_restored_if_its_session_is_over() {
 
 #[test]
 fn a_session_has_no_stream_once_its_edge_was_not_restored() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     world.join();
     assert_eq!(world.shard_of_session(), Some(0));
     world.root = Root::new(world.log.clone(), Some(world.rows.clone()));
@@ -173,25 +121,8 @@ fn a_session_has_no_stream_once_its_edge_was_not_restored() {
 }
 
 #[test]
-fn events_that_the_log_no_longer_holds_are_not_replayed() {
-    for (kept, missed) in [(4, vec![Position(3), Position(4)]), (3, Vec::new())] {
-        let mut world = World::new();
-        let since = mcp_listen::root::Log::cursor(&world.log);
-        for _ in 0..3 {
-            world.publish(&ServerEvent::ToolsListChanged);
-        }
-        world.publish(&ServerEvent::PromptsListChanged);
-        world.log.trim(kept);
-        let edge = world.root.bus_mut().connect();
-        let follow = Follow::fresh(1, vec![Topic::Tools, Topic::Prompts]).since(&since);
-        let received = world.root.handle_message(edge, &follow.to_json(), NOW);
-        assert_eq!(replayed(received), missed, "{kept}");
-    }
-}
-
-#[test]
 fn events_after_a_failed_read_of_the_log_are_replayed() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     let since = mcp_listen::root::Log::cursor(&world.log);
     for event in [
         ServerEvent::ToolsListChanged,
@@ -216,24 +147,15 @@ fn replayed(received: Result<RootReceived, Unreadable>) -> Vec<Position> {
     let Ok(RootReceived::Followed { frames, .. }) = received else {
         panic!("{received:?}")
     };
-    frames[1..].iter().flat_map(|it| positions(it)).collect()
-}
-
-/// Returns the positions of the events in a batch.
-fn positions(text: &str) -> Vec<Position> {
-    let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(text) else {
-        panic!("{text}")
-    };
-    batch
-        .events
-        .into_iter()
-        .map(|(position, _)| position)
+    frames[1..]
+        .iter()
+        .flat_map(|it| follow::positions(it))
         .collect()
 }
 
 #[test]
 fn the_sessions_of_a_closed_shard_have_no_stream() {
-    let mut world = World::new();
+    let mut world = SessionRoot::new();
     let bus = world.root.bus_mut();
     bus.set_shards(Position(0), 0, 1);
     let Route::Shard(shard) = bus.route("EU", 1, None) else {
@@ -261,13 +183,3 @@ fn the_sessions_of_a_closed_shard_have_no_stream() {
     }
     assert_eq!(world.shard_of_session(), None);
 }
-
-const LIMITS: SessionLimits = SessionLimits {
-    sessions: 4,
-    unnamed_sessions: 4,
-    sessions_per_principal: 4,
-    uris: 4,
-    session_uri_bytes: 1_000,
-    bus_uri_bytes: 1_000,
-    unnamed_uri_bytes: 1_000,
-};

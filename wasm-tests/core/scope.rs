@@ -24,6 +24,7 @@ use crate::alone::Alone;
 use crate::any::{id, updated};
 use crate::follow;
 use crate::follow::{Publish as _, Receivers as _};
+use crate::session_root::session_start;
 
 const T0: Millis = Millis(0);
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
@@ -276,7 +277,7 @@ fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
     let mut bus = bus();
     let edge = bus.connect();
     let reply = follow::accepted(&mut bus, edge, &text);
-    let answer = follow::answers(&mut bus, reply, &[]).remove(0);
+    let answer = reply.finish(&mut bus).remove(0);
     isolate.handle_message(&answer, T0).unwrap();
     while isolate.poll_output(T0).is_some() {}
     for stream in [ann, ben] {
@@ -304,7 +305,7 @@ fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
 /// The stream of a session that returns to the bus, which replays what happened since.
 fn resumed() -> Alone {
     let stream = ServerStream::with_kind(StreamKind::Session, filter("ann", &[]), T0, T0);
-    let mut edge = Alone::of_session(stream, ResumePoint::Since(cursor(0)), Vec::new());
+    let mut edge = Alone::of_session(stream, session_start(1, ResumePoint::Since(cursor(0))));
     edge.attach_message();
     edge.handle_bus_message(&follow::joined(1, 0, &[]), T0)
         .unwrap();

@@ -15,21 +15,21 @@ use mcp_listen::{
     limits::Limits,
     listen::{self, ServerStream, StreamKind},
     message,
+    root::RootOutput,
+    session::{Ask, Excess, Reply, SessionLimits},
     upstream::ResumePoint,
-    uri::Uri,
 };
 
 use crate::alone::{Alone, Frame};
 use crate::request::classified;
-use crate::resume::Host;
+use crate::session_root::{LIMITS, SessionRoot, session_start};
 
 /// A server that has one session, and a bus with its log.
 pub(crate) struct SessionHost {
     limits: Limits,
     capabilities: Capabilities,
     behind: String,
-    uris: Vec<Uri>,
-    bus: Host,
+    bus: SessionRoot,
     stream: Option<Stream>,
 }
 
@@ -57,8 +57,7 @@ impl SessionHost {
             limits,
             capabilities,
             behind,
-            uris: Vec::new(),
-            bus: Host::new(1_000),
+            bus: SessionRoot::new(),
             stream: None,
         }
     }
@@ -89,13 +88,11 @@ impl SessionHost {
     }
 
     pub(crate) fn publish(&mut self, event: &ServerEvent) {
-        let mut to = Vec::new();
-        to.extend(
-            self.stream
-                .as_mut()
-                .map(|stream| (stream.number, &mut stream.edge)),
-        );
-        self.bus.publish(event, &mut to);
+        if let Some(Stream { number, edge, .. }) = &mut self.stream {
+            self.bus.publish_to(*number, edge, event);
+        } else {
+            self.bus.publish(event);
+        }
         self.write();
     }
 
@@ -138,42 +135,64 @@ impl SessionHost {
         if !self.capabilities.resources_subscribe {
             return in_band(request, Reason::MethodNotFound);
         }
-        let limit = self.limits.uris;
-        match &request.call {
+        let ask = match &request.call {
             LegacyCall::Invalid(reason) => return in_band(request, reason.clone()),
-            LegacyCall::Subscribe(uri) if self.uris.contains(uri) => {}
-            LegacyCall::Subscribe(_) if self.uris.len() >= limit => {
+            LegacyCall::Unsubscribe(uri) => Ask::Unsubscribe(uri.clone()),
+            LegacyCall::Subscribe(uri) => Ask::Subscribe {
+                uri: uri.clone(),
+                limits: SessionLimits {
+                    uris: self.limits.uris,
+                    ..LIMITS
+                },
+            },
+            call => panic!("{call:?}"),
+        };
+        match self.bus.ask(ask) {
+            Reply::Done => {}
+            Reply::Full(Excess::Uris(limit)) => {
                 let what = "too many";
                 return in_band(request, Reason::LimitExceeded { what, limit });
             }
-            LegacyCall::Subscribe(uri) => self.uris.push(uri.clone()),
-            LegacyCall::Unsubscribe(uri) => self.uris.retain(|watched| watched != uri),
-            _ => {}
+            reply => panic!("{reply:?}"),
         }
-        if let Some(stream) = &mut self.stream {
-            let frame = self.bus.bus.set_interest(stream.number, &self.uris, false);
-            let handled = stream
-                .edge
-                .handle_bus_message(&frame.unwrap(), Millis::default());
-            handled.unwrap();
-        }
+        self.send();
         done(request)
     }
 
-    fn open(&mut self, request: &LegacyRequest, since: Option<&str>) -> Answer {
-        if self.stream.is_some() && since.is_none() {
-            return refuse(request, Reason::StreamTaken);
+    /// Delivers what the bus sends to the stream.
+    fn send(&mut self) {
+        for output in self.bus.outputs() {
+            if let (RootOutput::Send(to, frame), Some(stream)) = (output, &mut self.stream)
+                && to == stream.number
+            {
+                let handled = stream.edge.handle_bus_message(&frame, Millis::default());
+                handled.unwrap();
+            }
         }
-        let now = Millis::default();
-        let filter = SubscriptionFilter {
-            resource_subscriptions: self.uris.clone(),
-            ..SubscriptionFilter::lists(self.capabilities)
+    }
+
+    fn open(&mut self, request: &LegacyRequest, since: Option<&str>) -> Answer {
+        let resumes = since.is_some();
+        let (stream, subscriptions) = match self.bus.ask(Ask::Open { resumes }) {
+            Reply::Open {
+                stream,
+                subscriptions,
+                ..
+            } => (stream, subscriptions),
+            Reply::Taken => return refuse(request, Reason::StreamTaken),
+            reply => panic!("{reply:?}"),
         };
         let past = since.map_or(ResumePoint::None, |id| {
             event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since)
         });
+        let start = session_start(stream, past);
+        let filter = SubscriptionFilter {
+            resource_subscriptions: subscriptions,
+            ..SubscriptionFilter::lists(self.capabilities)
+        };
+        let now = Millis::default();
         let stream = ServerStream::with_kind(StreamKind::Session, filter, now, now);
-        let mut edge = Alone::of_session(stream, past, Vec::new());
+        let mut edge = Alone::of_session(stream, start);
         self.stream = Some(Stream {
             number: self.bus.attach(&mut edge),
             edge,

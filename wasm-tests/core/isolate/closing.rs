@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::updated;
 
-use super::{cues, opened, tools, watching, world::World};
+use super::{Availability, World, cues, opened, tools, watching};
 
 #[test]
 fn a_settled_isolate_has_delivered_everything_published_before() {
@@ -28,12 +28,12 @@ fn a_settled_isolate_has_delivered_everything_published_before() {
 #[test]
 fn an_isolate_without_a_bus_is_not_settled() {
     let mut world = opened(&[tools()]);
-    world.is_shut = true;
+    world.availability = Availability::Down;
     world.cut();
     world.isolate.settle(world.now);
     world.pass(1_000);
     assert!(!world.isolate.is_settled());
-    world.is_shut = false;
+    world.availability = Availability::Open;
     world.pass(10_000);
     assert!(world.isolate.is_settled());
 }

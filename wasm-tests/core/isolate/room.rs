@@ -3,6 +3,7 @@
 use mcp_listen::{
     filter::SubscriptionFilter,
     isolate::IsolateOutput,
+    root::RootReceived,
     topic::{Topic, Topics},
     uri::Uri,
 };
@@ -11,13 +12,13 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{any::updated, follow};
 
-use super::{cues, stream::Stream, watching, world::World};
+use super::{World, cues, stream::Stream, watching};
 
 /// An isolate at a bus that has room for 10,000 bytes of names per connection, with 200 bytes
 /// reserved for each.
 fn bounded() -> World {
     let mut world = World::new();
-    world.bound(320_000, 800);
+    world.root.bus_mut().set_room(320_000, 800);
     world.open(watching(&["a"]));
     world.settle();
     assert!(world.streams[0].is_acknowledged());
@@ -44,22 +45,23 @@ fn rival(world: &mut World, number: usize, names: usize) {
     let name = |place| format!("{number}-{place}{}", "y".repeat(1_900));
     let names: Vec<String> = (0..names).map(name).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let edge = world.bus.connect();
+    let edge = world.root.bus_mut().connect();
     let text = follow::fresh(1, &watching(&names)).to_json();
-    world.bus.handle_message(edge, &text).unwrap();
+    let received = world.root.handle_message(edge, &text, world.now).unwrap();
+    assert!(!matches!(received, RootReceived::Dropped(_)));
 }
 
 impl World {
     /// Others take this much of the room at the bus.
     fn crowd(&mut self, bytes: usize) {
         if let Some(other) = self.other.take() {
-            self.bus.disconnect(other);
+            self.root.disconnect(other, self.now).unwrap();
         }
-        self.other = (bytes > 0).then(|| {
+        if bytes > 0 {
             let uri = Uri::new(&"x".repeat(bytes), bytes).unwrap();
             let occupied = Topics::from_iter([Topic::Resource(uri)]);
-            self.bus.restore(&occupied, None, 1)
-        });
+            self.other = self.root.restore(&occupied, None, 1, None).unwrap();
+        }
     }
 }
 
@@ -155,7 +157,7 @@ fn one_more_stream_costs_what_it_adds() {
     let bytes: usize = world
         .calls
         .iter()
-        .map(|call| format!("{call:?}").len())
+        .map(|(_, call)| format!("{call:?}").len())
         .sum();
     assert!(bytes < 200, "{bytes} bytes were sent");
 }

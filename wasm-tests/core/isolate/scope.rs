@@ -6,6 +6,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
+    root::RootReceived,
     scope::{Name, Scope},
     upstream::{Timeouts, UpstreamCall},
 };
@@ -17,7 +18,7 @@ use crate::{
     follow,
 };
 
-use super::{cues, opened, stream::Stream, watching, world::World};
+use super::{World, cues, opened, stream::Stream, watching};
 
 fn names(names: &[&str]) -> Vec<Name> {
     names.iter().map(|name| Name::new(name).unwrap()).collect()
@@ -67,7 +68,7 @@ fn a_single_stream_misses_no_event_of_its_new_groups() {
     world.publish(&updated("a"));
     world.pass(60_000);
     assert!(has_all(&world));
-    assert_eq!(world.bus.registry().attached(), 1);
+    assert_eq!(world.root.bus().registry().attached(), 1);
 }
 
 #[test]
@@ -147,10 +148,11 @@ fn a_moved_stream_misses_nothing() {
         panic!("it stays");
     };
     assert_eq!(moved.id, id);
-    assert_eq!(moved.since.as_ref(), Some(world.bus.cursor()));
+    assert_eq!(moved.since.as_ref(), Some(world.root.bus().cursor()));
     assert_eq!(moved.stream.honored().scope.groups, names(&["acme"]));
     world.streams[0].id = None;
-    world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
+    let event = task(r#"{"taskId":"t","status":"working"}"#);
+    world.publish(&event);
 
     let mut alone = Isolate::new(Timeouts::default(), Millis(0));
     let id = alone.adopt(moved.stream, moved.since, now, 0.5);
@@ -159,11 +161,16 @@ fn a_moved_stream_misses_nothing() {
     let Some(UpstreamCall::Attach(attach)) = alone.poll_call(now) else {
         panic!("it does not attach");
     };
-    let edge = world.bus.connect();
-    let reply = follow::accepted(&mut world.bus, edge, &attach);
-    assert_eq!(reply.replay_after().map(|position| position.0), Some(1));
-    let answer = follow::answers(&mut world.bus, reply, &[]).remove(0);
-    alone.handle_message(&answer, now).unwrap();
+    let edge = world.root.bus_mut().connect();
+    let received = world.root.handle_message(edge, &attach, now).unwrap();
+    let RootReceived::Followed { frames, .. } = received else {
+        panic!("{received:?}")
+    };
+    let answer = follow::attached(1, 1, 2);
+    assert_eq!(frames, [answer, follow::batch(1, 2, &event)]);
+    for frame in &frames {
+        alone.handle_message(frame, now).unwrap();
+    }
     assert!(alone.stream(id).is_some_and(ServerStream::is_open));
     let counts = alone.counts();
     assert_eq!((counts.resyncs, counts.outages), (0, 0));

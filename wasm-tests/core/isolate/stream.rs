@@ -6,20 +6,20 @@ use mcp_listen::{
     event::ServerEvent, fanout::StreamId, filter::SubscriptionFilter, listen::EndReason,
 };
 
-pub(super) struct Stream {
+pub(crate) struct Stream {
     /// The id while the stream is held.
-    pub(super) id: Option<StreamId>,
+    pub(crate) id: Option<StreamId>,
     /// The honored filter.
-    pub(super) filter: SubscriptionFilter,
+    pub(crate) filter: SubscriptionFilter,
     /// The cues since its acknowledgment that it has yet to write.
-    pub(super) expected: BTreeMap<String, ServerEvent>,
-    pub(super) written: Vec<String>,
-    pub(super) has_ended: bool,
-    pub(super) ending: Option<EndReason>,
+    pub(crate) expected: BTreeMap<String, ServerEvent>,
+    pub(crate) written: Vec<String>,
+    pub(crate) has_ended: bool,
+    pub(crate) ending: Option<EndReason>,
 }
 
 impl Stream {
-    pub(super) fn new(id: StreamId, filter: SubscriptionFilter) -> Self {
+    pub(crate) fn new(id: StreamId, filter: SubscriptionFilter) -> Self {
         Self {
             id: Some(id),
             filter,
@@ -30,12 +30,12 @@ impl Stream {
         }
     }
 
-    pub(super) fn is_acknowledged(&self) -> bool {
+    pub(crate) fn is_acknowledged(&self) -> bool {
         !self.written.is_empty()
     }
 
     /// Frames that the client has read.
-    pub(super) fn read(&mut self, bytes: &[u8]) {
+    pub(crate) fn read(&mut self, bytes: &[u8]) {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         for frame in text.split_inclusive("\n\n") {
             let cue = frame

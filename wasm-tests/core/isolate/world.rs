@@ -1,79 +1,90 @@
-//! A bus with its log, one isolate with its streams, and the connection between them, on a virtual
-//! clock.
+//! The root of a bus with its log, one isolate with its streams, and the connection between them,
+//! on a virtual clock.
 
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Received},
+    bus::EdgeId,
     clock::Millis,
     event::ServerEvent,
     fanout::{StreamId, WriteBatch},
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
-    listen::ServerStream,
+    listen::{EndReason, ServerStream},
     message,
+    root::RootReceived,
     upstream::{Timeouts, UpstreamCall},
 };
 
-use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{id, is_of_same_key},
-    follow,
-    world::cursor,
+    follow::{Publish as _, Receivers as _},
+    log::{Log, Root},
 };
 
 use super::stream::Stream;
 
-pub(super) struct World {
-    pub(super) isolate: Isolate,
-    pub(super) bus: Bus,
-    pub(super) now: Millis,
+/// What the bus does with connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Availability {
+    Open,
+    /// Connections cannot be opened.
+    Down,
+    /// Connections cannot be opened, and the bus reports that it is overloaded.
+    Overloaded,
+    /// Connections are opened, and nothing is ever sent.
+    Silent,
+}
+
+pub(crate) struct World {
+    pub(crate) isolate: Isolate,
+    pub(crate) root: Root,
+    pub(crate) log: Log,
+    pub(crate) now: Millis,
     /// Frames in flight to the bus, and from it.
-    pub(super) up: VecDeque<String>,
-    pub(super) down: VecDeque<String>,
-    pub(super) streams: Vec<Stream>,
-    /// Whether connections can be opened.
-    pub(super) is_shut: bool,
-    pub(super) random: f64,
-    /// The calls of the isolate.
-    pub(super) calls: Vec<UpstreamCall>,
-    log: Vec<ServerEvent>,
-    epochs: u32,
+    pub(crate) up: VecDeque<String>,
+    pub(crate) down: VecDeque<String>,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) availability: Availability,
+    pub(crate) random: f64,
+    /// The calls of the isolate, with their times.
+    pub(crate) calls: Vec<(Millis, UpstreamCall)>,
     socket: Option<EdgeId>,
-    /// The number of writes to streams.
+    /// The number of outputs for streams.
     given: usize,
+    /// Whether frames arrive one by one, and clients read once all of them have arrived. Otherwise
+    /// several may arrive together, and clients read in turns.
+    pub(super) is_stepwise: bool,
+    /// When and why the only stream ends, whether or not the bus has answered by then.
+    pub(super) ends_by: Option<(Millis, EndReason)>,
     /// Another edge, which takes up room.
-    pub(super) other: Option<EdgeId>,
+    pub(crate) other: Option<EdgeId>,
 }
 
 impl World {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        let log = Log::default();
         Self {
             isolate: Isolate::new(Timeouts::default(), Millis(0)),
-            bus: Bus::new(cursor(0, 0)),
+            root: log.root(),
+            log,
             now: Millis(0),
             up: VecDeque::new(),
             down: VecDeque::new(),
             streams: Vec::new(),
-            is_shut: false,
+            availability: Availability::Open,
             random: 0.5,
             calls: Vec::new(),
-            log: Vec::new(),
-            epochs: 0,
             socket: None,
             given: 0,
+            is_stepwise: false,
+            ends_by: None,
             other: None,
         }
     }
 
-    /// Limits the names at the bus.
-    pub(super) fn bound(&mut self, max_bytes: usize, edges: usize) {
-        self.bus = Bus::new(cursor(0, 0));
-        self.bus.set_room(max_bytes, edges);
-    }
-
     /// Opens one more stream, and returns its index.
-    pub(super) fn open(&mut self, filter: SubscriptionFilter) -> usize {
+    pub(crate) fn open(&mut self, filter: SubscriptionFilter) -> usize {
         let stream = ServerStream::new(id("1"), filter.clone(), Millis(0), self.now);
         let id = self.isolate.open(stream, self.now);
         self.streams.push(Stream::new(id, filter));
@@ -81,7 +92,7 @@ impl World {
     }
 
     /// The client of a stream leaves.
-    pub(super) fn leave(&mut self, stream: usize) {
+    pub(crate) fn leave(&mut self, stream: usize) {
         let Some(stream) = self.streams.get_mut(stream) else {
             return;
         };
@@ -92,14 +103,14 @@ impl World {
     }
 
     /// Closes a stream gracefully, which cues what may have been missed.
-    pub(super) fn close(&mut self, stream: usize) {
+    pub(crate) fn close(&mut self, stream: usize) {
         if let Some(id) = self.streams[stream].id {
             self.isolate.close(id, false);
         }
         self.write();
     }
 
-    pub(super) fn publish(&mut self, event: &ServerEvent) {
+    pub(crate) fn publish(&mut self, event: &ServerEvent) {
         let cue = message::notification(&id("1"), event);
         for stream in &mut self.streams {
             let is_owed = stream.is_acknowledged() && !stream.has_ended;
@@ -110,17 +121,17 @@ impl World {
                 stream.expected.insert(cue.clone(), event.clone());
             }
         }
-        let publication = self.bus.publish(event);
-        self.log.push(event.clone());
+        self.log.push(event);
+        let publication = self.root.bus_mut().publish(event);
         let frame = self.socket.and_then(|edge| publication.message_for(edge));
         self.down.extend(frame.map(str::to_owned));
     }
 
     /// Carries out the calls of the isolate, and delivers nothing.
-    pub(super) fn carry_out(&mut self) {
+    pub(crate) fn carry_out(&mut self) {
         self.deliver();
         while let Some(call) = self.isolate.poll_call(self.now) {
-            self.calls.push(call.clone());
+            self.calls.push((self.now, call.clone()));
             assert!(self.calls.len() < 100_000, "it calls without end");
             match call {
                 UpstreamCall::Leave => self.hang_up(),
@@ -129,28 +140,32 @@ impl World {
             }
             self.deliver();
         }
-        self.write();
     }
 
     /// Delivers the next frame to the bus.
-    pub(super) fn take_up(&mut self) {
+    pub(crate) fn take_up(&mut self) {
         let (Some(text), Some(edge)) = (self.up.pop_front(), self.socket) else {
             return;
         };
-        match self.bus.handle_message(edge, &text) {
-            Ok(Received::Followed(reply)) => {
-                let frames = follow::answers(&mut self.bus, *reply, &self.log);
-                self.down.extend(frames);
-            }
+        if self.availability == Availability::Silent {
+            return;
+        }
+        match self.root.handle_message(edge, &text, self.now).unwrap() {
+            RootReceived::Followed { frames, .. } => self.down.extend(frames),
             // The bus closes the connection.
-            Ok(Received::Full) => self.fill(),
-            Ok(Received::Detached) | Err(_) => {}
+            RootReceived::Full => self.fill(),
+            RootReceived::Detached | RootReceived::Dropped(_) => {}
+            RootReceived::Released => panic!("its session is over"),
         }
     }
 
     /// Delivers the next frame, sometimes with those after it.
-    pub(super) fn take_down(&mut self) {
-        let together = 1 + self.given % 4;
+    pub(crate) fn take_down(&mut self) {
+        let together = if self.is_stepwise {
+            1
+        } else {
+            1 + self.given % 4
+        };
         for frame in self.down.drain(..together.min(self.down.len())) {
             // Dropped frames return an error; the isolate continues.
             self.isolate.handle_message(&frame, self.now).ok();
@@ -159,7 +174,7 @@ impl World {
     }
 
     /// Delivers and writes everything possible, without advancing the time.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         loop {
             self.carry_out();
             if !self.up.is_empty() {
@@ -167,13 +182,17 @@ impl World {
             } else if !self.down.is_empty() {
                 self.take_down();
             } else {
-                return;
+                break;
             }
         }
+        self.end_if_due();
+        self.write();
+        // An isolate whose last stream has ended closes its connection.
+        self.carry_out();
     }
 
     /// Advances the time from one deadline to the next, and settles at each.
-    pub(super) fn pass(&mut self, span: u64) {
+    pub(crate) fn pass(&mut self, span: u64) {
         let end = self.now + Millis(span);
         self.settle();
         while let Some(at) = self.deadline().filter(|at| *at <= end) {
@@ -186,7 +205,7 @@ impl World {
     }
 
     /// Breaks the connection, as a reset of the bus does; frames in flight are lost.
-    pub(super) fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.hang_up();
         self.isolate.handle_lost(self.now, self.random, false);
         self.deliver();
@@ -201,33 +220,32 @@ impl World {
     }
 
     /// The bus closes the connection: a shard holds the streams from now on.
-    pub(super) fn send_on(&mut self) {
+    pub(crate) fn send_on(&mut self) {
         self.hang_up();
         self.isolate.handle_redirected(self.now, self.random);
         self.deliver();
     }
 
     /// The connection ends with the request that owned it.
-    pub(super) fn move_on(&mut self) {
+    pub(crate) fn move_on(&mut self) {
         self.hang_up();
         self.isolate.handle_moved(self.now);
     }
 
     /// The bus starts with an empty disk.
-    pub(super) fn start_over(&mut self) {
+    pub(crate) fn start_over(&mut self) {
         self.cut();
-        self.epochs += 1;
-        self.log.clear();
-        self.bus = Bus::new(cursor(self.epochs, 0));
+        self.log = self.log.after_loss();
+        self.root = self.log.root();
     }
 
-    pub(super) fn is_connected(&self) -> bool {
+    pub(crate) fn is_connected(&self) -> bool {
         self.socket.is_some()
     }
 
     /// The numbers of full follows and of changes that the isolate sent.
-    pub(super) fn sent(&self) -> (usize, usize) {
-        let follows = self.calls.iter().filter_map(|call| match call {
+    pub(crate) fn sent(&self) -> (usize, usize) {
+        let follows = self.calls.iter().filter_map(|(_, call)| match call {
             UpstreamCall::Leave => None,
             UpstreamCall::Attach(text) | UpstreamCall::Send(text) => Some(text),
         });
@@ -240,29 +258,33 @@ impl World {
 
     fn deadline(&self) -> Option<Millis> {
         let streams = self.isolate.streams().poll_timeout();
-        streams.into_iter().chain(self.isolate.poll_timeout()).min()
+        let end = self.ends_by.map(|(at, _)| at);
+        let all = [streams, self.isolate.poll_timeout(), end];
+        all.into_iter().flatten().min()
     }
 
     fn connect(&mut self, text: String) {
         self.hang_up();
-        if self.is_shut {
-            self.isolate.handle_lost(self.now, self.random, false);
-        } else {
-            self.socket = Some(self.bus.connect());
-            self.up.push_back(text);
+        match self.availability {
+            Availability::Open | Availability::Silent => {
+                self.socket = Some(self.root.bus_mut().connect());
+                self.up.push_back(text);
+            }
+            Availability::Down => self.isolate.handle_lost(self.now, self.random, false),
+            Availability::Overloaded => self.isolate.handle_lost(self.now, self.random, true),
         }
     }
 
     fn hang_up(&mut self) {
         if let Some(edge) = self.socket.take() {
-            self.bus.disconnect(edge);
+            self.root.disconnect(edge, self.now).unwrap();
         }
         self.up.clear();
         self.down.clear();
     }
 
     /// Passes the pending outputs to the streams.
-    pub(super) fn deliver(&mut self) {
+    pub(crate) fn deliver(&mut self) {
         while let Some(output) = self.isolate.poll_output(self.now) {
             self.given += 1;
             match output {
@@ -275,15 +297,17 @@ impl World {
                 IsolateOutput::Moved(moved) => self.lose(moved.id),
             }
         }
-        self.write();
+        if !self.is_stepwise {
+            self.write();
+        }
     }
 
-    /// Streams have room in turns.
+    /// Streams have room in turns; stepwise, they have none until their clients read.
     fn give(&mut self, batch: &WriteBatch) {
         let mut missed = Vec::new();
         for (id, chunk) in &batch.writes {
             let place = self.place_of(*id);
-            if (place + self.given).is_multiple_of(3) {
+            if self.is_stepwise || (place + self.given).is_multiple_of(3) {
                 missed.push(*id);
             } else {
                 self.streams[place].read(batch.chunk(*chunk));
@@ -305,7 +329,8 @@ impl World {
         streams.position(|stream| stream.id == Some(id)).unwrap()
     }
 
-    fn write(&mut self) {
+    /// Clients read everything that their streams have for them.
+    pub(super) fn write(&mut self) {
         for stream in &mut self.streams {
             let Some(id) = stream.id else { continue };
             while let Some(bytes) = self.isolate.fanout().poll(id, self.now) {

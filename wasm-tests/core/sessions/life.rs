@@ -1,7 +1,8 @@
 use mcp_listen::{
     bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
-    session::{Ask, Claim, Excess, NewSession, ROOT, Reply, SessionOutput},
+    root::RootOutput,
+    session::{Ask, Claim, Excess, NewSession, ROOT, Reply},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -43,9 +44,9 @@ fn an_idle_session_ends() {
     assert!(world.is_there("s"), "its span to the last");
     world.now = world.now + IDLE + Millis(1);
     assert!(!world.is_there("s"));
-    assert_eq!(world.sessions.count(), Ok(1), "not swept yet");
-    world.sessions.sweep(world.now).unwrap();
-    assert_eq!(world.sessions.count(), Ok(0));
+    assert_eq!(world.sessions().count(), Ok(1), "not swept yet");
+    world.sweep();
+    assert_eq!(world.sessions().count(), Ok(0));
 }
 
 #[test]
@@ -58,8 +59,8 @@ fn the_idle_time_starts_at_the_end_of_the_stream() {
             world.joined("s", 1);
         }
         world.now = world.now + Millis(5_000);
-        world.sessions.sweep(world.now).unwrap();
-        assert_eq!(world.sessions.count(), Ok(1));
+        world.sweep();
+        assert_eq!(world.sessions().count(), Ok(1));
         world.now = world.now + Millis(5_000);
         if is_at_shard {
             world.left_shard("s 1", 3);
@@ -67,11 +68,11 @@ fn the_idle_time_starts_at_the_end_of_the_stream() {
             world.left(1);
         }
         world.now = world.now + IDLE;
-        world.sessions.sweep(world.now).unwrap();
+        world.sweep();
         assert!(world.is_there("s"));
         world.now = world.now + IDLE + Millis(1);
-        world.sessions.sweep(world.now).unwrap();
-        assert_eq!(world.sessions.count(), Ok(0));
+        world.sweep();
+        assert_eq!(world.sessions().count(), Ok(0));
     }
 }
 
@@ -88,8 +89,8 @@ fn requests_in_quick_succession_are_counted_without_a_write() {
         world.is_there("s"),
         "used 1,000 ms ago, written 1,100 ms ago"
     );
-    world.sessions.sweep(world.now).unwrap();
-    assert_eq!(world.sessions.count(), Ok(1));
+    world.sweep();
+    assert_eq!(world.sessions().count(), Ok(1));
 }
 
 #[test]
@@ -119,14 +120,14 @@ fn the_server_is_updated_first() {
     );
     let reported = Ask::Initialized { is_forwarded: true };
     assert_eq!(world.ask("s", reported.clone()), Reply::Done);
-    let released = SessionOutput::Interest(EdgeId(1), watching("s 1", &[], false));
+    let released = send(1, &[], false);
     assert_eq!(world.outputs(), [released]);
     assert_eq!(world.ask("s", reported), Reply::Done);
     assert_eq!(world.outputs(), [], "once");
     assert_eq!(world.ask("s", Ask::End { is_forwarded: true }), Reply::Done);
     assert_eq!(
         world.outputs(),
-        [SessionOutput::Close(EdgeId(1), EdgeCloseReason::Over)]
+        [RootOutput::Close(EdgeId(1), EdgeCloseReason::Over)]
     );
     assert_eq!(world.ask("s", Ask::UpstreamId), Reply::Unknown);
 
@@ -151,10 +152,10 @@ fn a_session_is_restored_from_its_record() {
     let stream = world.open("s ann");
     world.joined_shard("t", 4);
     world.reset();
-    assert_eq!(world.sessions.count(), Ok(2));
-    let restored = world.sessions.restore(&stream, EdgeId(9)).unwrap();
+    assert_eq!(world.sessions().count(), Ok(2));
+    let restored = world.sessions().restore(&stream, EdgeId(9)).unwrap();
     assert_eq!(restored, Some(watching("s 1 ann", &[], true)));
-    let unknown = world.sessions.restore(&claim("u 1"), EdgeId(8));
+    let unknown = world.sessions().restore(&claim("u 1"), EdgeId(8));
     assert_eq!(unknown, Ok(None));
     let open = Ask::Open { resumes: false };
     assert_eq!(world.ask_as(Some("ann"), "s", open.clone()), Reply::Taken);
@@ -176,21 +177,18 @@ fn sessions_with_unknown_streams_get_their_idle_time() {
     world.joined("t", 2);
     world.now = world.now + Millis(9_000);
     world.reset();
-    world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
+    world.sessions().restore(&claim("t 1"), EdgeId(2)).unwrap();
     let begun = world.now;
-    world.sessions.handle_shard_emptied(ROOT, begun).unwrap();
+    world.emptied(ROOT);
     world.now = begun + IDLE;
-    world.sessions.sweep(world.now).unwrap();
-    assert_eq!(world.sessions.count(), Ok(2));
+    world.sweep();
+    assert_eq!(world.sessions().count(), Ok(2));
     // A bus that restarts repeatedly keeps none of them.
     world.reset();
-    world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
-    world
-        .sessions
-        .handle_shard_emptied(ROOT, world.now)
-        .unwrap();
+    world.sessions().restore(&claim("t 1"), EdgeId(2)).unwrap();
+    world.emptied(ROOT);
     world.now = world.now + Millis(1);
-    world.sessions.sweep(world.now).unwrap();
+    world.sweep();
     assert!(!world.is_there("s"));
     assert!(world.is_there("t"), "its stream is there");
 }

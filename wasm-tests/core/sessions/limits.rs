@@ -45,7 +45,7 @@ fn a_caller_makes_room_at_its_own_expense() {
     let gone = SessionCall::Release(claim("c 3 ann"));
     assert_eq!(world.outputs(), [call(2, gone, false)], "with its stream");
     assert_eq!(world.ask_as(Some("bob"), "other", Ask::Use), Reply::Done);
-    assert_eq!(world.sessions.count(), Ok(3));
+    assert_eq!(world.sessions().count(), Ok(3));
 }
 
 #[test]
@@ -90,15 +90,12 @@ fn without_room_no_session_of_another_caller_ends() {
         world.begin("f", of(Some("bob"))),
         "but for those that are over"
     );
-    assert_eq!(world.sessions.count(), Ok(1));
+    assert_eq!(world.sessions().count(), Ok(1));
     let none = SessionLimits {
         sessions_per_principal: 0,
         ..LIMITS
     };
-    let begun = world
-        .sessions
-        .begin("g", of(Some("ann")), "", &none, world.now);
-    assert_eq!(begun, Ok(false));
+    assert!(!world.begin_within("g", of(Some("ann")), &none));
 }
 
 #[test]
@@ -188,7 +185,7 @@ fn the_counts_match_the_store() {
                 }
                 _ => {
                     world.now = world.now + Millis(400);
-                    world.sessions.sweep(world.now).unwrap();
+                    world.sweep();
                 }
             }
         }
@@ -199,7 +196,7 @@ fn the_counts_match_the_store() {
 /// Checks the counts of the store against its rows.
 fn assert_counted(world: &mut World) {
     let [named, unnamed] = world.rows.totals().unwrap();
-    let held = world.sessions.count().unwrap();
+    let held = world.sessions().count().unwrap();
     assert_eq!(held, named.sessions + unnamed.sessions);
     assert!(named.bytes + unnamed.bytes <= LIMITS.bus_uri_bytes);
     assert!(unnamed.bytes <= LIMITS.unnamed_uri_bytes);

@@ -1,7 +1,8 @@
 use mcp_listen::{
     bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
-    session::{Ask, NewSession, Reply, SessionOutput},
+    root::RootOutput,
+    session::{Ask, NewSession, Reply},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -55,12 +56,12 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
             limits: LIMITS,
         },
     );
-    let both = SessionOutput::Interest(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
+    let both = send(1, &["a", "b"], true);
     assert_eq!(world.outputs(), [both]);
     assert!(world.joined_shard("s ann", 7).is_some());
     assert_eq!(
         world.outputs(),
-        [SessionOutput::Close(EdgeId(1), EdgeCloseReason::Over)],
+        [RootOutput::Close(EdgeId(1), EdgeCloseReason::Over)],
         "another one is elsewhere"
     );
     world.left(1);
@@ -107,13 +108,13 @@ fn a_call_to_a_shard_is_repeated_until_it_joins() {
     world.reset();
     for _ in 0..2 {
         world.now = world.now + IDLE + Millis(1);
-        world.sessions.sweep(world.now).unwrap();
+        world.sweep();
         assert_eq!(world.outputs(), [changed(false)]);
     }
     let reported = world.joins_shard(&claim("s 1"), 7);
     assert_eq!(reported, Some(watching("s 1", &[], false)));
     world.now = world.now + IDLE + Millis(1);
-    world.sessions.sweep(world.now).unwrap();
+    world.sweep();
     assert_eq!(world.ask("s", ready), Reply::Done);
     assert_eq!(world.outputs(), [], "it knows");
 }
@@ -137,7 +138,7 @@ fn a_repeated_request_waits_for_the_shard_too() {
         [call(7, SessionCall::Release(claim("s 2")), false)]
     );
     assert_eq!(world.watch("s", "b"), Reply::Done);
-    let here = SessionOutput::Interest(EdgeId(1), watching("s 2", &["b"], true));
+    let here = send(1, &["b"], true);
     assert_eq!(world.outputs(), [here], "the shard no longer matters");
 }
 
@@ -157,7 +158,7 @@ fn a_second_stream_is_refused_unless_it_resumes() {
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
     assert_eq!(world.ask("s", open(true)), opens(2));
     world.joins(&claim("s 2"), 2);
-    let over = SessionOutput::Close(EdgeId(1), EdgeCloseReason::Over);
+    let over = RootOutput::Close(EdgeId(1), EdgeCloseReason::Over);
     assert_eq!(world.outputs(), [over]);
     world.left(1);
     assert_eq!(
@@ -169,9 +170,9 @@ fn a_second_stream_is_refused_unless_it_resumes() {
     assert_eq!(world.ask("s", open(false)), opens(3));
     world.joins_shard(&claim("s 3"), 1);
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
-    world.sessions.handle_shard_emptied(1, world.now).unwrap();
+    world.emptied(1);
     assert_eq!(world.ask("s", open(false)), opens(4));
-    let restored = world.sessions.restore(&claim("s 3"), EdgeId(3));
+    let restored = world.sessions().restore(&claim("s 3"), EdgeId(3));
     assert_eq!(restored.map(|it| it.is_some()), Ok(true));
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
 }
@@ -194,8 +195,8 @@ fn an_older_stream_does_not_replace_a_newer_one() {
         assert_eq!(world.ask("s", open), Reply::Taken, "the newer one is there");
         assert_eq!(world.outputs(), []);
         world.reset();
-        assert_eq!(world.sessions.restore(&older, EdgeId(2)), Ok(None));
-        world.sessions.handle_shard_emptied(7, world.now).unwrap();
+        assert_eq!(world.sessions().restore(&older, EdgeId(2)), Ok(None));
+        world.emptied(7);
         assert_eq!(world.joins(&older, 2), None, "its client has given it up");
     }
 }
@@ -220,7 +221,7 @@ fn a_reattached_stream_is_lost_at_its_former_place() {
     for edge in [1, 2, 1] {
         assert!(world.joins(&stream, edge).is_some());
     }
-    let lost = |edge| SessionOutput::Close(EdgeId(edge), EdgeCloseReason::Lost);
+    let lost = |edge| RootOutput::Close(EdgeId(edge), EdgeCloseReason::Lost);
     assert_eq!(world.outputs(), [lost(1), lost(2)]);
     assert!(world.joins_shard(&stream, 7).is_some());
     assert_eq!(world.outputs(), [lost(1)]);
@@ -252,14 +253,14 @@ fn a_release_is_repeated_until_confirmed() {
     // The calls fail, and the object is reset.
     world.reset();
     let again = |world: &mut World| {
-        world.sessions.sweep(world.now).unwrap();
+        world.sweep();
         world.outputs()
     };
     let both = [call(7, older.clone(), false), call(8, all.clone(), false)];
     assert_eq!(again(&mut world), both, "although the session is over");
-    world.sessions.handle_confirmed(7, &older).unwrap();
+    world.sessions().handle_confirmed(7, &older).unwrap();
     assert_eq!(again(&mut world), [call(8, all, false)]);
-    world.sessions.handle_shard_emptied(8, world.now).unwrap();
+    world.emptied(8);
     assert_eq!(again(&mut world), [], "none of its streams is there");
 }
 
@@ -272,6 +273,20 @@ fn a_stream_that_returns_to_a_shard_is_not_released_there() {
     }
     let release = |shard| call(shard, SessionCall::Release(claim("s 1")), false);
     assert_eq!(world.outputs(), [release(7), release(8)]);
-    world.sessions.sweep(world.now).unwrap();
+    world.sweep();
     assert_eq!(world.outputs(), [release(8)]);
+}
+
+#[test]
+fn a_stream_that_has_moved_does_not_end_with_its_former_shard() {
+    let mut world = World::with("s", of(None));
+    let stream = world.open("s");
+    for shard in [7, 8] {
+        assert!(world.joins_shard(&stream, shard).is_some());
+    }
+    let open = Ask::Open { resumes: false };
+    world.left_shard("s 1", 7);
+    assert_eq!(world.ask("s", open.clone()), Reply::Taken);
+    world.left_shard("s 1", 8);
+    assert!(matches!(world.ask("s", open), Reply::Open { .. }));
 }

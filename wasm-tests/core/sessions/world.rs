@@ -1,16 +1,19 @@
 use core::slice;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, FollowReply, Received, ShardId},
+    bus::{EdgeId, ShardId},
     clock::Millis,
-    position::{Cursor, Position},
-    session::{Ask, NewSession, Question, Reply, SessionLimits, SessionOutput, Sessions},
-    wire::{Claim, Follow, FollowResponse, SessionCall, SessionInterest},
+    position::Position,
+    root::{RootOutput, RootReceived},
+    session::{Ask, NewSession, Question, Reply, SessionLimits, Sessions},
+    uri::Uri,
+    wire::{BusMessage, Claim, Follow, FollowResponse, SessionCall, SessionInterest},
 };
-#[cfg(target_arch = "wasm32")]
-use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{claim as claim_of, uri};
+use crate::{
+    any::{claim as claim_of, uri},
+    log::{Log, Root},
+};
 
 use super::rows::Rows;
 
@@ -42,33 +45,20 @@ pub(super) fn at(address: &str) -> NewSession {
     }
 }
 
-/// Sessions, and the time.
+/// A root with sessions, ten edges and ten shards, and the time.
 pub(super) struct World {
-    pub(super) sessions: Sessions<Rows>,
+    root: Root,
     pub(super) rows: Rows,
-    pub(super) bus: Bus,
-    pub(super) edges: Vec<EdgeId>,
-    pub(super) seq: u64,
+    seq: u64,
     pub(super) now: Millis,
 }
 
 impl World {
     pub(super) fn new() -> Self {
-        let mut bus = Bus::new(Cursor {
-            epoch: "e".into(),
-            position: Position(0),
-        });
-        let edges = (0..10).map(|_| bus.connect()).collect();
-        bus.set_shards(Position(0), 9, 10);
-        for shard in 0..10 {
-            bus.restore_shard(ShardId(shard), "", 0, false);
-        }
         let rows = Rows::default();
         Self {
-            sessions: Sessions::new(rows.clone()),
+            root: root(&rows),
             rows,
-            bus,
-            edges,
             seq: 0,
             now: Millis(5_000),
         }
@@ -82,11 +72,36 @@ impl World {
 
     /// Forgets what only memory has.
     pub(super) fn reset(&mut self) {
-        self.sessions = Sessions::new(self.rows.clone());
+        self.root = root(&self.rows);
+    }
+
+    pub(super) fn sessions(&mut self) -> &mut Sessions<Rows> {
+        self.root.sessions_mut().unwrap()
+    }
+
+    pub(super) fn sweep(&mut self) {
+        let now = self.now;
+        self.sessions().sweep(now).unwrap();
+    }
+
+    /// No stream is at this shard any more.
+    pub(super) fn emptied(&mut self, shard: u32) {
+        let now = self.now;
+        self.sessions().handle_shard_emptied(shard, now).unwrap();
     }
 
     pub(super) fn begin(&mut self, id: &str, new: NewSession) -> bool {
-        let begun = self.sessions.begin(id, new, "0-e", &LIMITS, self.now);
+        self.begin_within(id, new, &LIMITS)
+    }
+
+    pub(super) fn begin_within(
+        &mut self,
+        id: &str,
+        new: NewSession,
+        limits: &SessionLimits,
+    ) -> bool {
+        let now = self.now;
+        let begun = self.sessions().begin(id, new, "0-e", limits, now);
         begun.unwrap()
     }
 
@@ -98,7 +113,8 @@ impl World {
         };
         let reported = Question::from_json(&question.to_json());
         assert_eq!(reported.as_ref(), Some(&question), "survives a round trip");
-        let reply = self.sessions.ask(question, self.now).unwrap();
+        let now = self.now;
+        let reply = self.sessions().ask(question, now).unwrap();
         assert_eq!(Reply::from_json(&reply.to_json()).as_ref(), Some(&reply));
         reply
     }
@@ -121,8 +137,12 @@ impl World {
         self.ask(id, Ask::Use) == Reply::Done
     }
 
-    pub(super) fn outputs(&mut self) -> Vec<SessionOutput> {
-        std::iter::from_fn(|| self.sessions.poll_output()).collect()
+    /// Returns what edges and shards have to learn of a change.
+    pub(super) fn outputs(&mut self) -> Vec<RootOutput> {
+        let (root, now) = (&mut self.root, self.now);
+        let outputs = std::iter::from_fn(|| root.poll_output(now, now).unwrap());
+        let of_bus = |it: &RootOutput| matches!(it, RootOutput::Persist(_) | RootOutput::Batch(_));
+        outputs.filter(|it| !of_bus(it)).collect()
     }
 
     /// Opens one more stream of a session; the text is the session id and, after a space, the
@@ -154,11 +174,12 @@ impl World {
     /// The same for a stream that was opened before.
     pub(super) fn joins(&mut self, claim: &Claim, edge: u32) -> Option<SessionInterest> {
         let follow = self.follow(slice::from_ref(claim), &[], true);
-        let received = self.bus.handle_message(self.edges[edge as usize], &follow);
-        let Ok(Received::Followed(reply)) = received else {
-            panic!("{received:?}")
-        };
-        self.finish(*reply, true)
+        let received = self.root.handle_message(EdgeId(edge), &follow, self.now);
+        match received.unwrap() {
+            RootReceived::Followed { frames, .. } => Some(interest_in(&frames[0]).unwrap()),
+            RootReceived::Released => None,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// Attaches a new stream of a session at a shard.
@@ -177,24 +198,21 @@ impl World {
     }
 
     pub(super) fn left(&mut self, edge: u32) {
-        let left = self
-            .sessions
-            .handle_left(self.edges[edge as usize], self.now);
-        left.unwrap();
+        self.root.disconnect(EdgeId(edge), self.now).unwrap();
     }
 
-    pub(super) fn shard_follows(
+    fn shard_follows(
         &mut self,
         joined: &[Claim],
         left: &[Claim],
         shard: u32,
     ) -> Option<SessionInterest> {
         let follow = self.follow(joined, left, false);
-        let reply = self.bus.handle_follow(ShardId(shard), &follow).unwrap();
-        self.finish(reply, false)
+        let response = self.root.handle_follow(ShardId(shard), &follow, self.now);
+        interest_in(&response.unwrap().unwrap())
     }
 
-    pub(super) fn follow(&mut self, joined: &[Claim], left: &[Claim], is_fresh: bool) -> String {
+    fn follow(&mut self, joined: &[Claim], left: &[Claim], is_fresh: bool) -> String {
         self.seq += 1;
         let follow = Follow {
             seq: self.seq,
@@ -205,32 +223,42 @@ impl World {
         };
         follow.to_json()
     }
-
-    pub(super) fn finish(
-        &mut self,
-        mut reply: FollowReply,
-        is_edge: bool,
-    ) -> Option<SessionInterest> {
-        let is_there = self
-            .sessions
-            .handle_follow(&mut reply, &mut self.bus, self.now);
-        let answers = reply.finish(&mut self.bus);
-        let answer = FollowResponse::from_json(&answers[0]).unwrap();
-        let FollowResponse::Followed(mut followed) = answer else {
-            panic!("{answer:?}")
-        };
-        let interest = followed.interests.pop();
-        assert_eq!(is_there, Ok(!is_edge || interest.is_some()));
-        interest
-    }
 }
 
-pub(super) fn call(shard: u32, call: SessionCall, is_awaited: bool) -> SessionOutput {
-    SessionOutput::Call {
+fn root(rows: &Rows) -> Root {
+    let mut root = Root::new(Log::default(), Some(rows.clone()));
+    let bus = root.bus_mut();
+    for _ in 0..10 {
+        bus.connect();
+    }
+    bus.set_shards(Position(0), 9, 10);
+    for shard in 0..10 {
+        bus.restore_shard(ShardId(shard), "", 0, false);
+    }
+    root
+}
+
+/// Returns the subscriptions of the session that has joined.
+fn interest_in(response: &str) -> Option<SessionInterest> {
+    let response = FollowResponse::from_json(response).unwrap();
+    let FollowResponse::Followed(mut followed) = response else {
+        panic!("{response:?}")
+    };
+    followed.interests.pop()
+}
+
+pub(super) fn call(shard: u32, call: SessionCall, is_awaited: bool) -> RootOutput {
+    RootOutput::CallShard {
         shard,
         call,
         is_awaited,
     }
+}
+
+/// Returns the output that sends an edge the subscriptions of its session.
+pub(super) fn send(edge: u32, uris: &[&str], is_paused: bool) -> RootOutput {
+    let uris: Vec<Uri> = uris.iter().map(|name| uri(name)).collect();
+    RootOutput::Send(EdgeId(edge), BusMessage::session_interest(&uris, is_paused))
 }
 
 /// Returns what the stream with this claim is sent.

@@ -1,6 +1,6 @@
 import type { ServerStream } from '../../../bus/server-stream.js';
 import type { EndReason } from '../../../model/stats/listen.js';
-import { PulledBody, ResponseBody } from '../../../streams/index.js';
+import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from '../../../streams/index.js';
 import { type Deferred, deferred } from '../../../timing/deferred.js';
 import { joined } from '../../../web/joined.js';
 
@@ -37,8 +37,9 @@ export interface OwnPage {
 }
 
 /**
- * One stream of events. It receives the output of a listen stream, which signals new events, and
- * writes what it reads of the log to its response.
+ * One stream of events, and the source of its response body where any request may write to any
+ * body. It receives the output of a listen stream, which signals new events, and writes what it
+ * reads of the log to its response.
  */
 export class EventStream {
   /** The name of the event type. */
@@ -55,6 +56,8 @@ export class EventStream {
   unsent: OwnPage | undefined;
   /** Whether it has ended, possibly before it has begun. */
   hasEnded = false;
+  /** Whether its caller is authorized again while it is open. */
+  isReauthorized = false;
   /** The stream that the bus feeds. */
   listen: ServerStream | undefined;
   /** Its group; undefined before it has begun and after it has ended. */
@@ -62,8 +65,12 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   /** Whether the listen stream was acknowledged. */
   #isAcknowledged = false;
-  /** The body of its response; undefined until that is sent. */
-  #body: PulledBody | ResponseBody | undefined;
+  /** Whether the host has reported room for a chunk, where it does for each. */
+  #isReady = false;
+  /** Where any request may write: the body, while the client reads it. */
+  #sink: ChunkSink | undefined;
+  /** On other hosts: the body, once the response is sent. */
+  #own: ResponseBody | undefined;
   /** Since when the body has had no room; undefined if it has room. */
   #fullSince: number | undefined;
   /** Output from before the client reads the body. */
@@ -78,24 +85,42 @@ export class EventStream {
 
   /** Returns the response, whose body begins with what was written so far. */
   response(): Response {
-    const listener = {
+    if (this.listen?.hasOwnContext === false)
+      return sseResponse(new ReadableStream<Uint8Array>(this, NO_QUEUE));
+    this.#own = new ResponseBody({
       onOpen: () => this.#onOpen(),
       onRoom: () => this.#onRoom(),
       onDisconnect: () => this.listen?.cancel(),
-    };
-    const isOwn = this.listen?.hasOwnContext !== false;
-    this.#body = isOwn ? new ResponseBody(listener) : new PulledBody(listener);
-    return this.#body.response();
+    });
+    return this.#own.response();
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#sink = controller;
+    this.#onOpen();
+  }
+
+  /** Handles room for one chunk. */
+  pull(): void {
+    this.#isReady = true;
+    this.#onRoom();
+  }
+
+  /** Handles the disconnection of the client: there is no body any more. */
+  cancel(): void {
+    this.#sink = undefined;
+    this.#isReady = false;
+    this.listen?.cancel();
   }
 
   /** Whether the body has room for a chunk. */
   get hasRoom(): boolean {
-    return this.#first === undefined && this.#body?.hasRoom === true;
+    return this.#own === undefined ? this.#isReady : this.#first === undefined && this.#own.hasRoom;
   }
 
   /** Whether the caller may receive something now. If not, it is authorized again. */
   get mayReceive(): boolean {
-    return this.listen?.maySend() === true;
+    return !this.isReauthorized || this.listen?.maySend() === true;
   }
 
   /** Waits until the caller may receive something, or the stream has ended. */
@@ -116,7 +141,7 @@ export class EventStream {
 
   /** Reports room to the group once there is any, if the stream is behind. */
   awaitRoom(): void {
-    this.#body?.awaitRoom();
+    this.#own?.awaitRoom();
   }
 
   /** Handles output of the listen stream: the acknowledgment, then cues and keep-alives. */
@@ -134,16 +159,21 @@ export class EventStream {
     const isDenied = ending === 'expired' || ending === 'denied';
     const last = this.group?.remove(this, isDenied);
     if (last !== undefined) this.write(last);
-    this.#body?.close();
+    this.#own?.close();
+    this.#sink?.close();
+    this.#sink = undefined;
   }
 
   /** Writes to the body, which keeps what it has no room for. */
   write(chunk: Uint8Array): void {
-    const body = this.#body;
-    if (body?.isOpen !== true) {
-      this.#first = this.#first === undefined ? chunk : joined(this.#first, chunk);
-      return;
-    }
+    if (this.#sink !== undefined) {
+      this.#isReady = false;
+      this.#sink.enqueue(chunk);
+    } else if (this.#own?.isOpen === true) this.#writeOwn(this.#own, chunk);
+    else this.#first = this.#first === undefined ? chunk : joined(this.#first, chunk);
+  }
+
+  #writeOwn(body: ResponseBody, chunk: Uint8Array): void {
     try {
       body.write(chunk);
     } catch {
@@ -157,7 +187,7 @@ export class EventStream {
   #onOpen(): void {
     const first = this.#first;
     this.#first = undefined;
-    if (first !== undefined) this.#body?.write(first);
+    if (first !== undefined) this.write(first);
   }
 
   #onRoom(): void {
@@ -177,7 +207,7 @@ export class EventStream {
     const { writeMs } = this.#options;
     this.#fullSince ??= performance.now();
     if (writeMs > 0 && performance.now() - this.#fullSince > writeMs) this.listen?.abort();
-    else this.#body?.awaitRoom();
+    else this.#own?.awaitRoom();
   }
 }
 

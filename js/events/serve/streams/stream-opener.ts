@@ -49,12 +49,13 @@ export class StreamOpener {
     if (leave === undefined) return exhausted(max);
     const { host, log, types } = this.#of;
     const stream = new EventStream(step.name, { leave, writeMs: host.writeMs });
+    const reauthorizer = this.#reauthorizer(stream, step, caller);
+    stream.isReauthorized = reauthorizer !== undefined;
     try {
       const opened = await host.open({
         uri: step.uri,
         groups: step.groups,
-        caller,
-        reauthorizer: this.#reauthorizer(stream, step, caller),
+        ...{ caller, reauthorizer },
         onChunk: (chunk) => stream.handleChunk(chunk),
         onEnd: (ending) => stream.handleEnd(ending),
       });

@@ -87,8 +87,9 @@ impl Rig {
 
     /// Returns the result of a call if there is one.
     pub(crate) fn result(&mut self, call: u32) -> Option<Result<String, EventError>> {
-        let is_it = |output: &DelivererOutput| matches!(output, DelivererOutput::Respond { call: own, .. } if *own == call);
-        let place = self.outputs.iter().position(is_it)?;
+        let place = self.outputs.iter().position(
+            |output| matches!(output, DelivererOutput::Respond { call: own, .. } if *own == call),
+        )?;
         match self.outputs.remove(place) {
             DelivererOutput::Respond { response, .. } => Some(response),
             _ => None,
