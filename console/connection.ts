@@ -1,4 +1,4 @@
-import { byId, setText } from './dom.js';
+import { byId, isBusy, setBusy, setText } from './dom.js';
 import { type Access, bearerAccess } from './mcp/access/access.js';
 import { SignIn } from './mcp/access/sign-in.js';
 import { addressOf, Endpoint } from './mcp/endpoint.js';
@@ -48,6 +48,7 @@ export class Connection {
   }
 
   async #open(access: (url: URL) => Access, callback?: URLSearchParams): Promise<void> {
+    if (this.#buttons.some(isBusy)) return;
     this.#leave();
     this.#setBusy(true);
     this.#setState('connecting', 'connecting');
@@ -76,8 +77,8 @@ export class Connection {
     return value === '' && SignIn.isKnown(url) ? new SignIn(url, false) : bearerAccess(value);
   }
 
-  #setBusy(isBusy: boolean): void {
-    for (const button of this.#buttons) button.disabled = isBusy;
+  #setBusy(busy: boolean): void {
+    for (const button of this.#buttons) setBusy(button, busy);
   }
 
   #setState(state: string, text: string): void {

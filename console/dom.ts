@@ -45,6 +45,19 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/**
+ * Marks a button as busy, or no longer. A busy button stays in the tab order, because a disabled
+ * one loses the focus. So its action has to ignore a press while `isBusy`.
+ */
+export function setBusy(button: HTMLButtonElement, busy: boolean): void {
+  button.ariaDisabled = busy ? 'true' : null;
+}
+
+/** Whether a button is marked as busy. */
+export function isBusy(button: HTMLButtonElement): boolean {
+  return button.ariaDisabled === 'true';
+}
+
 function withContent<Kind extends Element>(
   element: Kind,
   attributes: Attributes,

@@ -1,4 +1,4 @@
-import { byId, element } from '../dom.js';
+import { byId, element, isBusy, setBusy } from '../dom.js';
 import type { Endpoint } from '../mcp/endpoint.js';
 import type { Item } from '../server/catalogue.js';
 import { Choice } from './choice.js';
@@ -35,7 +35,6 @@ export class CallForm {
   readonly #action: Action;
   #arguments = new Map<string, Field>();
   #endpoint: Endpoint | undefined;
-  #isBusy = false;
 
   constructor(action: Action) {
     this.#action = action;
@@ -83,23 +82,19 @@ export class CallForm {
 
   async #act(): Promise<void> {
     const [endpoint, item] = [this.#endpoint, this.#choice.item];
-    if (endpoint === undefined || item === undefined) return;
-    this.#isBusy = true;
-    this.#updateButton();
+    if (endpoint === undefined || item === undefined || isBusy(this.#button)) return;
+    setBusy(this.#button, true);
     try {
       await this.#action.act(endpoint, item, valuesOf(this.#arguments), this.#outcome);
     } catch (error) {
       this.#outcome.fail(error);
     } finally {
-      this.#isBusy = false;
-      this.#updateButton();
+      setBusy(this.#button, false);
     }
     this.#suggestAgain();
   }
 
-  /** The list may be read again while the form is busy. */
   #updateButton(): void {
-    this.#button.disabled = this.#isBusy;
     this.#button.hidden = this.#choice.item === undefined;
   }
 

@@ -1,5 +1,5 @@
 import type { ChangeEvent } from 'mcp-listen';
-import { byId, element, labelled } from '../dom.js';
+import { byId, element, isBusy, labelled, setBusy } from '../dom.js';
 import { count } from '../format.js';
 import { CHANGES } from '../mcp/topic.js';
 import { Outcome } from './outcome.js';
@@ -70,7 +70,8 @@ export class PublishForm {
   }
 
   async #publish(): Promise<void> {
-    this.#button.disabled = true;
+    if (isBusy(this.#button)) return;
+    setBusy(this.#button, true);
     this.#outcome.show('Publishing …', 'busy');
     const times = this.#times.valueAsNumber;
     try {
@@ -85,7 +86,7 @@ export class PublishForm {
     } catch (error) {
       this.#outcome.show(error instanceof Error ? error.message : String(error), 'bad');
     } finally {
-      this.#button.disabled = false;
+      setBusy(this.#button, false);
     }
   }
 

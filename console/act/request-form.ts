@@ -1,5 +1,5 @@
 import { now } from '../clock.js';
-import { byId, element, labelled } from '../dom.js';
+import { byId, element, labelled, setBusy } from '../dom.js';
 import { shortTime } from '../format.js';
 import type { Endpoint } from '../mcp/endpoint.js';
 import { record, recordIn, text } from '../mcp/json.js';
@@ -61,7 +61,7 @@ export class RequestForm {
 
   /** Sends the request in the form. */
   send(): void {
-    if (!this.#button.disabled) void this.#send();
+    if (!this.#button.disabled && this.#abort === undefined) void this.#send();
   }
 
   async #send(): Promise<void> {
@@ -84,7 +84,10 @@ export class RequestForm {
   }
 
   #update(): void {
-    this.#button.disabled = this.#endpoint === undefined || this.#abort !== undefined;
+    this.#button.disabled = this.#endpoint === undefined;
+    setBusy(this.#button, this.#abort !== undefined);
+    // The button that is about to be hidden may have the focus.
+    if (document.activeElement === this.#cancel && this.#abort === undefined) this.#button.focus();
     this.#cancel.hidden = this.#abort === undefined;
   }
 }

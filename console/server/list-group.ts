@@ -92,12 +92,19 @@ export class ListGroup {
   #draw(): void {
     const listed = new Set(this.#listed.map(({ key }) => key));
     const all = [...this.#listed, ...this.#added.filter(({ key }) => !listed.has(key))];
-    const focused = document.activeElement?.closest('[data-key]')?.getAttribute('data-key');
+    const focused = this.#items.contains(document.activeElement) ? document.activeElement : null;
     this.#items.replaceChildren(...all.map((item) => this.#row(item)));
-    const sameRow = [...this.#items.children].find(
-      (row) => row.getAttribute('data-key') === focused,
-    );
-    sameRow?.querySelector<HTMLElement>('input, button')?.focus();
+    if (focused !== null) this.#focusLike(focused);
+  }
+
+  /** Focuses the new control of a former one; if its row is gone, the first of the list. */
+  #focusLike(former: Element): void {
+    const key = former.closest('[data-key]')?.getAttribute('data-key');
+    const row = [...this.#items.children].find((item) => item.getAttribute('data-key') === key);
+    const control =
+      row?.querySelector<HTMLElement>(former.localName) ??
+      this.group.querySelector<HTMLElement>('input, button');
+    control?.focus();
   }
 
   #row(item: Item): HTMLLIElement {

@@ -62,10 +62,15 @@ export class Subscriptions {
     return listeners.map(({ name }) => name);
   }
 
+  /** Removes a card. Its focus passes to the card beside it, or to the section without cards. */
   #forget(subscription: Subject): void {
-    this.#cards.get(subscription)?.card.remove();
+    const card = this.#cards.get(subscription)?.card;
+    const neighbor = card?.nextElementSibling ?? card?.previousElementSibling;
+    card?.remove();
     this.#cards.delete(subscription);
     this.#updateList();
+    const next = neighbor?.querySelector('button') ?? this.#container.closest('section');
+    next?.focus();
   }
 
   #updateList(): void {

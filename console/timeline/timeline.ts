@@ -29,7 +29,7 @@ export class Timeline {
   #shown = 0;
 
   constructor(onEdit: OnEdit) {
-    const dialog = new MessageDialog(onEdit);
+    const dialog = new MessageDialog(onEdit, () => this.#list.focus());
     this.#list = new MessageList((message) => dialog.open(message));
     this.#pause.addEventListener('click', () => this.#toggle());
     byId('timeline-clear', HTMLButtonElement).addEventListener('click', () => this.clear());

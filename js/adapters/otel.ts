@@ -20,7 +20,12 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { ListenStats } from '../model/stats/listen.js';
-import { type BusNumbers, type MetricFamily, metricFamilies } from '../observe/metric-families.js';
+import {
+  type BusNumbers,
+  type MetricFamily,
+  metricFamilies,
+  numbersOf,
+} from '../observe/metric-families.js';
 import { report } from '../observe/on-error.js';
 
 /** Options of {@link traceRequests}. */
@@ -159,18 +164,6 @@ function instrumentsOf(
   }
   const names = new Set(samples.map(({ suffix = '' }) => name + suffix));
   return [...names].map((full) => [full, meter.createObservableGauge(full, { description })]);
-}
-
-async function numbersOf(
-  bus: ObserveStatsOptions['bus'],
-  onError: (error: Error) => void,
-): Promise<BusNumbers | undefined> {
-  try {
-    return await bus?.();
-  } catch (error) {
-    onError(error as Error);
-    return undefined;
-  }
 }
 
 const SCOPE = 'mcp-listen';

@@ -59,7 +59,19 @@ export function isBusy(code: string | undefined): boolean {
   return code === 'bus-overloaded' || code === 'bus-full' || code === 'bus-outdated';
 }
 
-/** Every error that this package throws or reports. Errors of clients have subclasses. */
+/**
+ * Every error that this package throws or reports. Errors of clients have subclasses.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await server.notify.resourceUpdated(uri);
+ * } catch (error) {
+ *   if (error instanceof ListenError && error.code === 'invalid-uri') return false;
+ *   throw error;
+ * }
+ * ```
+ */
 export class ListenError extends Error {
   override readonly name: string = 'ListenError';
   /** A stable, kebab-case error code. */

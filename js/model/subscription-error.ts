@@ -1,11 +1,35 @@
 import { ListenError, type ListenErrorCode } from './error.js';
 
-/** The subscription was lost, so changes may have been missed. `code` says why. */
+/**
+ * The subscription was lost, so changes may have been missed. `code` says why.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   for await (const event of subscription) handle(event);
+ * } catch (error) {
+ *   if (!(error instanceof SubscriptionLost)) throw error;
+ *   console.warn(`lost: ${error.code}`);
+ *   await readEverythingAgain();
+ * }
+ * ```
+ */
 export class SubscriptionLost extends ListenError {
   override readonly name = 'SubscriptionLost';
 }
 
-/** The acknowledgment did not arrive in time. */
+/**
+ * The acknowledgment did not arrive in time.
+ *
+ * @example
+ * ```ts
+ * const filter = { toolsListChanged: true };
+ * const subscription = await listen(url, filter, { ackTimeoutMs: 5_000 }).catch((error) => {
+ *   if (error instanceof AckTimeout) return undefined;
+ *   throw error;
+ * });
+ * ```
+ */
 export class AckTimeout extends ListenError {
   override readonly name = 'AckTimeout';
 
@@ -24,7 +48,19 @@ export interface RefusalDetails {
   retryAfterMs?: number;
 }
 
-/** The server refused the subscription. The message is the server's text: do not trust it. */
+/**
+ * The server refused the subscription. The message is the server's text: do not trust it.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   return await listen(url, { toolsListChanged: true });
+ * } catch (error) {
+ *   if (error instanceof SubscriptionRefused && error.status === 401) return askForToken();
+ *   throw error;
+ * }
+ * ```
+ */
 export class SubscriptionRefused extends ListenError implements RefusalDetails {
   override readonly name: string = 'SubscriptionRefused';
   readonly status: number;
@@ -39,7 +75,18 @@ export class SubscriptionRefused extends ListenError implements RefusalDetails {
   }
 }
 
-/** The server supports neither subscriptions nor a notification stream of a session. */
+/**
+ * The server supports neither subscriptions nor a notification stream of a session.
+ *
+ * @example
+ * ```ts
+ * watch(url, { toolsListChanged: true }, () => readTools(), {
+ *   onError: (error) => {
+ *     if (error instanceof SubscriptionsNotSupported) setInterval(readTools, 60_000);
+ *   },
+ * });
+ * ```
+ */
 export class SubscriptionsNotSupported extends SubscriptionRefused {
   override readonly name = 'SubscriptionsNotSupported';
 

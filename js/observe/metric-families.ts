@@ -12,6 +12,19 @@ export interface BusNumbers {
   webhooks?: number | undefined;
 }
 
+/** Reads the numbers of a bus; undefined without a bus, or if it fails, which is reported. */
+export async function numbersOf(
+  bus: (() => BusNumbers | Promise<BusNumbers>) | undefined,
+  onError: (error: Error) => void,
+): Promise<BusNumbers | undefined> {
+  try {
+    return await bus?.();
+  } catch (error) {
+    onError(error as Error);
+    return undefined;
+  }
+}
+
 /** A metric with its samples. */
 export interface MetricFamily {
   /** The full name, as in Prometheus. */

@@ -1,7 +1,12 @@
 import { ListenError } from '../model/error.js';
 import type { ListenStats } from '../model/stats/listen.js';
 import { hasBearerToken } from '../web/bearer.js';
-import { type BusNumbers, type MetricFamily, metricFamilies } from './metric-families.js';
+import {
+  type BusNumbers,
+  type MetricFamily,
+  metricFamilies,
+  numbersOf,
+} from './metric-families.js';
 import { report } from './on-error.js';
 
 /** Options of {@link createMetricsHandler}. */
@@ -47,21 +52,13 @@ export function createMetricsHandler({
   token,
 }: MetricsHandlerOptions): (request: Request) => Promise<Response> {
   if (token === '') throw new ListenError('invalid-options', 'token must not be empty');
-  const numbers = async (): Promise<BusNumbers | undefined> => {
-    try {
-      return await bus?.();
-    } catch (error) {
-      onError(error as Error);
-      return undefined;
-    }
-  };
   return async (request) => {
     if (request.method !== 'GET')
       return new Response(null, { status: 405, headers: { allow: 'GET' } });
     if (!(await hasBearerToken(request, token))) {
       return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
     }
-    return new Response(metricsText(stats(), await numbers()), { headers: HEADERS });
+    return new Response(metricsText(stats(), await numbersOf(bus, onError)), { headers: HEADERS });
   };
 }
 

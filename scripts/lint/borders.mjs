@@ -7,6 +7,7 @@ import { circles, rustCircles } from './circles.mjs';
 import { unverified } from './lock.mjs';
 import { prefixes, sharedTypes } from './names.mjs';
 import { proseChecks } from './prose.mjs';
+import { repeatedCode } from './repeated.mjs';
 import { pastIndex, roomChecks } from './rooms.mjs';
 import { sourceFiles } from './source-file.mjs';
 
@@ -92,6 +93,7 @@ export const checks = [
     'no two files of src/ define a type of the same name',
     (files) => sharedTypes(matching(files, /^src\/.*\.rs$/)),
   ],
+  ['no six lines of code in a row stand twice', (files) => repeatedCode(files)],
   [
     'no file of js/wasm/modules has more than 15 lines',
     (files) => longerThan(15, matching(files, /^js\/wasm\/modules\//)),

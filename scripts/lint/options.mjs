@@ -21,8 +21,8 @@ const api = join(root, '.build', 'typedoc', 'api.json');
 
 /**
  * Reads the types of the package with TypeDoc, where each warning is an error, and checks that each
- * exported function has an example, each option a default, and that the tables of options in the
- * docs match the types; one TAP line each. `--write` writes the tables.
+ * exported function and class has an example, each option a default, and that the tables of options
+ * in the docs match the types; one TAP line each. `--write` writes the tables.
  */
 async function options() {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
@@ -31,9 +31,8 @@ async function options() {
   process.stdout.write('ok 1 - TypeDoc reads the types without a warning\n');
   const project = JSON.parse(await readFile(api, 'utf8'));
   const missing = undocumented(project);
-  if (missing.length > 0)
-    return fail('functions have examples, and options have defaults', missing.join('\n'));
-  process.stdout.write('ok 2 - functions have examples, and options have defaults\n');
+  if (missing.length > 0) return fail(DOCUMENTED, missing.join('\n'));
+  process.stdout.write(`ok 2 - ${DOCUMENTED}\n`);
   const stale = await stalePages(project, process.argv.includes('--write'));
   if (stale.length > 0)
     return fail('the tables of options match the types', `run "npm run options": ${stale}`);
@@ -107,16 +106,16 @@ export function withTables(text, project, page = 'the page') {
 }
 
 /**
- * Returns what is wrong with the documentation of exported functions without an `@example`, and of
- * optional members of `...Options`, `...Limits` and `...Timeouts` without a `@default`. A member
- * that holds such options needs none.
+ * Returns what is wrong with the documentation of exported functions and classes without an
+ * `@example`, and of optional members of `...Options`, `...Limits` and `...Timeouts` without a
+ * `@default`. A member that holds such options needs none.
  * @param {Reflection} reflection
  * @returns {string[]}
  */
 export function undocumented(reflection) {
-  const { children = [], kind, name, signatures = [] } = reflection;
+  const { children = [], kind, name } = reflection;
   const below = children.flatMap(undocumented);
-  if (kind === FUNCTION && !signatures.some(({ comment }) => tagOf(comment, '@example')))
+  if ((kind === FUNCTION || kind === CLASS) && !hasExample(reflection))
     return [`${name} has no @example`];
   if (kind !== INTERFACE || !CONTAINER.test(name)) return below;
   const lacking = children.filter(
@@ -127,6 +126,19 @@ export function undocumented(reflection) {
       !tagOf(commentOf(member), '@default'),
   );
   return [...below, ...lacking.map((member) => `${name}.${member.name} has no @default`)];
+}
+
+/**
+ * Returns whether a function or a class has an example: itself, or the constructor of the class.
+ * @param {Reflection} reflection
+ * @returns {boolean}
+ */
+function hasExample({ children = [], comment, signatures = [] }) {
+  const comments = [comment, ...signatures.map((signature) => signature.comment)];
+  return (
+    comments.some((one) => tagOf(one, '@example')) ||
+    children.some((child) => child.kind === CONSTRUCTOR && hasExample(child))
+  );
 }
 
 /**
@@ -214,7 +226,8 @@ function cell(text) {
 }
 
 /** The kinds of reflections of TypeDoc. */
-const [FUNCTION, INTERFACE] = [64, 256];
+const [FUNCTION, CLASS, INTERFACE, CONSTRUCTOR] = [64, 128, 256, 512];
+const DOCUMENTED = 'functions and classes have examples, and options have defaults';
 /** The names of types that hold options. */
 const CONTAINER = /(Options|Limits|Timeouts)$/;
 /** A literal, an empty list or object, an instance of a class, or a member such as `a.b`. */

@@ -114,7 +114,7 @@ async function live(page, name) {
 }
 
 /**
- * Fills in the form of a tab, presses its button, and waits until the button is enabled again.
+ * Fills in the form of a tab, presses its button, and waits until the button is no longer busy.
  * @param {Page} page
  * @param {string} tab
  * @param {string} name of the button
@@ -125,7 +125,7 @@ async function press(page, tab, name, fillIn) {
   const form = page.getByRole('tabpanel', { name: tab, exact: true });
   await fillIn?.(form);
   await form.getByRole('button', { name, exact: true }).click();
-  await form.locator('button:enabled', { hasText: name }).waitFor();
+  await form.getByRole('button', { name, exact: true, disabled: false }).waitFor();
 }
 
 /**

@@ -68,7 +68,7 @@ pub fn canonical_arguments(text: &str) -> Result<Box<str>, ArgumentsError> {
 pub fn identity(principal: &str, url: &str, name: &str, arguments: &str) -> String {
     let mut out = String::from("[");
     for text in [principal, url, name] {
-        jcs::push_string(&mut out, text);
+        json::push_string(&mut out, text);
         out.push(',');
     }
     out.push_str(arguments);

@@ -4,9 +4,8 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::fmt::Write as _;
 
-use crate::json::{Node, Object, Value};
+use crate::json::{Node, Object, Value, push_string};
 
 /// Returns the canonical text; `None` if a number exceeds what a double holds. The document must
 /// have no duplicate key: RFC 8785 is for I-JSON.
@@ -56,26 +55,6 @@ fn separate(out: &mut String, place: usize) {
     if place > 0 {
         out.push(',');
     }
-}
-
-/// Appends a string with the shortest escape of each character that needs one (RFC 8785, 3.2.2.2).
-pub(super) fn push_string(out: &mut String, text: &str) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\u{c}' => out.push_str("\\f"),
-            '\r' => out.push_str("\\r"),
-            // A write to a string cannot fail.
-            '\0'..' ' => drop(write!(out, "\\u{:04x}", u32::from(character))),
-            _ => out.push(character),
-        }
-    }
-    out.push('"');
 }
 
 /// Appends a number as ECMAScript prints it (`Number::toString`): the fewest digits that read back

@@ -3,16 +3,19 @@ use core::fmt::Write as _;
 
 use super::node::{Node, Value};
 
-/// Appends `text` as a JSON string, with line breaks and all other control characters escaped.
+/// Appends `text` as a JSON string, with the shortest escape of each character that needs one (RFC
+/// 8785, 3.2.2.2): line breaks and all other control characters.
 pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
         match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
+            '\u{8}' => out.push_str("\\b"),
             '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\u{c}' => out.push_str("\\f"),
+            '\r' => out.push_str("\\r"),
             // A write to a string cannot fail.
             '\0'..' ' => drop(write!(out, "\\u{:04x}", u32::from(character))),
             _ => out.push(character),

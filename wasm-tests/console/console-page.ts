@@ -129,7 +129,7 @@ export class ConsolePage {
   async #pressed(form: Locator, name: string): Promise<string> {
     const button = form.getByRole('button', { name, exact: true });
     await button.click();
-    await form.locator('button:enabled', { hasText: name }).waitFor();
+    await form.getByRole('button', { name, exact: true, disabled: false }).waitFor();
     return (await form.locator('output').textContent()) ?? '';
   }
 }

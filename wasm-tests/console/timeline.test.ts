@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { acknowledged, updated } from '../host/listen.ts';
+import { BEARER } from '../host/signing.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';
@@ -101,6 +102,22 @@ test('arrow keys move in the timeline, which is one stop of the Tab key', async 
   expect(await standing()).toBe(-1);
 });
 
+test('a closed message has the focus again, also if its row had left the page', async () => {
+  const { page } = console;
+  await console.messages.first().focus();
+  await page.keyboard.press('Enter');
+  const row = await console.messages.first().elementHandle();
+  const text = await row?.textContent();
+  await expect
+    .poll(async () => {
+      await publishFromElsewhere(10);
+      return row?.evaluate(({ isConnected }) => isConnected);
+    })
+    .toBe(false);
+  await page.keyboard.press('Escape');
+  await expect.poll(focused).toBe(text);
+});
+
 test('the timeline keeps its lines in place while fifty messages a second arrive', async () => {
   const { page } = console;
   await console.subscribe('B');
@@ -137,6 +154,14 @@ test('the timeline has all messages of a burst, and the page only the rows in vi
   // The first cue, from before the burst.
   expect(await focused()).toContain('note://todo');
 });
+
+/** Publishes as another client, so that the focus of the page stays where it is. */
+async function publishFromElsewhere(times: number): Promise<void> {
+  const body = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
+  const url = new URL('/publish', notebook());
+  for (let done = 0; done < times; done += 1)
+    await fetch(url, { method: 'POST', headers: BEARER, body });
+}
 
 /** Responds to the next listen request with cues for these URIs, and to none after it. */
 async function respondWith(uris: string[]): Promise<void> {

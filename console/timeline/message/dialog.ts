@@ -32,7 +32,8 @@ export class MessageDialog {
   readonly #dialog = element('dialog', { 'aria-labelledby': 'message-title', class: 'dialog' });
   #message: Message | undefined;
 
-  constructor(onEdit: OnEdit) {
+  /** @param onLost - called when the dialog was closed, and what had the focus before is gone. */
+  constructor(onEdit: OnEdit, onLost: () => void) {
     const close = element('button', { type: 'button', class: 'primary' }, 'Close');
     close.addEventListener('click', () => this.#dialog.close());
     this.#copy.addEventListener('click', () => void this.#write(this.#copy, this.#message?.text));
@@ -50,6 +51,11 @@ export class MessageDialog {
       'click',
       ({ target }) => target === this.#dialog && this.#dialog.close(),
     );
+    this.#dialog.addEventListener('close', () => {
+      const { activeElement, body } = document;
+      // What has the focus in a closed dialog keeps it until the next frame.
+      if (activeElement === body || this.#dialog.contains(activeElement)) onLost();
+    });
     const raw = element('details', {}, element('summary', {}, 'Raw text'), this.#raw);
     const buttons = [this.#again, this.#edit, this.#curl, this.#copy, close];
     const foot = element('div', { class: 'foot row' }, ...buttons);

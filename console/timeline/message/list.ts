@@ -54,6 +54,12 @@ export class MessageList {
     this.#paint();
   }
 
+  /** Focuses the current row, and scrolls to it. */
+  focus(): void {
+    const message = this.#at(this.#place());
+    if (message !== undefined) this.#focus(message);
+  }
+
   /** Inserts the rows near the visible part, and removes the other ones. */
   #paint(): void {
     this.#resize();
@@ -110,6 +116,10 @@ export class MessageList {
     const message = this.#at(this.#target(event.key));
     if (message === undefined) return;
     event.preventDefault();
+    this.#focus(message);
+  }
+
+  #focus(message: Message): void {
     this.#current = message;
     this.#reveal(this.#place());
     this.#paint();

@@ -28,6 +28,15 @@ import { WebhookObject } from './webhook-object.js';
  *
  * A request that a Worker routes to the object gets status 403 and neither reads nor writes its
  * storage.
+ *
+ * @example
+ * ```ts
+ * import { SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
+ *
+ * export class SubscriptionBus extends PlainBus {
+ *   static override options = { logEvents: 50_000 };
+ * }
+ * ```
  */
 export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Options for every bus of this class; override them in a subclass. */

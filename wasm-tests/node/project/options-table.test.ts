@@ -89,7 +89,7 @@ test.each([
   expect(table).toContain(`| \`one\` | ${shown} | Text. |`);
 });
 
-test('a function without an example and an option without a default are named', () => {
+test('a function or class without an example and an option without a default are named', () => {
   const documented = (tag: string) => ({ summary: [], blockTags: [{ tag, content: text('it') }] });
   const isOptional = { flags: { isOptional: true } };
   const pick = {
@@ -104,14 +104,19 @@ test('a function without an example and an option without a default are named', 
     { name: 'limits', ...isOptional, type: pick },
     { name: 'lacking', ...isOptional },
   ];
+  const signatures = [{ name: 'shown', comment: documented('@example') }];
   const children = [
-    { name: 'shown', kind: 64, signatures: [{ name: 'shown', comment: documented('@example') }] },
+    { name: 'shown', kind: 64, signatures },
     { name: 'bare', kind: 64, signatures: [{ name: 'bare' }] },
+    { name: 'Shown', kind: 128, comment: documented('@example') },
+    { name: 'Made', kind: 128, children: [{ name: 'constructor', kind: 512, signatures }] },
+    { name: 'Bare', kind: 128, children: [{ name: 'shown', kind: 2048, signatures }] },
     { name: 'MyOptions', kind: 256, children: options },
     { name: 'Other', kind: 256, children: options },
   ];
   expect(undocumented({ name: 'package', children })).toEqual([
     'bare has no @example',
+    'Bare has no @example',
     'MyOptions.lacking has no @default',
   ]);
 });
