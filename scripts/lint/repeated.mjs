@@ -175,7 +175,7 @@ const MIRRORS = [
   [
     'component/src/bus.rs',
     'component/src/shard.rs',
-    'Each resource has its own functions in WIT, which call those of its own part of the core.',
+    'WIT has the functions of each resource, and each calls the same function of the core.',
   ],
   [
     'src/events/webhook/subscribe.rs',
