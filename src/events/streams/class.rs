@@ -12,8 +12,6 @@ pub(super) struct Classes {
     /// The number of the newest class when the log was last asked: pages have no occurrences for
     /// groups that only newer classes have.
     latest_asked: u32,
-    /// The number of classes for which a function of the server decides.
-    hosts: usize,
 }
 
 /// What decides what a stream receives: streams of a class receive the same of every page.
@@ -40,7 +38,6 @@ impl Classes {
         }
         self.latest = self.latest.wrapping_add(1);
         let number = self.latest;
-        self.hosts += usize::from(class.is_for_host());
         self.entries
             .insert(class.clone(), Entry { number, uses: 1 });
         (class, number)
@@ -54,13 +51,13 @@ impl Classes {
         entry.uses -= 1;
         if entry.uses == 0 {
             self.entries.remove(class);
-            self.hosts -= usize::from(class.is_for_host());
         }
     }
 
     /// Whether a function of the server decides for any of them.
     pub(super) fn has_hosts(&self) -> bool {
-        self.hosts > 0
+        self.iter()
+            .any(|(_, class)| class.expected.for_host().is_some())
     }
 
     /// Handles that the log is asked for all classes.
@@ -87,10 +84,5 @@ impl Class {
         groups.sort_unstable();
         groups.dedup();
         Self { expected, groups }
-    }
-
-    /// Whether a function of the server decides.
-    fn is_for_host(&self) -> bool {
-        self.expected.for_host().is_some()
     }
 }
