@@ -1,7 +1,7 @@
 import type { Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { Actions } from './actions.js';
-import { Charts } from './charts.js';
+import { Charts } from './charts/charts.js';
 import { History } from './history.js';
 import { ListenersView } from './listeners.js';
 import { LogTail } from './log-tail.js';
