@@ -9,7 +9,11 @@ export const CHANGES = [
   ['tools_list_changed', 'the list of tools changed'],
   ['prompts_list_changed', 'the list of prompts changed'],
   ['resources_list_changed', 'the list of resources changed'],
+  ['events_list_changed', 'the list of event types changed'],
 ] as const;
+
+/** The URI under which buses carry changes of the list of event types. */
+export const EVENT_TYPES_URI = 'mcp-event:';
 
 /** Returns the topic of an event. */
 export function topicOfEvent(event: ChangeEvent): Topic {

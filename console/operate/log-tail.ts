@@ -1,6 +1,7 @@
 import type { LoggedEvent, Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { count, timeOfDay } from '../format.js';
+import { EVENT_TYPES_URI } from '../mcp/topic.js';
 import { fill, table } from './topology.js';
 
 /** The end of the log, newest event first. */
@@ -8,7 +9,7 @@ export class LogTail {
   readonly panel = element('section', { class: 'panel log', 'aria-labelledby': 'log-title' });
   readonly #summary = element('span', { class: 'soft' });
   readonly #rows = element('tbody');
-  readonly #empty = element('p', { class: 'empty' }, 'No event yet. Publish one under Actions.');
+  readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
   readonly #events: LoggedEvent[] = [];
 
   constructor() {
@@ -28,6 +29,7 @@ export class LogTail {
   /** Adds the events of a snapshot. */
   show({ bus, log }: Snapshot): void {
     setText(this.#summary, bus === undefined ? 'this bus has no log' : `at ${count(bus.position)}`);
+    setText(this.#empty, bus === undefined ? NO_LOG_TEXT : EMPTY_TEXT);
     if (log.length === 0) return;
     this.#empty.hidden = true;
     this.#events.unshift(...log.toReversed());
@@ -50,8 +52,12 @@ function describe({ kind, ...members }: LoggedEvent['event']): string {
     return `${describe(event)} for ${group ?? 'a group'}`;
   }
   const { name, principal, task, uri } = members as Record<string, unknown>;
+  if (uri === EVENT_TYPES_URI) return 'events_list_changed';
   const id = (task as { taskId?: unknown } | undefined)?.taskId;
   return [kind, uri ?? id ?? name ?? principal].filter((part) => part !== undefined).join(' ');
 }
 
 const MAX_EVENTS = 100;
+const EMPTY_TEXT = 'No event yet. Publish one under Actions.';
+const NO_LOG_TEXT =
+  'Only a Durable Object bus has a log that can be shown. Watch the charts for what reaches streams.';

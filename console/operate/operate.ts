@@ -104,6 +104,7 @@ class Operate {
     this.#topology.show(snapshot);
     this.#listeners.show(snapshot);
     this.#log.show(snapshot);
+    this.#actions.show(snapshot);
   }
 
   #setState(state: WatchState, text: string): void {
