@@ -71,7 +71,7 @@ export class Actions implements IsolateActions {
   }
 
   drain(isolate: string, streams: number): void {
-    const text = `Ends ${counted(streams, 'stream')} over 30 seconds. The isolate opens no more until it restarts.`;
+    const text = `Ends ${counted(streams, 'stream')}${NO_MORE_TEXT}`;
     void this.#order(`Drain isolate ${isolate.slice(0, 8)}?`, text, 'Drain', {
       do: 'drain',
       isolate,
@@ -86,9 +86,8 @@ export class Actions implements IsolateActions {
   }
 
   #drainAll(): void {
-    const title = this.#reachesAll ? 'Drain every isolate?' : 'Drain the process that answers?';
     const text = this.#reachesAll ? DRAIN_ALL_TEXT : DRAIN_PROCESS_TEXT;
-    void this.#order(title, text, 'Drain all', { do: 'drain' });
+    void this.#order('Drain all?', text, 'Drain all', { do: 'drain' });
   }
 
   #endOldest(): void {
@@ -159,9 +158,7 @@ interface Result {
 }
 
 function success({ isolates, position }: Result): string {
-  if (isolates?.length === 0) return 'No isolate has begun: it has ended, or another one answered.';
-  if (isolates?.length === 1) return '1 isolate has begun.';
-  if (isolates !== undefined) return `${count(isolates.length)} isolates have begun.`;
+  if (isolates !== undefined) return `Begun in ${counted(isolates.length, 'isolate')}.`;
   return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
 }
 
@@ -197,7 +194,8 @@ const KINDS = [
   ['task_status', 'a task is working'],
   ['event', 'an occurrence of MCP Events'],
 ] as const;
+const NO_MORE_TEXT = ' over 30 seconds. The isolate opens no more until it restarts.';
+const OTHERS_TEXT = ' Other processes, if the bus has any, keep theirs.';
 const DRAIN_ALL_TEXT =
   'Ends every stream over 30 seconds. Isolates that hold streams, and the one that answers, open no more until they restart.';
-const OTHERS_TEXT = ' Other processes, if the bus has any, keep theirs.';
 const DRAIN_PROCESS_TEXT = `Ends every stream of the process that answers over 30 seconds. It opens no more until it restarts.${OTHERS_TEXT}`;

@@ -60,4 +60,4 @@ function describe({ kind, ...members }: LoggedEvent['event']): string {
 const MAX_EVENTS = 100;
 const EMPTY_TEXT = 'No event yet. Publish one under Actions.';
 const NO_LOG_TEXT =
-  'Only a Durable Object bus has a log that can be shown. Watch the charts for what reaches streams.';
+  'Only a Durable Object bus shows its log. Watch the charts for what reaches streams.';

@@ -64,10 +64,8 @@ const number = (value: number): string => value.toLocaleString('en', { maximumFr
 const NO_EVENTS = 'No event was published while this page watched. Publish one under Actions.';
 const NO_CUES = 'No stream received a cue. Open a subscription in Inspect, then publish an event.';
 const NO_STREAMS = 'No stream was opened while this page watched. Open a subscription in Inspect.';
-const NO_ENDS =
-  'No stream has ended while this page watched. Close a subscription in Inspect, or end streams under Actions.';
-const NO_REFUSALS =
-  'No request was refused while this page watched. Keep this tab visible: refusals appear here by their reason.';
+const NO_ENDS = 'No stream has ended while this page watched. Close a subscription in Inspect.';
+const NO_REFUSALS = 'No request was refused while this page watched. Keep watching.';
 const LINES = { kind: 'lines', format: number, empty: NO_EVENTS } as const;
 const STACK = { kind: 'stack', format: number } as const;
 const DELAYS = {

@@ -25,7 +25,7 @@ test('the oldest streams, half of an isolate and a whole isolate are ended', DRA
   expect(await console.confirm(`Drain isolate ${whole}?`, 'Drain')).toBe(
     'Ends 4 streams over 30 seconds. The isolate opens no more until it restarts.',
   );
-  await console.actions.getByText('1 isolate has begun.').waitFor();
+  await console.actions.getByText('Begun in 1 isolate.').waitFor();
   await console.button(`End half of isolate ${half}`).click();
   expect(await console.confirm(`End half of isolate ${half}?`, 'End half')).toMatch(
     /^Ends the [12] oldest streams? over 30 seconds\./,
@@ -35,7 +35,7 @@ test('the oldest streams, half of an isolate and a whole isolate are ended', DRA
   expect(await console.confirm('End the oldest streams?', 'End streams')).toBe(
     'Ends the 1 oldest stream of every isolate over 30 seconds.',
   );
-  await console.actions.getByText(/^[34] isolates have begun\.$/).waitFor();
+  await console.actions.getByText(/^Begun in [34] isolates\.$/).waitFor();
   // The oldest stream of the isolate whose older half ends may be one of that half.
   await expect.poll(() => openStreams(console), ENDED).toMatch(/^3, [12], 0, 3$/);
   expect(await Promise.all([0, 1, 2, 3].map(statusOf))).toEqual([200, 200, 503, 200]);
@@ -47,10 +47,10 @@ test(
   async () => {
     const console = await operating();
     await console.button('Drain all').click();
-    expect(await console.confirm('Drain every isolate?', 'Drain all')).toMatch(
+    expect(await console.confirm('Drain all?', 'Drain all')).toMatch(
       /^Ends every stream over 30 seconds\. Isolates that hold streams, .* open no more until/,
     );
-    await console.actions.getByText(/^[34] isolates have begun\.$/).waitFor();
+    await console.actions.getByText(/^Begun in [34] isolates\.$/).waitFor();
     await expect.poll(() => console.reading('streams').textContent(), ENDED).toBe('0');
     expect(await Promise.all([0, 1, 2, 3].map(statusOf))).toEqual([503, 503, 503, 503]);
   },

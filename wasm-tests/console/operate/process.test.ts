@@ -17,7 +17,7 @@ test('on a bus between processes a drain ends the streams of the one that answer
   await console.connected();
   await console.operate();
   expect(await console.reading('streams').textContent()).toBe('1');
-  await console.page.getByText(/^Only a Durable Object bus has a log/).waitFor();
+  await console.page.getByText(/^Only a Durable Object bus shows its log/).waitFor();
   await console.actions.getByLabel('Event').selectOption('tools_list_changed');
   await console.actions.getByRole('button', { name: 'Publish' }).click();
   await console.confirm('Publish an event?', 'Publish');
@@ -29,10 +29,10 @@ test('on a bus between processes a drain ends the streams of the one that answer
   );
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await console.button('Drain all').click();
-  expect(await console.confirm('Drain the process that answers?', 'Drain all')).toMatch(
+  expect(await console.confirm('Drain all?', 'Drain all')).toMatch(
     /^Ends every stream of the process that answers over .* Other processes, .* keep theirs\.$/,
   );
-  await console.actions.getByText('1 isolate has begun.').waitFor();
+  await console.actions.getByText('Begun in 1 isolate.').waitFor();
   expect(await restOf(own)).toEqual([]);
   await there.server.notify.toolsChanged();
   expect(await other.message()).toBe(listChanged('1', 'tools'));
