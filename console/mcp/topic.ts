@@ -12,9 +12,6 @@ export const CHANGES = [
   ['events_list_changed', 'the list of event types changed'],
 ] as const;
 
-/** The URI under which buses carry changes of the list of event types. */
-export const EVENT_TYPES_URI = 'mcp-event:';
-
 /** Returns the topic of an event. */
 export function topicOfEvent(event: ChangeEvent): Topic {
   switch (event.kind) {

@@ -1,7 +1,6 @@
 import type { Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { count } from '../format.js';
-import { EVENT_TYPES_URI } from '../mcp/topic.js';
 import { fill, table } from './topology.js';
 
 /** The topics with the most streams, and on request the callers. */
@@ -36,11 +35,10 @@ export class ListenersView {
     this.#empty.hidden = rows.length > 0;
     fill(
       this.#topics,
-      rows.map(({ streams, topic }) => [topic === EVENT_TYPES ? 'events' : topic, count(streams)]),
+      rows.map(({ streams, topic }) => [topic, count(streams)]),
     );
   }
 }
 
 const EMPTY_TEXT =
   'No stream is open, or topics need the token. Enter it, or open a subscription in Inspect.';
-const EVENT_TYPES = `resource:${EVENT_TYPES_URI}`;

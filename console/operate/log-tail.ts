@@ -1,7 +1,6 @@
 import type { LoggedEvent, Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { count, timeOfDay } from '../format.js';
-import { EVENT_TYPES_URI } from '../mcp/topic.js';
 import { fill, table } from './topology.js';
 
 /** The end of the log, newest event first. */
@@ -52,7 +51,6 @@ function describe({ kind, ...members }: LoggedEvent['event']): string {
     return `${describe(event)} for ${group ?? 'a group'}`;
   }
   const { name, principal, task, uri } = members as Record<string, unknown>;
-  if (uri === EVENT_TYPES_URI) return 'events_list_changed';
   const id = (task as { taskId?: unknown } | undefined)?.taskId;
   return [kind, uri ?? id ?? name ?? principal].filter((part) => part !== undefined).join(' ');
 }

@@ -51,8 +51,8 @@ export interface IsolateSnapshot {
 /** How many streams receive a topic. */
 export interface TopicListeners {
   /**
-   * `tools`, `prompts`, `resources`, `resource:` and a URI, or `task:` and an id; of callers
-   * `principal:` or `group:` and a name.
+   * `tools`, `prompts`, `resources`, `events`, `resource:` and a URI, or `task:` and an id; of
+   * callers `principal:` or `group:` and a name.
    */
   topic: string;
   /** The number of streams. */
