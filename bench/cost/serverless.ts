@@ -30,7 +30,7 @@ const CLOUD_RUN = {
   concurrency: 80,
 };
 
-/** The tables of docs/cost.md about functions that hold streams, and about those behind a gateway. */
+/** The tables of docs/cost.md: functions that hold the streams, and functions behind a gateway. */
 export function serverlessTables(): { held: string; behind: string } {
   return {
     held: tableOf('before', BEFORE.map(cells)),
@@ -68,7 +68,10 @@ function cells({ factors, what }: Line): string[] {
 }
 
 function formulaOf(factors: Factor[]): string {
-  return factors.map(([, text]) => text).join(' × ').replaceAll('× ÷', '÷');
+  return factors
+    .map(([, text]) => text)
+    .join(' × ')
+    .replaceAll('× ÷', '÷');
 }
 
 function productOf(factors: Factor[]): number {
