@@ -69,6 +69,20 @@ test('streams of one isolate, the oldest of each, or those of a caller are ended
   expect(await again.message()).toBeUndefined();
 });
 
+test('the bus counts the streams of a caller in all isolates', async () => {
+  const streams = await openEverywhere();
+  await fixture().open(1, { toolsListChanged: true }, { headers: { 'x-user': 'bob' } });
+  for (const edge of [0, 3])
+    await expect.poll(() => listenersOf('ann', edge)).toBe(CONTINENTS.length);
+  await expect.poll(() => listenersOf('bob')).toBe(1);
+  expect(await listenersOf('cat')).toBe(0);
+  for (const stream of streams.slice(1)) stream.drop();
+  await expect.poll(() => listenersOf('ann', 3)).toBe(1);
+  await operate({ do: 'disconnect', principal: 'ann' });
+  await expect.poll(() => listenersOf('ann')).toBe(0);
+  await expect.poll(() => listenersOf('bob')).toBe(1);
+});
+
 test('a stream has each event of the log once, and asks nothing after its client has left', async () => {
   const before = await fixture().position();
   const abort = new AbortController();
@@ -105,6 +119,11 @@ function openEverywhere(): Promise<WireStream[]> {
 async function snapshot(edge: number, query = ''): Promise<Snapshot> {
   const url = fixture().urlOf(edge, `/console/stats${query}`);
   return (await (await fetch(url, { headers: BEARER })).json()) as Snapshot;
+}
+
+async function listenersOf(principal: string, edge = 0): Promise<number> {
+  const url = fixture().urlOf(edge, `/listeners?principal=${principal}`);
+  return (await (await fetch(url)).json()) as number;
 }
 
 async function operate(order: object): Promise<object> {
