@@ -266,7 +266,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     }
   }
 
-  /** Begins a new epoch, so no stream resumes from its former position. */
+  /** Begins a new epoch, so no stream resumes from its previous position. */
   #reset(reason: ListenError): void {
     this.#lose(this.#life.renew(), reason);
   }
@@ -378,7 +378,7 @@ interface Unsent {
   life: BusLife;
 }
 
-/** Creates a life of a bus. The sessions have no streams: those of a former bus attach again. */
+/** Creates a life of a bus. The sessions have no streams: those of a previous bus attach again. */
 function newLife(retention: RetentionOptions, rows: MemorySessionTable): BusLife {
   const log = new MemoryLog(retention);
   const core = new Bus(log, rows);

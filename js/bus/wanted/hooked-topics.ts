@@ -54,7 +54,7 @@ export interface Sweep {
 export class HookedTopics {
   readonly #options: HookedTopicsOptions;
   readonly #states = new Map<string, State>();
-  /** Topics that were held by a former process, or by this one before a restart. */
+  /** Topics that were held by a previous process, or by this one before a restart. */
   readonly #former = new Set<string>();
   /** Topics to check in the next sweep. */
   #changed = new Set<string>();

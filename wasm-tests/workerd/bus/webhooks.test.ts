@@ -297,7 +297,7 @@ test('a call from before its caller was disconnected is refused, by an object wi
 
 /**
  * Resets the bus. Then a request starts it, as requests do in a real system: it sets its alarm for
- * its pending calls again. Whether the platform still has the former alarm is not what is tested.
+ * its pending calls again. Whether the platform still has the previous alarm is not what is tested.
  */
 async function restart(caller: string): Promise<void> {
   await at(ROOT, 'reset');

@@ -150,7 +150,7 @@ async function missed(
   report.warn(LEGACY, 'resume', `a change while the stream was away is lost: ${why}`, RESUMES);
 }
 
-/** Opens the stream again. A server may take a moment to notice that the former one is closed. */
+/** Opens the stream again. A server may take a moment to notice that the previous one is closed. */
 async function opened(
   client: SessionClient,
   lastEventId: string | undefined,
