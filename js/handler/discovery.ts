@@ -61,13 +61,13 @@ export class Discovery {
       if (known !== undefined) return action(known);
       throw new ListenError(
         'discover-failed',
-        'the handler did not answer server/discover with its capabilities',
+        'the handler returned no capabilities for server/discover',
       );
     });
   }
 
   /**
-   * Returns the capabilities as JSON text; undefined if the handler answers without capabilities.
+   * Returns the capabilities as JSON text; undefined if the handler returns none.
    *
    * @throws ListenError `discover-failed`.
    */

@@ -90,7 +90,7 @@ export const DROPS: BusTestOn<OpenRig> = {
       'each text is counted once',
     );
     const { away, resyncs: after } = await rig.there.stats();
-    expectSame([away, after], [0, resyncs], 'streams that are away, and resyncs');
+    expectSame([away, after], [0, resyncs], 'streams without their bus, and resyncs');
     stream.drop();
   },
 };

@@ -27,7 +27,7 @@ function circlesOf(imports) {
   return [...neighbours(imports)].flatMap(([folder, graph]) =>
     [...graph.keys()]
       .filter((name) => reaches(graph, name, name))
-      .map((name) => `${folder}/${name} imports itself by way of its neighbours`),
+      .map((name) => `${folder}/${name} imports itself by way of its neighbors`),
   );
 }
 

@@ -75,7 +75,7 @@ impl World {
         Ok(())
     }
 
-    /// The streams that are attached, or whose bus was away only briefly.
+    /// The streams that are attached, or whose bus was unavailable only briefly.
     fn prompt(&mut self) -> Vec<usize> {
         let now = self.now;
         let hosts: Vec<_> = self.hosts().map(|(at, host)| (at, host.line())).collect();
@@ -95,7 +95,7 @@ impl World {
         let whole = hosts.filter(|(_, socket, is_soon)| match socket {
             Some(socket) => {
                 let socket = self.network.get(*socket);
-                // A shard whose root was away may still have to answer.
+                // A shard whose root was unavailable may still have to reply.
                 (*is_soon || !self.setup.has_shards) && socket.is_some_and(|socket| !socket.is_hurt)
             }
             None => *is_soon,

@@ -74,7 +74,7 @@ enum Progress {
 pub(crate) enum Doubt {
     None,
     Possible,
-    /// The bus is away.
+    /// The bus is unavailable.
     Certain,
 }
 

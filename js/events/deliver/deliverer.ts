@@ -148,7 +148,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     this.#calls.set(call, response);
     try {
       this.#call(() => this.#core.subscribe(call, subscribe, Date.now()));
-      const late = () => new ListenError('bus-unavailable', 'the delivery to webhooks is stuck');
+      const late = () => new ListenError('bus-unavailable', 'the webhook delivery timed out');
       return await withTimeout(CALL_MS, response.promise, late);
     } finally {
       this.#calls.delete(call);

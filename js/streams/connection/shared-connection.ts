@@ -272,7 +272,7 @@ export class SharedConnection {
     return result;
   }
 
-  /** Reports whether the bus is away, as the core knows it. */
+  /** Reports whether the bus is unavailable, as the core knows it. */
   #reportAway(isAway: boolean, streams: number): void {
     if (this.#options.isShared) this.#outage.update(isAway, streams);
     else if (isAway !== this.#isAway)

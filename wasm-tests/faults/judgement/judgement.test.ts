@@ -64,7 +64,7 @@ test('times without a measurement before the fault are a violation', () => {
 
 test('a scenario may allow a number of ends, and refused publishes during the fault', () => {
   const ends = { most: () => 500, why: 'half of the streams are at the killed edge' };
-  const scenario = { ...SCENARIO, ends, losesPublishes: 'the bus is away' };
+  const scenario = { ...SCENARIO, ends, losesPublishes: 'the bus is unavailable' };
   expect(violationsOf(scenario, { ...WELL, ended: 500, refused: 300 })).toEqual([]);
   expect(violationsOf(scenario, { ...WELL, ended: 501, refused: 300, refusedLater: 2 })).toEqual([
     'publishes refused after the fault: 2',

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
-const AWAY = 'the bus is away';
+const AWAY = 'the bus is unavailable';
 
 /** Faults of the process of the bus, and of an edge, without the wire between them. */
 export const BUS_PROCESS: Scenario[] = [

@@ -108,7 +108,7 @@ def relay():
     world.publish()
     world.pump()
     assert world.taken().count("note://a") == 1
-    # What is published while the connection is away arrives on the next one.
+    # What is published while the connection is down arrives on the next one.
     world.isolate.call("handle-lost", "lost", world.now, 0.5)
     world.shard.call("disconnect", world.edge, world.now)
     world.publish()

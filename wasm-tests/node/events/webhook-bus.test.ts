@@ -68,7 +68,7 @@ test('a report that failed and is not needed any more leaves no alarm in the pas
       alarm = at;
     },
     follow: async (_, total) => {
-      if (total === 2) throw new Error('the bus is away');
+      if (total === 2) throw new Error('the bus is unavailable');
       return { epoch: 'e', head: 0, total };
     },
   };

@@ -164,7 +164,7 @@ function stats(): Promise<ListenStats[]> {
   return Promise.all(Array.from({ length: EDGES }, (_, edge) => fixture().stats(edge)));
 }
 
-/** Resolves once no stream is away from its bus, and checks that the bus replayed everything. */
+/** Resolves once no stream has lost its bus, and checks that the bus replayed everything. */
 async function untilWhole(): Promise<void> {
   const away = async () => sum((await stats()).map(({ away }) => away));
   await expect.poll(away, { timeout: 10_000 }).toBe(0);
