@@ -36,7 +36,7 @@ export interface HonoListenOptions<E extends Env>
 }
 
 /**
- * An MCP handler: an object with `fetch`, or a function. A function must answer `request`, not
+ * An MCP handler: an object with `fetch`, or a function. A function must handle `request`, not
  * `c.req.raw`.
  */
 export type HonoMcpHandler<E extends Env> = McpFetch<[Context<E>]> | { fetch: McpFetch };
@@ -49,7 +49,7 @@ export type ListenMiddleware<E extends Env> = MiddlewareHandler<E> &
 
 /**
  * Returns a handler for `app.all` or `app.use` that serves `subscriptions/listen` in front of an
- * MCP handler. It answers every request of the route: this package does, or `handler`, which may be
+ * MCP handler. It handles every request of the route: this package does, or `handler`, which may be
  * a function or an object with `fetch`. A function also receives Hono's context.
  *
  * @throws ListenError `invalid-options`.

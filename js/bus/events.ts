@@ -60,7 +60,7 @@ export interface EventSource {
   readonly modes: readonly EventMode[];
   /** Whether the log is in this process, so that it costs no request to read it. */
   readonly isLocal?: true;
-  /** Returns the page that answers a query, both as text of the core. */
+  /** Returns the page for a query, both as text of the core. */
   page(query: string): Promise<string>;
   /** The subscriptions of webhooks; undefined if the bus delivers to none. */
   readonly webhooks?: WebhookSubscriptions;
@@ -108,7 +108,7 @@ export interface EventStore {
   draft(text: string): DraftEvent;
   /** Adds an occurrence at a position that its cue has taken. */
   append(draft: DraftEvent, position: number, now: number): AppendedEvent;
-  /** Returns the page that answers a query, for a bus whose last position is `head`. */
+  /** Returns the page for a query, for a bus whose last position is `head`. */
   page(query: string, head: number, now: number): string;
   /** Whether the reader who asks has more than this log, a copy whose last position is `head`. */
   isBehind(query: string, head: number): boolean;
@@ -176,7 +176,7 @@ export interface WebhookHost {
    * certain even if the host restarts.
    */
   setAlarm(at: number | undefined): Promise<void>;
-  /** Returns the page of the log that answers a query, both as text of the core. */
+  /** Returns the page of the log for a query, both as text of the core. */
   page(query: string): Promise<string>;
   /**
    * Has the bus call `wake` for these event types and no others, and reports the number of
@@ -208,7 +208,7 @@ export interface Disconnect {
   at: number;
 }
 
-/** What a bus answers to the delivery that follows event types. */
+/** The reply of a bus to the delivery that follows event types. */
 export interface FollowedEvents {
   /** Identifies the log. */
   epoch: string;

@@ -254,7 +254,7 @@ impl ChannelSubscription {
         self.is_acknowledged
     }
 
-    /// Whether the host has not answered the request yet.
+    /// Whether the host has not opened or refused the subscription yet.
     pub(super) fn is_opening(&self) -> bool {
         self.stream.is_none()
     }

@@ -36,7 +36,7 @@ export class Stream {
         this.#socket.off('data', settle).off('close', settle);
         if (this.events > 0) resolve();
         else
-          reject(new Error(`a listen was answered with ${this.#response.status || this.#error}`));
+          reject(new Error(`a listen got ${this.#response.status || this.#error}`));
       };
       this.#socket.on('data', settle).on('close', settle);
     });

@@ -4,7 +4,7 @@ export interface LoadServer {
   listen: URL;
   /** The same endpoint in each isolate that holds streams. Default: `listen` alone. */
   isolates?: URL[];
-  /** Publishes a POST of `{"uris": [...]}`, one change after another, and then answers. */
+  /** Publishes a POST of `{"uris": [...]}`, one change after another, and then responds. */
   publish: URL;
   /** The id of its process. */
   pid: number;
@@ -16,5 +16,5 @@ export async function publish({ publish: url }: LoadServer, uris: string[]): Pro
   const response = await fetch(url, { method: 'POST', body: JSON.stringify({ uris }) });
   const text = await response.text();
   if (response.status !== 200)
-    throw new Error(`a publish was answered with ${response.status} ${text}`);
+    throw new Error(`a publish got status ${response.status} ${text}`);
 }

@@ -39,7 +39,7 @@ export const KEEPS_SESSION = [
 export const HOLDS_FOR_NOTHING = [
   'serverless hosts: a request is held, and billed, for a stream that carries no notification',
 ];
-export const ANSWERED_EMPTY = [
+export const EMPTY_ENDS = [
   'clients that listen again after an end without a result: repeat it',
 ];
 export const RETURNS = ['every client: stays without notifications after it has reconnected'];

@@ -44,7 +44,7 @@ const USES: Record<ServerKind, string> = {
   agents: 'uses createMcpHandler of the Agents SDK, which notifies within one isolate. Wrap it:',
   hono: 'serves MCP with Hono. Register the handler for its route like this:',
   'mcp-agent':
-    'uses McpAgent, which is deprecated and does not answer subscriptions/listen. Move what its\n' +
+    'uses McpAgent, which is deprecated and does not serve subscriptions/listen. Move what its\n' +
     'init() registers into a function that returns the server, and serve that:',
   sdk:
     'uses createMcpHandler of the SDK, which notifies within one isolate. Import it\n' +

@@ -24,7 +24,7 @@ export interface OperatedBus {
 }
 
 /**
- * Watches and operates a bus from one isolate. Answers the questions that the objects of the bus
+ * Watches and operates a bus from one isolate. Replies to the questions that the objects of the bus
  * ask this isolate, and asks them about all others.
  */
 export class DurableObjectOperator implements BusOperator {
@@ -44,7 +44,7 @@ export class DurableObjectOperator implements BusOperator {
     this.#servers.push(new WeakRef(streams));
   }
 
-  /** Answers a frame of an object with `reply`; returns false if it is not a question. */
+  /** Replies to a frame of an object by `reply`; returns false if it is not a question. */
   respond(frame: string, reply: (frame: string) => void): boolean {
     const question = readQuestion(frame);
     if (question === undefined) return false;

@@ -5,9 +5,9 @@ import type { ListenStats } from './listen.js';
 export interface Snapshot {
   /** When it was taken, in milliseconds since 1970. */
   at: number;
-  /** The id of the isolate that answered; one of `isolates`. */
+  /** The id of the isolate that responded; one of `isolates`. */
   isolate: string;
-  /** The streams of the isolate that answered. */
+  /** The streams of the isolate that responded. */
   streams: ListenStats;
   /** The counters of the bus object; absent for a bus within one process. */
   bus?: BusStats;
@@ -15,7 +15,7 @@ export interface Snapshot {
   webhooks?: number;
   /** The bus object, which is 0, and its shards; empty for a bus within one process. */
   objects: ObjectSnapshot[];
-  /** The isolates that hold streams of the bus and answered in time, and the one that answered. */
+  /** The isolates that hold streams of the bus and replied in time, and the one that responded. */
   isolates: IsolateSnapshot[];
   /** The topics with the most streams, largest first. */
   topics: TopicListeners[];
@@ -31,7 +31,7 @@ export interface ObjectSnapshot {
   shard: number;
   /** The continent whose clients the shard was opened for; empty if unknown. */
   continent: string;
-  /** Streams and shared sockets that are attached here; undefined if the object did not answer. */
+  /** Streams and shared sockets that are attached here; undefined if the object did not reply. */
   attached: number | undefined;
   /** The number of sockets of each isolate, by its id. */
   sockets: Record<string, number>;

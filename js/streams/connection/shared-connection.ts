@@ -113,7 +113,7 @@ export class SharedConnection {
 
   /**
    * Asks the bus, once for all streams, for the events that were published before the call.
-   * Resolves when the streams have received them. Stays pending if the bus does not answer.
+   * Resolves when the streams have received them. Stays pending if the bus does not reply.
    */
   settle(): Promise<void> {
     if (!this.isCurrent || this.#members.size === 0) return Promise.resolve();

@@ -204,7 +204,7 @@ test('a circle of imports is found, types included', () => {
     'js/web/four.ts': "import { two } from './two/two.js';",
   }).map(([path, line]) => ({ path, lines: [line] }));
   const found = ['js/web/one', 'js/web/two'].map(
-    (name) => `${name} imports itself by way of its neighbours`,
+    (name) => `${name} imports itself by way of its neighbors`,
   );
   expect(circles(files)).toEqual(found);
 });
@@ -226,7 +226,7 @@ test.each([
       'src/bus/replay.rs': 'use crate::clock::Millis;\nuse super::registry::EdgeId;',
     }).map(([path, text]) => ({ path, lines: text.split('\n') }));
   const found = ['src/bus/registry', 'src/bus/replay'].map(
-    (name) => `${name} imports itself by way of its neighbours`,
+    (name) => `${name} imports itself by way of its neighbors`,
   );
   expect(rustCircles(files(used.replaceAll('super', 'super::super')))).toEqual(found);
   expect(

@@ -1,5 +1,5 @@
 import {
-  ANSWERED_EMPTY,
+  EMPTY_ENDS,
   HOLDS_FOR_NOTHING,
   LISTENS_FIRST,
   NEGOTIATES,
@@ -93,7 +93,7 @@ async function emptyFilter({ report }: Examination, client: ModernClient) {
       MODERN,
       'empty-filter',
       'a filter without topics ends without a result',
-      ANSWERED_EMPTY,
+      EMPTY_ENDS,
     );
 }
 
