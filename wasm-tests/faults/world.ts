@@ -231,7 +231,7 @@ export class World {
     });
     if (!answer.ok)
       throw new Error(
-        `${method} was answered with ${answer.status} ${answer.headers.get('x-thrown')}`,
+        `${method} got ${answer.status} ${answer.headers.get('x-thrown')}`,
       );
     const text = await answer.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;

@@ -5,7 +5,7 @@ use mcp_listen::clock::Millis;
 pub(crate) struct Absence {
     pub(crate) since: Millis,
     pub(crate) is_overloaded: bool,
-    /// Whether the last attempt to reconnect has no answer yet.
+    /// Whether the last attempt to reconnect has no reply yet.
     pub(crate) is_hanging: bool,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct World {
     /// Queries get at most so many occurrences.
     pub(crate) most: usize,
     pub(crate) streams: EventStreams,
-    /// What was asked of the log.
+    /// The queries to the log.
     pub(crate) asked: Vec<LogQuery>,
 }
 

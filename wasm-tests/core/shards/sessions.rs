@@ -55,7 +55,7 @@ impl Pair {
             .unwrap();
     }
 
-    /// The root answers the call of the shard with these subscriptions of the sessions.
+    /// The root replies to the call of the shard with these subscriptions of the sessions.
     fn answer(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
         let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
         let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();

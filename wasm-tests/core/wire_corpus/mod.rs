@@ -29,7 +29,7 @@ struct Case {
     reads: Value,
 }
 
-/// What reading a text gives, and what is written of that.
+/// The value that reading a text gives, and the text that is written from it.
 struct Both {
     reads: Value,
     writes: String,

@@ -108,7 +108,7 @@ test('the time without a processor raises both bounds', () => {
 });
 
 test('a documented ceiling raises both bounds', () => {
-  const ceiling = { ms: 1_000, why: 'an attempt without an answer fails after attachMs' };
+  const ceiling = { ms: 1_000, why: 'an attempt without a reply fails after attachMs' };
   const heal = { median: 3_050, p99: 5_100, max: 5_100 };
   expect(violationsOf({ ...SCENARIO, ceiling }, { ...WELL, heal })).toEqual([]);
   expect(violationsOf(SCENARIO, { ...WELL, heal })).toHaveLength(2);

@@ -9,6 +9,6 @@ test('a bus, a shard and an isolate of the component lose nothing across a lost 
   await run(python, [SCRIPT, 'relay']);
 });
 
-test('the client of the component reports the answers of servers as the corpus says', async () => {
+test('the client of the component reports the responses of servers as the corpus says', async () => {
   await run(python, [SCRIPT, 'answers']);
 });

@@ -207,7 +207,7 @@ describe('the doctor exits with 2', () => {
     [307, { location: 'https://elsewhere.example/mcp' }, 'https://elsewhere.example/mcp'],
     [502, {}, 'status 502'],
     [200, {}, 'neither to server/discover nor to initialize'],
-  ])('for an endpoint that answers %i', async (status, headers, message) => {
+  ])('for an endpoint that responds with %i', async (status, headers, message) => {
     const { code, output } = await examined(async () => new Response('x', { status, headers }));
     expect([code, output]).toEqual([2, expect.stringContaining(message)]);
   });

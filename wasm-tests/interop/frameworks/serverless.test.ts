@@ -67,7 +67,7 @@ describe.each([
   });
 });
 
-/** Serves a function, and counts the requests whose answer is not complete. */
+/** Serves a function, and counts the requests whose response is not complete. */
 class CountedServer {
   open = 0;
   readonly #node: NodeServer;

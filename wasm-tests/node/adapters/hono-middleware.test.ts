@@ -110,7 +110,7 @@ test('calls principal for sessions too', async () => {
   expect((await session.via(send('eve')).post(watch)).status).toBe(404);
 });
 
-test('passes other requests on, and leaves the answer to outer middleware', async () => {
+test('passes other requests on, and leaves the response to outer middleware', async () => {
   const { hono } = routed({});
   const init = {
     method: 'POST',

@@ -41,7 +41,7 @@ test('a page that the bus does not return is read again after five seconds', asy
   await until(() => hook.events.length === 1);
 });
 
-test('a report that the bus does not answer holds up no later subscription', async () => {
+test('a report that the bus does not respond to holds up no later subscription', async () => {
   const hook = await endpoint(HOOK_SECRET);
   let hangs = true;
   const store: Store = {

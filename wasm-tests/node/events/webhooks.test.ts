@@ -53,7 +53,7 @@ test.each([
   ['another challenge', { status: 200, body: '{"challenge":"no"}' }, 'challenge_failed'],
   ['an error', 500, 'challenge_failed'],
   ['a redirect', { status: 307, headers: { location: '/other' } }, 'challenge_failed'],
-])('an endpoint that answers the challenge with %s receives nothing', async (_, reply, reason) => {
+])('an endpoint that responds to the challenge with %s receives nothing', async (_, reply, reason) => {
   const { publish, subscribe } = serving();
   const hook = await endpoint(HOOK_SECRET);
   hook.reply = () => reply;

@@ -221,7 +221,7 @@ test('a bus that is unreachable before the ack gives 503 after a second attempt'
   expect(onError).toHaveBeenCalledOnce();
 });
 
-/** Closes a server whose bus answers. */
+/** Closes a server whose bus replies. */
 async function closed(server: ListenHandler): Promise<void> {
   const closing = server.close();
   await vi.advanceTimersByTimeAsync(10);

@@ -7,7 +7,7 @@ test.each([
   ['0', 200],
   ['3600000', 200],
   ['3600001', 503],
-])('a bus with a shardCloseMs of %s answers a stream with %i', async (SHARD_CLOSE_MS, status) => {
+])('a bus with a shardCloseMs of %s responds to a stream with %i', async (SHARD_CLOSE_MS, status) => {
   const workerd = await startFixture({
     bundle: inject('fixtureBundle'),
     edges: 1,
