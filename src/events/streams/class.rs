@@ -1,11 +1,13 @@
 use alloc::{sync::Arc, vec::Vec};
 
-use crate::{events::matching::Expected, sorted::Map, vocabulary::scope::Name};
+use crate::{events::matching::Expected, fanout::StreamId, sorted::Map, vocabulary::scope::Name};
+
+use super::stream::EventStream;
 
 /// The classes of the streams of one type.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
-    entries: Map<Arc<Class>, Entry>,
+    entries: Map<Arc<Class>, ClassStreams>,
     /// The number of the newest class. Numbers are not reused, since match results name the
     /// class that they are for.
     latest: u32,
@@ -22,10 +24,16 @@ pub(super) struct Class {
     pub(super) groups: Vec<Name>,
 }
 
-#[derive(Debug)]
-struct Entry {
-    number: u32,
-    uses: usize,
+/// The streams of a class.
+#[derive(Debug, Default)]
+pub(super) struct ClassStreams {
+    /// The number of the class.
+    pub(super) number: u32,
+    /// The number of streams.
+    size: usize,
+    /// Those that have everything up to where the log was read for all, and nothing later, each
+    /// with the number of its request's id.
+    pub(super) current: Map<StreamId, u32>,
 }
 
 impl Classes {
@@ -33,13 +41,17 @@ impl Classes {
     pub(super) fn intern(&mut self, class: Class) -> (Arc<Class>, u32) {
         let class = self.entries.key(&class).cloned().unwrap_or(Arc::new(class));
         if let Some(entry) = self.entries.get_mut(&*class) {
-            entry.uses += 1;
+            entry.size += 1;
             return (class, entry.number);
         }
         self.latest = self.latest.wrapping_add(1);
         let number = self.latest;
-        self.entries
-            .insert(class.clone(), Entry { number, uses: 1 });
+        let streams = ClassStreams {
+            number,
+            size: 1,
+            current: Map::new(),
+        };
+        self.entries.insert(class.clone(), streams);
         (class, number)
     }
 
@@ -48,16 +60,37 @@ impl Classes {
         let Some(entry) = self.entries.get_mut(class) else {
             return;
         };
-        entry.uses -= 1;
-        if entry.uses == 0 {
+        entry.size -= 1;
+        if entry.size == 0 {
             self.entries.remove(class);
         }
+    }
+
+    /// Adds a stream to those that have everything up to where the log was read for all.
+    pub(super) fn add_current(&mut self, stream: &EventStream) {
+        if let Some(streams) = self.entries.get_mut(&*stream.class) {
+            streams.current.insert(stream.id, stream.stamp);
+        }
+    }
+
+    /// Removes a stream from these.
+    pub(super) fn remove_current(&mut self, stream: &EventStream) {
+        if let Some(streams) = self.entries.get_mut(&*stream.class) {
+            streams.current.remove(&stream.id);
+        }
+    }
+
+    /// Whether any stream has everything up to where the log was read for all.
+    pub(super) fn has_current(&self) -> bool {
+        self.entries
+            .values()
+            .any(|streams| !streams.current.is_empty())
     }
 
     /// Whether a function of the server decides for any of them.
     pub(super) fn has_hosts(&self) -> bool {
         self.iter()
-            .any(|(_, class)| class.expected.for_host().is_some())
+            .any(|(class, _)| class.expected.for_host().is_some())
     }
 
     /// Handles that the log is asked for all classes.
@@ -67,15 +100,19 @@ impl Classes {
 
     /// Returns the classes for which the log was asked, with their numbers.
     pub(super) fn asked(&self) -> impl Iterator<Item = (u32, &Class)> {
-        self.iter()
-            .filter(|(number, _)| *number <= self.latest_asked)
+        let classes = self.iter().map(|(class, streams)| (streams.number, class));
+        classes.filter(|(number, _)| *number <= self.latest_asked)
     }
 
-    /// Returns the classes with their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Class)> {
-        self.entries
-            .iter()
-            .map(|(class, entry)| (entry.number, &**class))
+    /// Returns the classes with their streams.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Class, &ClassStreams)> {
+        let entries = self.entries.iter();
+        entries.map(|(class, streams)| (&**class, streams))
+    }
+
+    /// Returns the streams of each class.
+    pub(super) fn streams_mut(&mut self) -> impl Iterator<Item = &mut ClassStreams> {
+        self.entries.values_mut()
     }
 }
 

@@ -5,7 +5,6 @@ mod class;
 mod frames;
 mod message;
 mod shared_position;
-mod shares;
 mod spread;
 mod stream;
 mod type_streams;
@@ -54,8 +53,6 @@ pub struct EventStreams {
     spread: Option<Spread>,
     /// The streams that the last page has left behind.
     left: Vec<StreamId>,
-    /// The number of the latest batch.
-    batches: u64,
 }
 
 impl EventStreams {
@@ -86,7 +83,7 @@ impl EventStreams {
             codes,
             state: EventStreamState::Opening { cursor, max_age },
         });
-        topic.streams.insert(id);
+        topic.size += 1;
         self.topics.insert(name, topic);
         id
     }
@@ -97,11 +94,11 @@ impl EventStreams {
         let stream = self.streams.get(id)?;
         let from = match &stream.state {
             EventStreamState::Opening { cursor, max_age } => (cursor.clone(), *max_age),
-            EventStreamState::Active(progress) if !self.is_current(stream) => {
-                let cursor = super::cursor::to_text(&progress.place.cursor());
+            EventStreamState::At(place) if !self.topics.get(&stream.name)?.has(stream) => {
+                let cursor = super::cursor::to_text(&place.cursor());
                 (Some(cursor.into_boxed_str()), None)
             }
-            EventStreamState::Active(_) | EventStreamState::Ended => return None,
+            _ => return None,
         };
         let groups = stream.class.groups.clone();
         Some(type_streams::query(&stream.name, groups, from))
@@ -113,9 +110,10 @@ impl EventStreams {
     pub fn begin(&mut self, id: StreamId, page: &Page, results: &[MatchResult]) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
-        let bytes = stream.begin(page, epoch.clone(), results)?;
+        let bytes = stream.begin(page, results)?;
         let topic = self.topics.get_mut(&stream.name)?;
-        topic.settle(SharedPosition::new(epoch, page.head));
+        topic.settle(SharedPosition::new(epoch.clone(), page.head));
+        topic.put(stream, SharedPosition::new(epoch, page.through));
         Some(bytes)
     }
 
@@ -128,10 +126,12 @@ impl EventStreams {
     ) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
-        let bytes = stream.read(page, epoch.clone(), results);
         let topic = self.topics.get_mut(&stream.name)?;
-        topic.settle(SharedPosition::new(epoch, page.head));
-        bytes
+        let bytes = stream.read(topic.place_of(stream)?, page, results)?;
+        topic.take(stream);
+        topic.settle(SharedPosition::new(epoch.clone(), page.head));
+        topic.put(stream, SharedPosition::new(epoch, page.through));
+        (!bytes.is_empty()).then_some(bytes)
     }
 
     /// Handles a cue: the log may have something new of this type.
@@ -148,9 +148,7 @@ impl EventStreams {
         if !topic.is_due || topic.is_asked {
             return None;
         }
-        let streams = topic.streams.iter().filter_map(|id| self.streams.get(*id));
-        let from = topic.earliest(streams)?.clone();
-        let query = topic.query(name, &from);
+        let query = topic.query(name, topic.earliest(&self.streams)?);
         if let Some(topic) = self.topics.get_mut(name) {
             topic.is_due = false;
             topic.is_asked = true;
@@ -177,8 +175,8 @@ impl EventStreams {
         topic.is_asked = false;
         topic.is_overdue = false;
         topic.is_due |= page.more;
-        topic.reach(&SharedPosition::new(epoch.clone(), page.through));
-        self.spread = Some(Spread::new((name, topic), page, epoch, results));
+        let streams = &mut self.streams;
+        self.spread = Some(Spread::new((name, topic), streams, (page, epoch), results));
     }
 
     /// Handles that [`EventStreams::query`] was not answered: it is due again. The page may yet
@@ -194,8 +192,7 @@ impl EventStreams {
     /// that is all: see [`EventStreams::take_left`] then. Report the streams without room with
     /// [`EventStreams::handle_missed`] before any other call.
     pub fn poll_batch(&mut self) -> Option<WriteBatch> {
-        self.batches += 1;
-        let batch = self.spread.as_mut()?.batch(&mut self.streams, self.batches);
+        let batch = self.spread.as_mut()?.batch(&self.streams);
         if batch.is_none() {
             self.left = self.spread.take().map(Spread::into_left)?;
         }
@@ -204,10 +201,17 @@ impl EventStreams {
 
     /// Handles streams that had no room for what the last batch has for them: they are behind.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>) {
+        let Some(spread) = &self.spread else {
+            return;
+        };
+        let Some(topic) = self.topics.get_mut(&spread.name) else {
+            return;
+        };
         for id in streams {
-            let progress = self.streams.get_mut(id).and_then(EventStream::progress_mut);
-            if let Some(progress) = progress {
-                progress.go_back(self.batches);
+            let stream = self.streams.get_mut(id).filter(|stream| stream.is_active());
+            if let Some((stream, former)) = stream.zip(spread.former(id)) {
+                topic.take(stream);
+                stream.state = EventStreamState::At(former.clone());
             }
         }
     }
@@ -230,8 +234,15 @@ impl EventStreams {
         if class == *stream.class {
             return false;
         }
+        let is_current = matches!(stream.state, EventStreamState::Current);
+        if is_current {
+            topic.classes.remove_current(stream);
+        }
         topic.classes.release(&stream.class);
         (stream.class, stream.kind) = topic.classes.intern(class);
+        if is_current {
+            topic.classes.add_current(stream);
+        }
         true
     }
 
@@ -243,13 +254,14 @@ impl EventStreams {
         let Some(topic) = topic.filter(|topic| topic.classes.has_hosts()) else {
             return Vec::new();
         };
-        let streams = topic.streams.iter().filter_map(|id| self.streams.get(*id));
-        let current = streams.filter(|stream| topic.has_current(stream));
-        let mut current: Vec<u32> = current.map(|stream| stream.kind).collect();
-        current.sort_unstable();
-        let classes = topic.classes.iter();
-        let classes = classes.filter(|(kind, _)| current.binary_search(kind).is_ok());
-        let matched = classes.filter_map(|(kind, class)| Some((kind, class.expected.for_host()?)));
+        let ahead = topic.ahead.iter().filter_map(|id| self.streams.get(*id));
+        let mut ahead: Vec<u32> = ahead.map(|stream| stream.kind).collect();
+        ahead.sort_unstable();
+        let classes = topic.classes.iter().filter(|(_, streams)| {
+            !streams.current.is_empty() || ahead.binary_search(&streams.number).is_ok()
+        });
+        let matched = classes
+            .filter_map(|(class, streams)| Some((streams.number, class.expected.for_host()?)));
         matched.collect()
     }
 
@@ -260,13 +272,21 @@ impl EventStreams {
 
     /// Returns a heartbeat with the position of a stream; `None` unless it has begun and not ended.
     pub fn heartbeat(&self, id: StreamId) -> Option<Vec<u8>> {
-        self.streams.get(id)?.heartbeat()
+        let stream = self.streams.get(id)?;
+        let place = self.topics.get(&stream.name)?.place_of(stream)?;
+        Some(stream.heartbeat(place))
     }
 
     /// Ends a stream whose subscription has ended. Returns its last bytes: the error and the
     /// result. `None` unless it has begun and not ended.
     pub fn terminate(&mut self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
-        self.streams.get_mut(id)?.terminate(error)
+        let stream = self
+            .streams
+            .get_mut(id)
+            .filter(|stream| stream.is_active())?;
+        self.topics.get_mut(&stream.name)?.take(stream);
+        stream.state = EventStreamState::Ended;
+        Some(stream.terminated(error))
     }
 
     /// Removes a stream.
@@ -276,9 +296,10 @@ impl EventStreams {
         };
         self.stamps.release(&stream.request);
         if let Some(topic) = self.topics.get_mut(&stream.name) {
-            topic.streams.remove(&id);
+            topic.take(&stream);
             topic.classes.release(&stream.class);
-            if topic.streams.is_empty() {
+            topic.size -= 1;
+            if topic.size == 0 {
                 self.topics.remove(&stream.name);
             }
         }
@@ -302,11 +323,6 @@ impl EventStreams {
     /// Whether there is no stream.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    fn is_current(&self, stream: &EventStream) -> bool {
-        let topic = self.topics.get(&stream.name);
-        topic.is_some_and(|topic| topic.has_current(stream))
     }
 
     /// Returns the shared text of an epoch.

@@ -1,4 +1,7 @@
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{
+    sync::Arc,
+    vec::{IntoIter, Vec},
+};
 
 use crate::{
     events::{
@@ -6,60 +9,83 @@ use crate::{
         name::EventName,
         page::Page,
     },
-    fanout::{Slab, StreamId, WriteBatch},
+    fanout::{ChunkCache, Slab, StreamId, WriteBatch},
     sorted::Map,
     vocabulary::position::Position,
 };
 
 use super::{
     frames::Frames,
-    shared_position::SharedPosition,
-    shares::{Share, Shares},
-    stream::EventStream,
+    shared_position::{Reach, SharedPosition},
+    stream::{EventStream, EventStreamState},
     type_streams::TypeStreams,
 };
 
 /// A page on its way to the streams of its event type, a part of them at a time.
 #[derive(Debug)]
 pub(super) struct Spread {
-    name: EventName,
+    pub(super) name: EventName,
     page: Page,
-    epoch: Arc<str>,
-    /// What each class receives, by number; a class without match results is missing, and one
-    /// that is newer than the query.
-    classes: Map<u32, usize>,
+    /// Up to where the current streams had everything before; `None` if the page has nothing new
+    /// for them.
+    former: Option<SharedPosition>,
+    /// Up to where each stream had everything that was ahead of them.
+    ahead: Map<StreamId, SharedPosition>,
+    /// What streams get, and which; the next at the end.
+    shares: Vec<(Share, IntoIter<Member>)>,
     /// What classes receive, each once.
     selections: Vec<Vec<Selected>>,
     frames: Frames,
-    /// The class of the last stream, and what it receives: most streams are of one class.
-    latest: Option<(u32, usize)>,
-    /// The streams to go, in the order of their slots.
-    ids: alloc::vec::IntoIter<StreamId>,
-    /// The streams whose class is missing, although the page is for them.
+    /// The streams that the page is for but has nothing for: they read alone.
     left: Vec<StreamId>,
 }
 
+/// A stream, and the number of its request's id.
+type Member = (StreamId, u32);
+
+/// What a stream gets of a page, apart from its id: which selection, from which occurrence on, and
+/// whether it learns first that it lost something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Share {
+    selection: usize,
+    first: usize,
+    is_gap: bool,
+}
+
 impl Spread {
-    /// `results` are the match results of the server, by the numbers of the classes.
+    /// Moves the streams of a type to the end of a page. `results` are the match results of the
+    /// server, by the numbers of the classes.
     pub(super) fn new(
-        (name, topic): (&EventName, &TypeStreams),
-        page: Page,
-        epoch: Arc<str>,
+        (name, topic): (&EventName, &mut TypeStreams),
+        streams: &mut Slab<EventStream>,
+        (page, epoch): (Page, Arc<str>),
         results: &[(u32, Vec<MatchResult>)],
     ) -> Self {
         let (classes, selections) = select_by_class(topic, &page, results);
-        let ids: Vec<StreamId> = topic.streams.iter().copied().collect();
-        Self {
+        let end = SharedPosition::new(epoch, page.through);
+        let mut spread = Self {
             name: name.clone(),
             page,
-            epoch,
-            classes,
+            former: None,
+            ahead: Map::new(),
+            shares: Vec::new(),
             selections,
             frames: Frames::default(),
-            latest: None,
-            ids: ids.into_iter(),
             left: Vec::new(),
-        }
+        };
+        let mut shares = Map::new();
+        spread.move_current(&mut shares, (topic, streams), (&end, &classes));
+        spread.move_ahead(&mut shares, (topic, streams), (&end, &classes));
+        spread.left.sort_unstable();
+        let shares = shares.into_entries();
+        spread.shares = shares.map(|(share, it)| (share, it.into_iter())).collect();
+        spread.shares.reverse();
+        spread
+    }
+
+    /// Returns where a stream had everything before the page; `None` if the page moved it nowhere.
+    pub(super) fn former(&self, id: StreamId) -> Option<&SharedPosition> {
+        self.ahead.get(&id).or(self.former.as_ref())
     }
 
     /// Returns the streams that were left behind, once every stream had its turn.
@@ -67,55 +93,96 @@ impl Spread {
         self.left
     }
 
-    /// Returns the next part, number `batch`; `None` if every stream had its turn. Streams that a
-    /// part names have everything up to the end of the page, unless they had no room.
-    pub(super) fn batch(
-        &mut self,
-        streams: &mut Slab<EventStream>,
-        number: u64,
-    ) -> Option<WriteBatch> {
+    /// Returns the next part; `None` if every stream had its turn. Streams that a part names have
+    /// everything up to the end of the page, unless they had no room.
+    pub(super) fn batch(&mut self, streams: &Slab<EventStream>) -> Option<WriteBatch> {
         let mut batch = WriteBatch::default();
-        batch.writes.reserve(self.ids.len());
-        let mut chunks = Shares::default();
-        while batch.bytes.len() < BATCH_BYTES {
-            let Some(id) = self.ids.next() else {
-                break;
-            };
-            let Some(stream) = streams.get_mut(id) else {
-                continue;
-            };
-            let Some(share) = self.share(stream) else {
-                continue;
-            };
-            self.advance(stream, number);
-            if self.is_nothing(share) {
-                continue;
+        while batch.bytes.len() < BATCH_BYTES
+            && let Some((share, mut members)) = self.shares.pop()
+        {
+            self.write_share(&mut batch, streams, (share, &mut members));
+            if members.len() > 0 {
+                self.shares.push((share, members));
             }
-            let known = chunks.get(stream.stamp, share);
-            let chunk = known.unwrap_or_else(|| self.write(&mut batch, stream, share));
-            if known.is_none() {
-                chunks.insert(stream.stamp, share, chunk);
-            }
-            batch.writes.push((stream.id, chunk));
         }
+        batch.writes.sort_unstable();
         (!batch.is_empty()).then_some(batch)
     }
 
-    /// Returns what a stream gets; `None` if it is behind the page or beyond it, or is left behind.
-    fn share(&mut self, stream: &EventStream) -> Option<Share> {
-        let place = &stream.progress()?.place;
-        let is_next = place.is_of(&self.epoch) && place.position >= self.page.from;
-        // The page begins after what the log has lost, so a stream that is not there has lost it.
-        let is_gap = !is_next && self.page.trimmed;
-        let is_new = is_next && place.position < self.page.through;
-        if !is_gap && !is_new {
+    /// Moves the streams that are current. Those of a class without a selection stay where they
+    /// are.
+    fn move_current(
+        &mut self,
+        shares: &mut Map<Share, Vec<Member>>,
+        (topic, streams): (&mut TypeStreams, &mut Slab<EventStream>),
+        (end, classes): (&SharedPosition, &Map<u32, usize>),
+    ) {
+        let Some(former) = topic.read_to.clone() else {
+            return;
+        };
+        let reach = former.reach(&self.page);
+        if reach == Reach::After {
+            return;
+        }
+        for class in topic.classes.streams_mut() {
+            let selection = classes.get(&class.number).copied();
+            if let Some(share) = selection.and_then(|it| self.share(it, &former, reach)) {
+                let members = class.current.iter().map(|(id, stamp)| (*id, *stamp));
+                self.give(shares, share, members);
+                continue;
+            }
+            for (id, _) in core::mem::take(&mut class.current).into_entries() {
+                if let Some(stream) = streams.get_mut(id) {
+                    stream.state = EventStreamState::At(former.clone());
+                }
+                self.left.push(id);
+            }
+        }
+        topic.read_to = Some(end.clone());
+        self.former = Some(former);
+    }
+
+    /// Moves the streams that are ahead: most become current.
+    fn move_ahead(
+        &mut self,
+        shares: &mut Map<Share, Vec<Member>>,
+        (topic, streams): (&mut TypeStreams, &mut Slab<EventStream>),
+        (end, classes): (&SharedPosition, &Map<u32, usize>),
+    ) {
+        for id in core::mem::take(&mut topic.ahead).into_keys() {
+            let Some(stream) = streams.get_mut(id) else {
+                continue;
+            };
+            let EventStreamState::At(place) = stream.state.clone() else {
+                continue;
+            };
+            let reach = place.reach(&self.page);
+            if reach == Reach::After {
+                topic.put(stream, place);
+                continue;
+            }
+            let selection = classes.get(&stream.kind).copied();
+            let share = selection.and_then(|it| self.share(it, &place, reach));
+            if let Some(share) = share {
+                self.give(shares, share, core::iter::once((id, stream.stamp)));
+                self.ahead.insert(id, place);
+                topic.put(stream, end.clone());
+            }
+            if !topic.has(stream) {
+                self.left.push(id);
+            }
+        }
+    }
+
+    /// Returns what a stream gets that has everything up to `place`; `None` if the page cannot
+    /// tell.
+    fn share(&self, selection: usize, place: &SharedPosition, reach: Reach) -> Option<Share> {
+        let is_gap = reach == Reach::Before;
+        // A page that begins after what the log has lost is for those who have lost it.
+        if is_gap && !self.page.trimmed {
             return None;
         }
-        let Some(selection) = self.selection_of(stream.kind) else {
-            self.left.push(stream.id);
-            return None;
-        };
-        let first = if is_gap {
+        let first = if is_gap || place.position == self.page.from {
             0
         } else {
             self.first_after(selection, place.position)
@@ -127,20 +194,20 @@ impl Spread {
         })
     }
 
-    /// Returns what a class receives.
-    fn selection_of(&mut self, class: u32) -> Option<usize> {
-        if let Some((_, selection)) = self.latest.filter(|(latest, _)| *latest == class) {
-            return Some(selection);
+    /// Adds streams to those that get a share, unless it is nothing.
+    fn give(
+        &self,
+        shares: &mut Map<Share, Vec<Member>>,
+        share: Share,
+        members: impl Iterator<Item = Member>,
+    ) {
+        let is_nothing = !share.is_gap && self.selected(share).is_empty();
+        if let Some(known) = shares.or_default(share).filter(|_| !is_nothing) {
+            known.extend(members);
         }
-        let selection = *self.classes.get(&class)?;
-        self.latest = Some((class, selection));
-        Some(selection)
     }
 
     fn first_after(&self, selection: usize, position: Position) -> usize {
-        if position == self.page.from {
-            return 0;
-        }
         let is_before = |item: &Selected| {
             let event = self.page.events.get(item.place());
             event.is_some_and(|event| event.position <= position)
@@ -156,14 +223,28 @@ impl Spread {
             .unwrap_or_default()
     }
 
-    fn is_nothing(&self, share: Share) -> bool {
-        !share.is_gap && self.selected(share).is_empty()
-    }
-
-    fn advance(&self, stream: &mut EventStream, number: u64) {
-        let place = SharedPosition::new(self.epoch.clone(), self.page.through);
-        if let Some(progress) = stream.progress_mut() {
-            progress.advance(place, Some(number));
+    /// Writes a share for streams until the part is full.
+    fn write_share(
+        &mut self,
+        batch: &mut WriteBatch,
+        streams: &Slab<EventStream>,
+        (share, members): (Share, &mut IntoIter<Member>),
+    ) {
+        let mut chunks = ChunkCache::default();
+        let first = batch.ends.len();
+        batch.writes.reserve(members.len());
+        while batch.bytes.len() < BATCH_BYTES
+            && let Some((id, stamp)) = members.next()
+        {
+            let Some(stream) = streams.get(id) else {
+                continue;
+            };
+            let known = chunks.get(stamp).map(|chunk| first + chunk);
+            let chunk = known.unwrap_or_else(|| {
+                chunks.push(stamp);
+                self.write(batch, stream, share)
+            });
+            batch.writes.push((id, chunk));
         }
     }
 
@@ -183,13 +264,14 @@ impl Spread {
     }
 }
 
-/// Returns what each class receives.
+/// Returns what each class receives, but for those without match results and those that are newer
+/// than the query.
 fn select_by_class(
     topic: &TypeStreams,
     page: &Page,
     results: &[(u32, Vec<MatchResult>)],
 ) -> (Map<u32, usize>, Vec<Vec<Selected>>) {
-    let expected = topic.classes.iter().map(|(_, class)| &class.expected);
+    let expected = topic.classes.iter().map(|(class, _)| &class.expected);
     let payloads = Payloads::new(page, expected);
     let (mut classes, mut selections) = (Map::default(), Vec::new());
     let mut known: Map<Vec<Selected>, usize> = Map::default();

@@ -3,19 +3,30 @@ use alloc::{boxed::Box, vec::Vec};
 use crate::{
     clock::Millis,
     events::{cursor, name::EventName, page::LogQuery},
-    fanout::StreamId,
+    fanout::{Slab, StreamId},
     sorted::Set,
     vocabulary::scope::Name,
 };
 
-use super::{class::Classes, shared_position::SharedPosition, stream::EventStream};
+use super::{
+    class::Classes,
+    shared_position::SharedPosition,
+    stream::{EventStream, EventStreamState},
+};
 
 /// The streams of one event type.
+///
+/// Most are current: they have everything up to where the log was read for all, and go on together.
+/// Some are ahead: they began later, or have read by themselves. The next page for all is for both
+/// of these. The others are behind, and read alone.
 #[derive(Debug, Default)]
 pub(super) struct TypeStreams {
-    /// In the order of their slots.
-    pub(super) streams: Set<StreamId>,
+    /// The number of streams.
+    pub(super) size: usize,
+    /// The streams that are current, by class.
     pub(super) classes: Classes,
+    /// The streams that are ahead, or in another epoch.
+    pub(super) ahead: Set<StreamId>,
     /// Up to where the log was read for all of them.
     pub(super) read_to: Option<SharedPosition>,
     /// Whether the log may have more.
@@ -28,65 +39,82 @@ pub(super) struct TypeStreams {
 
 impl TypeStreams {
     /// Whether a stream of this type receives the next page that is read for all.
-    pub(super) fn has_current(&self, stream: &EventStream) -> bool {
-        let (progress, read_to) = (stream.progress(), self.read_to.as_ref());
-        progress
-            .zip(read_to)
-            .is_some_and(|(progress, read_to)| progress.place.reaches(read_to))
+    pub(super) fn has(&self, stream: &EventStream) -> bool {
+        match stream.state {
+            EventStreamState::Current => true,
+            EventStreamState::At(_) => self.ahead.contains(&stream.id),
+            _ => false,
+        }
+    }
+
+    /// Puts a stream where it has everything up to `place`.
+    pub(super) fn put(&mut self, stream: &mut EventStream, place: SharedPosition) {
+        stream.state = EventStreamState::At(place.clone());
+        let Some(read_to) = &self.read_to else {
+            return;
+        };
+        if place == *read_to {
+            stream.state = EventStreamState::Current;
+            self.classes.add_current(stream);
+        } else if place.reaches(read_to) {
+            self.ahead.insert(stream.id);
+        } else if !place.is_of(&read_to.epoch) {
+            // The others have lost what is theirs: the next page tells them.
+            self.ahead.insert(stream.id);
+            self.is_due = true;
+        }
+    }
+
+    /// Removes a stream from those that receive the next page.
+    pub(super) fn take(&mut self, stream: &EventStream) {
+        match stream.state {
+            EventStreamState::Current => self.classes.remove_current(stream),
+            EventStreamState::At(_) => {
+                self.ahead.remove(&stream.id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns up to where a stream has everything; `None` unless it has begun and not ended.
+    pub(super) fn place_of<'s>(&'s self, stream: &'s EventStream) -> Option<&'s SharedPosition> {
+        match &stream.state {
+            EventStreamState::Current => self.read_to.as_ref(),
+            EventStreamState::At(place) => Some(place),
+            _ => None,
+        }
     }
 
     /// Returns the earliest place of a stream that receives the next page that is read for all.
     pub(super) fn earliest<'s>(
-        &self,
-        streams: impl Iterator<Item = &'s EventStream>,
+        &'s self,
+        streams: &'s Slab<EventStream>,
     ) -> Option<&'s SharedPosition> {
-        let read_to = self.read_to.as_ref()?;
-        let mut earliest: Option<&SharedPosition> = None;
-        for stream in streams {
-            let Some(place) = stream.progress().map(|progress| &progress.place) else {
-                continue;
-            };
-            if !place.reaches(read_to) {
-                continue;
-            }
-            // Mostly that is the place of all, and none is earlier.
-            if place.position == read_to.position {
-                return Some(place);
-            }
-            if earliest.is_none_or(|earliest| place.position < earliest.position) {
-                earliest = Some(place);
-            }
+        if self.classes.has_current() {
+            return self.read_to.as_ref();
         }
-        earliest
+        let ahead = self.ahead.iter().filter_map(|id| streams.get(*id));
+        ahead
+            .filter_map(|stream| self.place_of(stream))
+            .min_by_key(|place| place.position)
     }
 
-    /// Begins at the end of the log, unless a place in its epoch was read to.
+    /// Begins at the end of the log, unless a place in its epoch was read to, or streams are
+    /// current: they are told first what they have lost.
     pub(super) fn settle(&mut self, end: SharedPosition) {
-        if !self
-            .read_to
-            .as_ref()
-            .is_some_and(|read_to| read_to.is_of(&end.epoch))
-        {
-            self.read_to = Some(end);
+        let is_of = |read_to: &SharedPosition| read_to.is_of(&end.epoch);
+        if self.read_to.as_ref().is_some_and(is_of) || self.classes.has_current() {
+            return;
         }
-    }
-
-    /// Notes that the log was read to `place`, unless it was read further in the same epoch.
-    pub(super) fn reach(&mut self, place: &SharedPosition) {
-        if !self
-            .read_to
-            .as_ref()
-            .is_some_and(|read_to| read_to.reaches(place))
-        {
-            self.read_to = Some(place.clone());
-        }
+        self.is_due |= !self.ahead.is_empty();
+        self.read_to = Some(end);
     }
 
     /// Returns the query that reads the log for all streams.
     pub(super) fn query(&self, name: &EventName, from: &SharedPosition) -> LogQuery {
         let classes = self.classes.iter();
         let mut groups: Vec<Name> = classes
-            .flat_map(|(_, class)| class.groups.iter().cloned())
+            .flat_map(|(class, _)| class.groups.iter().cloned())
             .collect();
         groups.sort_unstable();
         groups.dedup();

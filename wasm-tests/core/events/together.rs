@@ -294,6 +294,64 @@ fn an_empty_disk_truncates_every_stream_once() {
 }
 
 #[test]
+fn a_stream_that_begins_after_the_disk_was_lost_leaves_the_others_with_their_page() {
+    let mut world = World::new();
+    let mut clients = vec![world.open(opening("1", "a")), world.open(opening("2", "a"))];
+    world.publish("a", &n(1), None);
+    world.cue("a", &mut clients);
+    world.lose_disk("f");
+    world.publish("a", &n(2), None);
+    clients.push(world.open(opening("3", "a")));
+    assert!(clients.iter().all(|client| !world.is_behind(client)));
+    world.deliver("a", &mut clients, &[]);
+    world.publish("a", &n(3), None);
+    world.cue("a", &mut clients);
+    let others = ["active", "1", "truncated", "2", "3"];
+    assert_eq!(
+        stories(&clients),
+        [&others[..], &others[..], &["active", "3"]]
+    );
+}
+
+#[test]
+fn a_stream_that_comes_up_to_the_others_behind_a_page_under_way_reads_alone() {
+    let mut world = World::new();
+    world.publish("a", &n(1), None);
+    world.publish("a", &n(2), None);
+    let late = world.streams.open(Opening {
+        cursor: Some(world.cursor(0).into()),
+        ..opening("1", "a")
+    });
+    world.most = 1;
+    let query = world.streams.query_of(late).unwrap();
+    let page = world.page(&query);
+    let mut late = Client {
+        stream: late,
+        has_room: true,
+        messages: read(&world.streams.begin(late, &page, &[]).unwrap()),
+    };
+    world.publish("a", &n(3), None);
+    let newcomer = world.open(opening("2", "a"));
+    world.publish("a", &n(4), None);
+    world.streams.handle_cue(&name("a"));
+    let query = world.streams.query(&name("a")).unwrap();
+    assert_eq!(query.cursor, Some(world.cursor(3).into()));
+    let page = world.page(&query);
+    let own = world.streams.query_of(late.stream).unwrap();
+    let own = world.page(&own);
+    let bytes = world.streams.handle_own_page(late.stream, &own, &[]);
+    late.messages.extend(read(&bytes.unwrap()));
+    assert!(!world.is_behind(&late), "it is where the log was read to");
+    world.streams.handle_page(&name("a"), page, &[]);
+    let batch = world.streams.poll_batch().unwrap();
+    assert_eq!(batch.writes, [(newcomer.stream, 0)]);
+    assert!(world.streams.poll_batch().is_none());
+    assert_eq!(world.streams.take_left(), [late.stream]);
+    world.catch_up(&mut late);
+    assert_eq!(late.story(), ["active", "1", "2", "3", "4"]);
+}
+
+#[test]
 fn a_stream_that_is_removed_while_a_page_is_spread_gets_nothing() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a")), world.open(opening("2", "a"))];
