@@ -230,9 +230,7 @@ export class World {
       body: JSON.stringify(args),
     });
     if (!answer.ok)
-      throw new Error(
-        `${method} got ${answer.status} ${answer.headers.get('x-thrown')}`,
-      );
+      throw new Error(`${method} got ${answer.status} ${answer.headers.get('x-thrown')}`);
     const text = await answer.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }

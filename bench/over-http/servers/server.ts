@@ -15,6 +15,5 @@ export interface LoadServer {
 export async function publish({ publish: url }: LoadServer, uris: string[]): Promise<void> {
   const response = await fetch(url, { method: 'POST', body: JSON.stringify({ uris }) });
   const text = await response.text();
-  if (response.status !== 200)
-    throw new Error(`a publish got status ${response.status} ${text}`);
+  if (response.status !== 200) throw new Error(`a publish got status ${response.status} ${text}`);
 }

@@ -243,7 +243,11 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     const reset = (): void => {
       instance.occurrences = undefined;
     };
-    instance.occurrences ??= this.#openEvents?.open(new MemoryEventRows(), instance.log.epoch, reset);
+    instance.occurrences ??= this.#openEvents?.open(
+      new MemoryEventRows(),
+      instance.log.epoch,
+      reset,
+    );
     if (instance.occurrences !== undefined) return instance.occurrences;
     throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
   }

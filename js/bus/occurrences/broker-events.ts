@@ -155,7 +155,9 @@ export class BrokerEvents implements EventSource, LogCopy {
     this.#isLive = false;
     if (this.#isReported) return;
     this.#isReported = true;
-    this.#host.onError(new ListenError('bus-lost', 'the log of occurrences is unavailable', { cause }));
+    this.#host.onError(
+      new ListenError('bus-lost', 'the log of occurrences is unavailable', { cause }),
+    );
   }
 }
 

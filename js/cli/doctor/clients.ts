@@ -39,9 +39,7 @@ export const KEEPS_SESSION = [
 export const HOLDS_FOR_NOTHING = [
   'serverless hosts: a request is held, and billed, for a stream that carries no notification',
 ];
-export const EMPTY_ENDS = [
-  'clients that listen again after an end without a result: repeat it',
-];
+export const EMPTY_ENDS = ['clients that listen again after an end without a result: repeat it'];
 export const RETURNS = ['every client: stays without notifications after it has reconnected'];
 export const UNCHANGED = [
   'if the call changed nothing, this is no failure: $NOW in its arguments differs each time',

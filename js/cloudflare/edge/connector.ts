@@ -157,7 +157,10 @@ function whileWanted(stub: () => SocketStub, isWanted: () => boolean): () => Soc
 
 function socketOf({ status, webSocket }: Response): WebSocket {
   if (webSocket) return webSocket;
-  throw new ListenError('bus-unavailable', `the bus responded with status ${status} instead of a socket`);
+  throw new ListenError(
+    'bus-unavailable',
+    `the bus responded with status ${status} instead of a socket`,
+  );
 }
 
 const MISDIRECTED = 421;

@@ -46,7 +46,7 @@ test.each([
   ['js/bus/own.ts', "throw new Error('the bus was told');"],
   ['component/src/own.rs', 'panic!("the bus was told");'],
   ['scripts/lanes/own.mjs', "fail('the lane was told');"],
-  ['examples/own.ts', 'throw new Error(`the gateway answered ${status}`);'],
+  ['examples/own.ts', `throw new Error(\`the gateway answered \${status}\`);`],
   ['python/src/own.py', '"""Publishes for whoever calls."""'],
   ['python/src/own.py', '"""\nPublishes.\n\nFor whoever calls.\n"""'],
   ['python/src/own.py', 'raise BusError("the broker was told")'],
@@ -60,11 +60,11 @@ test.each([
   ['docs/page.md', '```sh\nwhoever\n```\n`nobody`, and the test "is told".'],
   ['console/dom.ts', "const text = 'nobody'; // A caller."],
   ['js/bus/own.ts', '/** Calls `answer` with `whoever`. */'],
-  ['js/bus/own.ts', 'const text = `got the status ${answer.status}`;'],
+  ['js/bus/own.ts', `const text = \`got the status \${answer.status}\`;`],
   ['tower/src/own.rs', '    *answer = told;'],
   ['scripts/own.mjs', '/** Builds what is out of date. */'],
   ['python/src/own.py', '"""Plays `answers`."""\nanswer = "told"'],
-  ['wasm-tests/node/own.test.ts', "const text = '{\"tool\": \"tell a story\"}';"],
+  ['wasm-tests/node/own.test.ts', 'const text = \'{"tool": "tell a story"}\';'],
 ])('nothing is wrong with the prose of %s: %s', (path, text) => {
   expect(vagueWords(path, text)).toEqual([]);
 });

@@ -9,9 +9,7 @@ const SECRET = { resourceSubscriptions: ['hr://salaries'] };
 const BOB = { authorization: 'Bearer bob' };
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-/**
- * Responds to `server/discover` and `initialize`, by which callers are admitted, and nothing else.
- */
+/** Serves only `server/discover` and `initialize`, by which callers are admitted. */
 function admission(
   answer: (...args: Parameters<Trick>) => void,
   methods = ['server/discover', 'initialize'],

@@ -56,7 +56,11 @@ async function unknownVersion({ options, report }: Examination, client: ModernCl
   const { code, data } = first?.message.error ?? {};
   const isNamed = Array.isArray((data as { supported?: unknown } | undefined)?.supported);
   if (code === UNSUPPORTED_VERSION && isNamed)
-    return report.ok(MODERN, 'version', 'an unknown revision is refused, and the known ones are named');
+    return report.ok(
+      MODERN,
+      'version',
+      'an unknown revision is refused, and the known ones are named',
+    );
   const got = responseText(status, first?.message);
   const wanted = `error ${UNSUPPORTED_VERSION} with data.supported`;
   report.fail(MODERN, 'version', `an unknown revision gets ${got}, not ${wanted}`, NEGOTIATES);
