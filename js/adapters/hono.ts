@@ -39,7 +39,12 @@ export interface HonoListenOptions<E extends Env>
  * An MCP handler: an object with `fetch`, or a function. A function must handle `request`, not
  * `c.req.raw`.
  */
-export type HonoMcpHandler<E extends Env> = McpFetch<[Context<E>]> | { fetch: McpFetch };
+export type HonoMcpHandler<E extends Env> =
+  | McpFetch<[Context<E>]>
+  | {
+      /** Handles one request. */
+      fetch: McpFetch;
+    };
 
 /**
  * A handler for a Hono route, with all members that `createListenHandler` returns except `fetch`.

@@ -34,6 +34,7 @@ export interface EmitOptions {
 export interface EventReceipt {
   /** Its position in the log of the bus; 0 on a bus that keeps no log. */
   position: number;
+  /** The id of the occurrence. */
   eventId: string;
 }
 
@@ -138,8 +139,13 @@ export interface EventLogMaker {
    * @internal
    */
   open(rows: EventRows, epoch: string, reset: () => void): EventStore;
-  /** What a broker keeps for all names together: milliseconds, and bytes. */
-  readonly kept: { ageMs: number; bytes: number };
+  /** What a broker keeps for all names together. */
+  readonly kept: {
+    /** Milliseconds for which an occurrence is kept. */
+    ageMs: number;
+    /** Bytes of all occurrences together. */
+    bytes: number;
+  };
   /**
    * Starts the delivery to webhooks; undefined if the bus delivers to none.
    *

@@ -63,7 +63,11 @@ export interface LoggedEvent {
   /** When it was published, in milliseconds since 1970. */
   at: number;
   /** The event. Names of principals and groups are left out unless they were asked for. */
-  event: { kind: string; [member: string]: unknown };
+  event: {
+    /** The kind of the event. */
+    kind: string;
+    [member: string]: unknown;
+  };
 }
 
 /** What a snapshot contains. */
