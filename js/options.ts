@@ -172,7 +172,8 @@ export type LegacyMode = 'sessions' | 'stateless' | 'reject';
 /** Options of {@link ListenHandler.drain}. */
 export interface DrainOptions {
   /**
-   * Milliseconds over which the streams are ended, evenly spread. 0 ends all of them at once.
+   * Milliseconds over which the streams are ended, evenly spread. 0 ends all of them at
+   * the same time.
    *
    * @default 30_000
    */

@@ -12,8 +12,8 @@ import { createListenHandler } from '../listen-handler.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 
 /**
- * Options of {@link listen}: those of `createListenHandler`, with Hono's context passed to
- * `principal` and `authorize`.
+ * Options of {@link listenMiddleware}: those of `createListenHandler`, with Hono's context passed
+ * to `principal` and `authorize`.
  */
 export interface HonoListenOptions<E extends Env>
   extends Omit<ListenHandlerOptions<[Context<E>]>, 'authorize' | 'principal'> {
@@ -60,12 +60,15 @@ export type ListenMiddleware<E extends Env> = MiddlewareHandler<E> &
  * @throws ListenError `invalid-options`.
  * @example
  * ```ts
- * const mcp = listen(createMcpHandler(factory), { bus, principal: (c) => c.get('user') });
+ * const mcp = listenMiddleware(createMcpHandler(factory), {
+ *   bus,
+ *   principal: (c) => c.get('user'),
+ * });
  * app.all('/mcp', mcp);
  * await mcp.notify.toolsChanged();
  * ```
  */
-export function listen<E extends Env = Env>(
+export function listenMiddleware<E extends Env = Env>(
   handler: HonoMcpHandler<E>,
   { authorize, principal, ...options }: HonoListenOptions<E> = {},
 ): ListenMiddleware<E> {

@@ -71,10 +71,10 @@ const BY_KIND: Record<ServerKind, string> = {
   hono: `${BUS_IMPORTS}
   ${imports('createMcpHandler', '@modelcontextprotocol/server')}
   ${imports('publishChanges', 'mcp-listen')}
-  ${imports('listen', 'mcp-listen/hono')}
+  ${imports('listenMiddleware', 'mcp-listen/hono')}
 
   const bus = durableObjectBus(env.MCP_BUS);
-  app.all('/mcp', listen(createMcpHandler(publishChanges(factory, bus)), { bus }));
+  app.all('/mcp', listenMiddleware(createMcpHandler(publishChanges(factory, bus)), { bus }));
 
 factory is the function that returns your McpServer.`,
   'mcp-agent': `${BUS_IMPORTS}

@@ -1,7 +1,7 @@
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { isOpenStream } from 'mcp-listen';
-import { type HonoListenOptions, listen as listenMiddleware } from 'mcp-listen/hono';
+import { type HonoListenOptions, listenMiddleware } from 'mcp-listen/hono';
 import { expect, test, vi } from 'vitest';
 import { served } from '../../host/http-server.ts';
 import { LegacySession } from '../../host/legacy.ts';
