@@ -217,7 +217,7 @@ const VAGUE_WORDS = [
   ...['what (came|comes|became|becomes) of', 'what (is|was|are|were)( (?!out)\\w+)? of'],
   ...['by turns', 'its? own kind', 'cannot be had'],
   // HTTP and MCP respond, the bus replies, and functions return.
-  'answer(s|ed|ing)?',
+  '(un)?answer(s|ed|ing)?',
 ];
 const VAGUE = new RegExp(`\\b(${VAGUE_WORDS.join('|').replaceAll(' ', '[ \\n]')})\\b`, 'gi');
 /** Files that list these words, and results of runs in the words of their time. */

@@ -221,7 +221,7 @@ impl ChannelSubscriptions {
 }
 
 impl ChannelSubscription {
-    /// Returns the id of the unanswered request; a listen counts as one until it ends.
+    /// Returns the id of the request without a response; a listen counts as one until it ends.
     pub(super) fn id(&self) -> Option<&RequestId> {
         match &self.origin {
             Origin::Listen(accepted) => Some(&accepted.id),

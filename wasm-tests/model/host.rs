@@ -313,6 +313,6 @@ impl Host {
     }
 }
 
-/// How long an attach may stay unanswered.
+/// How long an attach may stay without a reply.
 pub(crate) const ATTACH: Millis = Millis(3_000);
 pub(crate) const STALL: Millis = Millis(60_000);

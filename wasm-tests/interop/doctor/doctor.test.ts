@@ -88,7 +88,7 @@ const FAULTS: [Fault, string][] = [
   ['no result at the end', '2026-07-28 empty-filter: warning'],
   ['every version', '2026-07-28 version: failure'],
   ['refusals in HTML', '2026-07-28 refusal: failure'],
-  ['malformed requests unanswered', '2026-07-28 refusal: failure'],
+  ['malformed requests without a response', '2026-07-28 refusal: failure'],
   ['one stream only', '2026-07-28 cancel: failure'],
   ['sessions lost', '2025-11-25 session: failure'],
   ['unknown sessions get 400', '2025-11-25 unknown-session: failure'],

@@ -34,6 +34,7 @@ test.each([
   'The request is answered.',
   'It waits for the answer.',
   'It is answering.',
+  'A call stays unanswered.',
 ])('the words of "%s" are found', (text) => {
   expect(vagueWords('docs/page.md', text)).toHaveLength(1);
 });
