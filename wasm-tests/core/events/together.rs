@@ -1,6 +1,6 @@
 //! Many streams of events, which share what is read and written.
 
-use mcp_listen::events::Opening;
+use mcp_listen::{clock::Millis, events::Opening};
 use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -47,15 +47,14 @@ fn streams_with_equal_ids_share_bytes_and_others_have_their_own() {
     for number in [1, 2] {
         world.publish("a", &n(number), None);
     }
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     let batch = world.streams.poll_batch().unwrap();
     let [one, text, again] = opened;
     assert_eq!(
         batch.writes,
-        [(one, 0), (text, 1), (again, 0), (own, 2), (same, 0)]
+        [(one, 0), (text, 1), (again, 0), (same, 0), (own, 2)]
     );
     assert_eq!(batch.ends.len(), 3);
     assert!(world.streams.poll_batch().is_none());
@@ -108,11 +107,7 @@ fn a_backlog_is_read_page_by_page_and_not_for_all() {
         read(&world.streams.begin(stream, &page, &[]).unwrap()).len(),
         3
     );
-    world.streams.handle_cue(&name("a"));
-    assert!(
-        world.streams.query(&name("a")).is_none(),
-        "every stream is behind"
-    );
+    assert!(world.cued("a").is_none(), "every stream is behind");
     assert!(world.streams.query_of(stream).is_some());
 }
 
@@ -153,17 +148,68 @@ fn a_newcomer_leaves_the_others_where_they_are() {
 }
 
 #[test]
-fn one_query_is_under_way_at_a_time_and_a_failed_one_is_due_again() {
+fn one_reading_is_under_way_at_a_time_and_a_failed_one_is_due_again() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a"))];
-    assert!(world.streams.query(&name("a")).is_none(), "nothing is due");
+    let due = world.streams.query(&name("a"), world.now);
+    assert!(due.is_none(), "nothing is due");
     world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    assert!(world.streams.query(&name("a")).is_some());
-    world.streams.handle_cue(&name("a"));
-    assert!(world.streams.query(&name("a")).is_none());
-    world.streams.handle_failure(&name("a"));
+    let reading = world.cued("a").unwrap();
+    assert!(world.cued("a").is_none());
+    world.streams.handle_failure(&name("a"), reading.number);
     world.deliver("a", &mut clients, &[]);
+    assert_eq!(clients[0].story(), ["active", "1"]);
+}
+
+#[test]
+fn a_reading_that_takes_a_second_is_repeated_and_whichever_page_comes_counts() {
+    let mut world = World::new();
+    let mut clients = [world.open(opening("1", "a"))];
+    world.publish("a", &n(1), None);
+    let first = world.cued("a").unwrap();
+    let early = world.page(&first.query);
+    world.now = world.now + Millis(999);
+    assert!(world.streams.query(&name("a"), world.now).is_none());
+    world.now = world.now + Millis(1);
+    let second = world.streams.query(&name("a"), world.now).unwrap();
+    world.publish("a", &n(2), None);
+    let late = world.page(&second.query);
+    world.streams.handle_failure(&name("a"), first.number);
+    let due = world.streams.query(&name("a"), world.now);
+    assert!(due.is_none(), "the second is under way");
+    world.read("a", &first, early.clone());
+    assert!(world.streams.poll_batch().is_none(), "it has failed");
+    world.read("a", &second, late);
+    write(&world.streams.poll_batch().unwrap(), &mut clients);
+    assert_eq!(clients[0].story(), ["active", "1", "2"]);
+    // The other way round: a page that was overtaken is not even matched.
+    let third = world.cued("a").unwrap();
+    world.now = world.now + Millis(1_000);
+    let fourth = world.streams.query(&name("a"), world.now).unwrap();
+    let page = world.page(&fourth.query);
+    world.read("a", &fourth, page.clone());
+    assert!(world.streams.classes(&name("a"), third.number).is_none());
+    world.read("a", &third, page);
+    assert!(world.streams.poll_batch().is_none());
+}
+
+#[test]
+fn a_log_that_never_responds_is_asked_once_a_second_and_costs_no_more() {
+    let mut world = World::new();
+    let mut clients = [world.open(opening("1", "a"))];
+    let first = world.cued("a").unwrap();
+    let page = world.page(&first.query);
+    world.publish("a", &n(1), None);
+    let mut latest = first.clone();
+    for _ in 0..8 {
+        world.now = world.now + Millis(1_000);
+        latest = world.streams.query(&name("a"), world.now).unwrap();
+    }
+    world.read("a", &first, page);
+    assert!(world.streams.poll_batch().is_none(), "it is forgotten");
+    let page = world.page(&latest.query);
+    world.read("a", &latest, page);
+    write(&world.streams.poll_batch().unwrap(), &mut clients);
     assert_eq!(clients[0].story(), ["active", "1"]);
 }
 
@@ -172,12 +218,11 @@ fn a_cue_while_the_log_is_read_reads_it_again() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a"))];
     world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
     world.publish("a", &n(2), None);
     world.streams.handle_cue(&name("a"));
-    world.streams.handle_page(&name("a"), page, &[]);
+    world.read("a", &reading, page);
     while let Some(batch) = world.streams.poll_batch() {
         write(&batch, &mut clients);
     }
@@ -190,8 +235,7 @@ fn a_page_that_was_asked_for_before_a_group_was_known_is_not_for_that_group() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a"))];
     world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
+    let reading = world.cued("a").unwrap();
     let member = Opening {
         groups: vec![label("x")],
         ..opening("2", "a")
@@ -203,11 +247,12 @@ fn a_page_that_was_asked_for_before_a_group_was_known_is_not_for_that_group() {
     for (number, group) in [(2, "x"), (3, "y")] {
         world.publish("a", &n(number), Some(group));
     }
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     assert!(world.streams.poll_batch().is_none());
-    let left = [clients[0].stream, member.stream];
-    assert_eq!(world.streams.take_left(), left);
+    let mut left = world.streams.take_left();
+    left.sort_unstable();
+    assert_eq!(left, [clients[0].stream, member.stream]);
     world.catch_up(&mut clients[0]);
     world.catch_up(&mut member);
     assert_eq!(clients[0].story(), ["active", "1", "3"]);
@@ -218,16 +263,15 @@ fn a_page_that_was_asked_for_before_a_group_was_known_is_not_for_that_group() {
 fn a_page_that_comes_late_is_not_for_the_groups_of_a_later_query() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a"))];
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    world.streams.handle_failure(&name("a"));
+    let reading = world.cued("a").unwrap();
     let member = clients[0].stream;
     world.streams.handle_groups(member, vec![label("x")]);
-    assert!(world.streams.query(&name("a")).is_some());
+    world.now = world.now + Millis(1_000);
+    assert!(world.streams.query(&name("a"), world.now).is_some());
     world.publish("a", &n(1), Some("x"));
     world.publish("a", &n(2), None);
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     assert!(world.streams.poll_batch().is_none());
     assert_eq!(world.streams.take_left(), [member]);
     world.catch_up(&mut clients[0]);
@@ -333,16 +377,15 @@ fn a_stream_that_comes_up_to_the_others_behind_a_page_under_way_reads_alone() {
     world.publish("a", &n(3), None);
     let newcomer = world.open(opening("2", "a"));
     world.publish("a", &n(4), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    assert_eq!(query.cursor, Some(world.cursor(3).into()));
-    let page = world.page(&query);
+    let reading = world.cued("a").unwrap();
+    assert_eq!(reading.query.cursor, Some(world.cursor(3).into()));
+    let page = world.page(&reading.query);
     let own = world.streams.query_of(late.stream).unwrap();
     let own = world.page(&own);
     let bytes = world.streams.handle_own_page(late.stream, &own, &[]);
     late.messages.extend(read(&bytes.unwrap()));
     assert!(!world.is_behind(&late), "it is where the log was read to");
-    world.streams.handle_page(&name("a"), page, &[]);
+    world.read("a", &reading, page);
     let batch = world.streams.poll_batch().unwrap();
     assert_eq!(batch.writes, [(newcomer.stream, 0)]);
     assert!(world.streams.poll_batch().is_none());
@@ -356,10 +399,9 @@ fn a_stream_that_is_removed_while_a_page_is_spread_gets_nothing() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a")), world.open(opening("2", "a"))];
     world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     world.streams.remove(clients[0].stream);
     let other = world.streams.open(opening("3", "b"));
     assert_eq!(other.slot(), clients[0].stream.slot());
@@ -380,10 +422,9 @@ fn the_bytes_of_a_large_page_are_handed_out_in_parts() {
         &format!(r#"{{"n":1,"x":"{}"}}"#, "x".repeat(100_000)),
         None,
     );
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     let mut parts = 0;
     while let Some(batch) = world.streams.poll_batch() {
         assert!(batch.bytes.len() < 1_400_000);
