@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
-    host::{name, page},
+    host::page,
     stream_world::{Client, World, label, n, opening, read, small, stories, values, write},
 };
 
