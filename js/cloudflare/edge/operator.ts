@@ -83,7 +83,7 @@ export class DurableObjectOperator implements BusOperator {
     return isolates.filter((isolate) => (order.isolate ?? isolate) === isolate);
   }
 
-  /** Returns how many streams a caller has open in all isolates that answer in time. */
+  /** Returns how many streams a caller has open in all isolates that reply in time. */
   async listeners(principal: string): Promise<number> {
     const question = { hasCallers: false, after: Number.MAX_SAFE_INTEGER, principal };
     const reply = await this.#bus.call(true, (stub) => stub.operate(question));

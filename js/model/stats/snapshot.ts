@@ -84,8 +84,8 @@ export interface SnapshotOptions {
 /** Which streams to end without a result. */
 export interface DrainOrder {
   /**
-   * The isolate whose streams to end; undefined for the one that answers and all that hold streams,
-   * or for the process that answers if the bus has no Durable Object.
+   * The isolate whose streams to end; undefined for the one that responds and all that hold
+   * streams, or for the process that responds if the bus has no Durable Object.
    */
   isolate?: string | undefined;
   /** The number of streams that each isolate ends, oldest first; undefined for all. */
