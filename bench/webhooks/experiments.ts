@@ -35,7 +35,7 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
       entrants: [
         {
           name: OURS,
-          includes: 'the call of the bus object from a Worker, the log on disk, and the answer',
+          includes: 'the call of the bus object from a Worker, the log on disk, and the reply',
           enter: () => Publishing.start(publishing),
         },
         {

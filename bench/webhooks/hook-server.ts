@@ -43,12 +43,12 @@ export class HookServer {
     if (error !== undefined) throw new Error(JSON.stringify(error));
   }
 
-  /** Has the Worker do something; resolves with what it answers. */
+  /** Has the Worker do something; resolves with its response. */
   async order(path: 'publish' | 'posts' | 'copy', order: object): Promise<unknown> {
     const url = `${this.#workerd.edges[0]}/${path}`;
     const response = await fetch(url, { method: 'POST', body: JSON.stringify(order) });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${path} was answered with ${response.status} ${text}`);
+    if (!response.ok) throw new Error(`${path} got status ${response.status} ${text}`);
     return text === '' ? undefined : JSON.parse(text);
   }
 

@@ -27,10 +27,10 @@ use crate::{
     },
 };
 
-use chunk_cache::ChunkCache;
 use readers::Readers;
 use slab::StreamEntry;
 
+pub(crate) use chunk_cache::ChunkCache;
 pub(crate) use interner::Interner;
 pub use published::Published;
 pub use slab::StreamId;

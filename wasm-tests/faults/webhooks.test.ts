@@ -61,8 +61,8 @@ test('an endpoint that fails a third of the time receives everything, over reset
 /**
  * Fails each of the first two attempts of an event with a probability of a third, but no five in a
  * row: the delay before a fourth attempt, or while an endpoint is down, is minutes. While events
- * are published, resets the object of the webhook between a message and its answer, and between the
- * answer and the row that notes it. Counts these resets. They are some messages apart: an object
+ * are published, resets the object of the webhook between a message and its reply, and between the
+ * reply and the row that notes it. Counts these resets. They are some messages apart: an object
  * that is reset sends again what no row has noted.
  */
 function misbehave(

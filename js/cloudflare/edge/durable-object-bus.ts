@@ -18,7 +18,7 @@ import {
   type SubscribedWebhook,
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
-import type { BusOperator, OperatedStreams } from '../../bus/operator/operator.js';
+import type { BusOperator, CountedBus, OperatedStreams } from '../../bus/operator/operator.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import type { WantedBus } from '../../bus/wanted/interest.js';
 import { type Topic, textOfTopic } from '../../bus/wanted/topic.js';
@@ -105,11 +105,11 @@ export interface DurableObjectBusOptions {
 export function durableObjectBus(
   namespace: BusNamespace,
   options: DurableObjectBusOptions = {},
-): ListenBus & EventPublisher & WantedBus {
+): ListenBus & EventPublisher & WantedBus & CountedBus {
   return new DurableObjectBus(namespace, options);
 }
 
-class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
+class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, CountedBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
   readonly events: EventSource = {
@@ -201,6 +201,10 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
     return this.#call(MAX_ATTEMPTS, (stub) => stub.isWanted(textOfTopic(topic)));
   }
 
+  listeners(principal: string): Promise<number> {
+    return this.#operator.listeners(principal);
+  }
+
   operate(streams: OperatedStreams): BusOperator {
     this.#operator.add(streams);
     return this.#operator;
@@ -239,11 +243,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
   ): Promise<string> {
     const address = { bus: this.#name, object: webhookObjectOf(webhook.principal) };
     const text = JSON.stringify(webhook);
-    return answered(MAX_ATTEMPTS, () => call(webhookStub(this.#namespace, address), text));
+    return replied(MAX_ATTEMPTS, () => call(webhookStub(this.#namespace, address), text));
   }
 
   #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
-    return answered(attempts, () => call(this.#stub()));
+    return replied(attempts, () => call(this.#stub()));
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {
@@ -268,11 +272,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
 }
 
 /** Calls an object of the bus, at most `attempts` times. */
-async function answered<T>(attempts: number, call: () => Promise<T>): Promise<T> {
+async function replied<T>(attempts: number, call: () => Promise<T>): Promise<T> {
   try {
     return await retrying(attempts, call);
   } catch (cause) {
-    throw unavailable('the bus did not answer', cause);
+    throw unavailable('the bus did not reply', cause);
   }
 }
 

@@ -9,13 +9,15 @@ import type {
 } from '../../model/stats/snapshot.js';
 
 /**
- * Header of an edge's upgrade: the id of its isolate. An edge that sends it answers questions of
+ * Header of an edge's upgrade: the id of its isolate. An edge that sends it replies to questions of
  * operators on the socket.
  */
 export const ISOLATE_HEADER = 'mcp-listen-isolate';
 
 /** What an operator asks of the objects of a bus, and they of the isolates with sockets there. */
 export interface OperatorQuestion extends SnapshotOptions {
+  /** A caller whose streams are counted. */
+  principal?: string;
   /** Streams to end. An isolate with several sockets carries out an order once, by its id. */
   drain?: DrainOrder & { id: string };
 }
@@ -24,7 +26,7 @@ export interface OperatorQuestion extends SnapshotOptions {
 export interface ObjectReply {
   /** The object; of a bus also its shards. */
   objects: ObjectSnapshot[];
-  /** One for each isolate that answered in time, or more if it has sockets at several objects. */
+  /** One for each isolate that replied in time, or more if it has sockets at several objects. */
   reports: IsolateReport[];
   /** The counters; of a bus only. */
   bus?: BusStats;
@@ -38,6 +40,8 @@ export interface ObjectReply {
 export interface IsolateReport extends IsolateSnapshot {
   /** The topics with the most streams, and those of callers if they were asked for. */
   topics: Listeners;
+  /** The number of streams of the caller that the question names. */
+  ofPrincipal?: number;
 }
 
 /** Writes a question with the number `ask` as a frame to an isolate. */
@@ -50,7 +54,7 @@ export function readQuestion(frame: string): (OperatorQuestion & { ask: number }
   return read(frame, 'operate') as (OperatorQuestion & { ask: number }) | undefined;
 }
 
-/** Writes the report that answers the question `ask`. */
+/** Writes the report for the question `ask`. */
 export function reportFrame(ask: number, report: IsolateReport): string {
   return JSON.stringify({ report: { ...report, ask } });
 }

@@ -1,17 +1,19 @@
 use alloc::{sync::Arc, vec::Vec};
 
-use crate::{events::matching::Expected, sorted::Map, vocabulary::scope::Name};
+use crate::{
+    events::matching::Expected,
+    fanout::StreamId,
+    sorted::{Map, Set},
+    vocabulary::scope::Name,
+};
 
 /// The classes of the streams of one type.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
-    entries: Map<Arc<Class>, Entry>,
+    entries: Map<Arc<Class>, ClassStreams>,
     /// The number of the newest class. Numbers are not reused, since match results name the
     /// class that they are for.
     latest: u32,
-    /// The number of the newest class when the log was last asked: pages have no occurrences for
-    /// groups that only newer classes have.
-    latest_asked: u32,
 }
 
 /// What decides what a stream receives: streams of a class receive the same of every page.
@@ -22,10 +24,15 @@ pub(super) struct Class {
     pub(super) groups: Vec<Name>,
 }
 
-#[derive(Debug)]
-struct Entry {
-    number: u32,
-    uses: usize,
+/// The streams of a class.
+#[derive(Debug, Default)]
+pub(super) struct ClassStreams {
+    /// The number of the class.
+    pub(super) number: u32,
+    /// The number of streams.
+    size: usize,
+    /// Those that have everything up to where the log was read for all, and nothing later.
+    pub(super) current: Set<StreamId>,
 }
 
 impl Classes {
@@ -33,13 +40,17 @@ impl Classes {
     pub(super) fn intern(&mut self, class: Class) -> (Arc<Class>, u32) {
         let class = self.entries.key(&class).cloned().unwrap_or(Arc::new(class));
         if let Some(entry) = self.entries.get_mut(&*class) {
-            entry.uses += 1;
+            entry.size += 1;
             return (class, entry.number);
         }
         self.latest = self.latest.wrapping_add(1);
         let number = self.latest;
-        self.entries
-            .insert(class.clone(), Entry { number, uses: 1 });
+        let streams = ClassStreams {
+            number,
+            size: 1,
+            current: Set::default(),
+        };
+        self.entries.insert(class.clone(), streams);
         (class, number)
     }
 
@@ -48,34 +59,47 @@ impl Classes {
         let Some(entry) = self.entries.get_mut(class) else {
             return;
         };
-        entry.uses -= 1;
-        if entry.uses == 0 {
+        entry.size -= 1;
+        if entry.size == 0 {
             self.entries.remove(class);
         }
     }
 
-    /// Whether a function of the server decides for any of them.
-    pub(super) fn has_hosts(&self) -> bool {
-        self.iter()
-            .any(|(_, class)| class.expected.for_host().is_some())
+    /// Adds a stream to those that have everything up to where the log was read for all.
+    pub(super) fn add_current(&mut self, class: &Class, id: StreamId) {
+        if let Some(streams) = self.entries.get_mut(class) {
+            streams.current.insert(id);
+        }
     }
 
-    /// Handles that the log is asked for all classes.
-    pub(super) fn mark_asked(&mut self) {
-        self.latest_asked = self.latest;
+    /// Removes a stream from these.
+    pub(super) fn remove_current(&mut self, class: &Class, id: StreamId) {
+        if let Some(streams) = self.entries.get_mut(class) {
+            streams.current.remove(&id);
+        }
     }
 
-    /// Returns the classes for which the log was asked, with their numbers.
-    pub(super) fn asked(&self) -> impl Iterator<Item = (u32, &Class)> {
-        self.iter()
-            .filter(|(number, _)| *number <= self.latest_asked)
-    }
-
-    /// Returns the classes with their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Class)> {
+    /// Whether any stream has everything up to where the log was read for all.
+    pub(super) fn has_current(&self) -> bool {
         self.entries
-            .iter()
-            .map(|(class, entry)| (entry.number, &**class))
+            .values()
+            .any(|streams| !streams.current.is_empty())
+    }
+
+    /// Returns the number of the newest class.
+    pub(super) fn latest(&self) -> u32 {
+        self.latest
+    }
+
+    /// Returns the classes with their streams.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Class, &ClassStreams)> {
+        let entries = self.entries.iter();
+        entries.map(|(class, streams)| (&**class, streams))
+    }
+
+    /// Returns the streams of each class.
+    pub(super) fn streams_mut(&mut self) -> impl Iterator<Item = &mut ClassStreams> {
+        self.entries.values_mut()
     }
 }
 

@@ -5,7 +5,6 @@ mod class;
 mod frames;
 mod message;
 mod shared_position;
-mod shares;
 mod spread;
 mod stream;
 mod type_streams;
@@ -16,6 +15,7 @@ pub use stream::Opening;
 use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
+    clock::Millis,
     fanout::{Interner, Slab, StreamId, WriteBatch},
     sorted::Map,
     vocabulary::{id::RequestId, scope::Name},
@@ -54,8 +54,17 @@ pub struct EventStreams {
     spread: Option<Spread>,
     /// The streams that the last page has left behind.
     left: Vec<StreamId>,
-    /// The number of the latest batch.
-    batches: u64,
+    /// The number of readings for all streams of a type so far.
+    readings: u32,
+}
+
+/// A reading of the log for all streams of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventReading {
+    /// The number of the reading, which its page names.
+    pub number: u32,
+    /// What to ask the log.
+    pub query: LogQuery,
 }
 
 impl EventStreams {
@@ -86,7 +95,7 @@ impl EventStreams {
             codes,
             state: EventStreamState::Opening { cursor, max_age },
         });
-        topic.streams.insert(id);
+        topic.size += 1;
         self.topics.insert(name, topic);
         id
     }
@@ -97,25 +106,26 @@ impl EventStreams {
         let stream = self.streams.get(id)?;
         let from = match &stream.state {
             EventStreamState::Opening { cursor, max_age } => (cursor.clone(), *max_age),
-            EventStreamState::Active(progress) if !self.is_current(stream) => {
-                let cursor = super::cursor::to_text(&progress.place.cursor());
+            EventStreamState::At(place) if !self.topics.get(&stream.name)?.has(stream) => {
+                let cursor = super::cursor::to_text(&place.cursor());
                 (Some(cursor.into_boxed_str()), None)
             }
-            EventStreamState::Active(_) | EventStreamState::Ended => return None,
+            _ => return None,
         };
         let groups = stream.class.groups.clone();
         Some(type_streams::query(&stream.name, groups, from))
     }
 
-    /// Begins a stream with the page that answers its query. Returns its first bytes: where it
+    /// Begins a stream with the page for its query. Returns its first bytes: where it
     /// begins, and the occurrences of the page. `results` are those of the server, if it decides:
     /// see [`EventStreams::arguments_of`]. `None` if it has begun before.
     pub fn begin(&mut self, id: StreamId, page: &Page, results: &[MatchResult]) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
-        let bytes = stream.begin(page, epoch.clone(), results)?;
+        let bytes = stream.begin(page, results)?;
         let topic = self.topics.get_mut(&stream.name)?;
-        topic.settle(SharedPosition::new(epoch, page.head));
+        topic.settle(SharedPosition::new(epoch.clone(), page.head));
+        topic.put(stream, SharedPosition::new(epoch, page.through));
         Some(bytes)
     }
 
@@ -128,10 +138,12 @@ impl EventStreams {
     ) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
-        let bytes = stream.read(page, epoch.clone(), results);
         let topic = self.topics.get_mut(&stream.name)?;
-        topic.settle(SharedPosition::new(epoch, page.head));
-        bytes
+        let bytes = stream.read(topic.place_of(stream)?, page, results)?;
+        topic.take(stream);
+        topic.settle(SharedPosition::new(epoch.clone(), page.head));
+        topic.put(stream, SharedPosition::new(epoch, page.through));
+        (!bytes.is_empty()).then_some(bytes)
     }
 
     /// Handles a cue: the log may have something new of this type.
@@ -141,32 +153,22 @@ impl EventStreams {
         }
     }
 
-    /// Returns what to ask the log for all streams of a type; `None` if nothing is due, if the
-    /// former query was not answered, or if every stream is behind.
-    pub fn query(&mut self, name: &EventName) -> Option<LogQuery> {
-        let topic = self.topics.get(name)?;
-        if !topic.is_due || topic.is_asked {
-            return None;
-        }
-        let streams = topic.streams.iter().filter_map(|id| self.streams.get(*id));
-        let from = topic.earliest(streams)?.clone();
-        let query = topic.query(name, &from);
-        if let Some(topic) = self.topics.get_mut(name) {
-            topic.is_due = false;
-            topic.is_asked = true;
-            if !topic.is_overdue {
-                topic.classes.mark_asked();
-            }
-        }
-        Some(query)
+    /// Returns the next reading of the log for all streams of a type; `None` if nothing is due, if
+    /// a reading is under way that began less than a second ago, or if every stream is behind.
+    pub fn query(&mut self, name: &EventName, now: Millis) -> Option<EventReading> {
+        let number = self.readings.wrapping_add(1);
+        let topic = self.topics.get_mut(name)?;
+        let query = topic.begin_reading(name, &self.streams, (number, now))?;
+        self.readings = number;
+        Some(EventReading { number, query })
     }
 
-    /// Handles the page that answers [`EventStreams::query`]. `results` are the match results
-    /// of the server by class, if it decides: see [`EventStreams::classes`]. Poll
+    /// Handles the page of a reading, unless the page of a later one has come. `results` are the
+    /// match results of the server by class, if it decides: see [`EventStreams::classes`]. Poll
     /// [`EventStreams::poll_batch`] afterwards.
     pub fn handle_page(
         &mut self,
-        name: &EventName,
+        (name, number): (&EventName, u32),
         page: Page,
         results: &[(u32, Vec<MatchResult>)],
     ) {
@@ -174,19 +176,23 @@ impl EventStreams {
         let Some(topic) = self.topics.get_mut(name) else {
             return;
         };
-        topic.is_asked = false;
-        topic.is_overdue = false;
+        let Some(newest_class) = topic.end_reading(number) else {
+            return;
+        };
         topic.is_due |= page.more;
-        topic.reach(&SharedPosition::new(epoch.clone(), page.through));
-        self.spread = Some(Spread::new((name, topic), page, epoch, results));
+        self.spread = Some(Spread::new(
+            (name, topic),
+            &mut self.streams,
+            (page, epoch),
+            newest_class,
+            results,
+        ));
     }
 
-    /// Handles that [`EventStreams::query`] was not answered: it is due again. The page may yet
-    /// come, and can then be handled like the one that answers the next query.
-    pub fn handle_failure(&mut self, name: &EventName) {
+    /// Handles that a reading has failed: another one is due, unless it is under way.
+    pub fn handle_failure(&mut self, name: &EventName, number: u32) {
         if let Some(topic) = self.topics.get_mut(name) {
-            topic.is_due |= core::mem::take(&mut topic.is_asked);
-            topic.is_overdue = true;
+            topic.handle_failure(number);
         }
     }
 
@@ -194,8 +200,7 @@ impl EventStreams {
     /// that is all: see [`EventStreams::take_left`] then. Report the streams without room with
     /// [`EventStreams::handle_missed`] before any other call.
     pub fn poll_batch(&mut self) -> Option<WriteBatch> {
-        self.batches += 1;
-        let batch = self.spread.as_mut()?.batch(&mut self.streams, self.batches);
+        let batch = self.spread.as_mut()?.batch(&self.streams);
         if batch.is_none() {
             self.left = self.spread.take().map(Spread::into_left)?;
         }
@@ -204,10 +209,17 @@ impl EventStreams {
 
     /// Handles streams that had no room for what the last batch has for them: they are behind.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>) {
+        let Some(spread) = &self.spread else {
+            return;
+        };
+        let Some(topic) = self.topics.get_mut(&spread.name) else {
+            return;
+        };
         for id in streams {
-            let progress = self.streams.get_mut(id).and_then(EventStream::progress_mut);
-            if let Some(progress) = progress {
-                progress.go_back(self.batches);
+            let stream = self.streams.get_mut(id).filter(|stream| stream.is_active());
+            if let Some((stream, former)) = stream.zip(spread.former(id)) {
+                topic.take(stream);
+                stream.state = EventStreamState::At(former.clone());
             }
         }
     }
@@ -230,27 +242,32 @@ impl EventStreams {
         if class == *stream.class {
             return false;
         }
+        let is_current = matches!(stream.state, EventStreamState::Current);
+        if is_current {
+            topic.classes.remove_current(&stream.class, id);
+        }
         topic.classes.release(&stream.class);
         (stream.class, stream.kind) = topic.classes.intern(class);
+        if is_current {
+            topic.classes.add_current(&stream.class, id);
+        }
         true
     }
 
     /// Returns the classes of a type for which a function of the server decides, with their
-    /// arguments as JSON objects: [`EventStreams::handle_page`] takes match results for each. A
-    /// class whose streams are all behind is left out.
-    pub fn classes(&self, name: &EventName) -> Vec<(u32, &str)> {
-        let topic = self.topics.get(name);
-        let Some(topic) = topic.filter(|topic| topic.classes.has_hosts()) else {
-            return Vec::new();
-        };
-        let streams = topic.streams.iter().filter_map(|id| self.streams.get(*id));
-        let current = streams.filter(|stream| topic.has_current(stream));
-        let mut current: Vec<u32> = current.map(|stream| stream.kind).collect();
-        current.sort_unstable();
+    /// arguments as JSON objects: [`EventStreams::handle_page`] takes match results for each. If
+    /// no stream is ahead, a class whose streams are all behind is left out. `None` if the page of
+    /// a later reading has come.
+    pub fn classes(&self, name: &EventName, number: u32) -> Option<Vec<(u32, &str)>> {
+        let topic = self.topics.get(name)?;
+        topic.reading(number)?;
+        // Which classes the few streams that are ahead have is not worth a search.
+        let has_ahead = !topic.ahead.is_empty();
         let classes = topic.classes.iter();
-        let classes = classes.filter(|(kind, _)| current.binary_search(kind).is_ok());
-        let matched = classes.filter_map(|(kind, class)| Some((kind, class.expected.for_host()?)));
-        matched.collect()
+        let classes = classes.filter(|(_, streams)| has_ahead || !streams.current.is_empty());
+        let matched = classes
+            .filter_map(|(class, streams)| Some((streams.number, class.expected.for_host()?)));
+        Some(matched.collect())
     }
 
     /// Returns the arguments of a stream, a JSON object, if a function of the server decides.
@@ -260,13 +277,21 @@ impl EventStreams {
 
     /// Returns a heartbeat with the position of a stream; `None` unless it has begun and not ended.
     pub fn heartbeat(&self, id: StreamId) -> Option<Vec<u8>> {
-        self.streams.get(id)?.heartbeat()
+        let stream = self.streams.get(id)?;
+        let place = self.topics.get(&stream.name)?.place_of(stream)?;
+        Some(stream.heartbeat(place))
     }
 
     /// Ends a stream whose subscription has ended. Returns its last bytes: the error and the
     /// result. `None` unless it has begun and not ended.
     pub fn terminate(&mut self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
-        self.streams.get_mut(id)?.terminate(error)
+        let stream = self
+            .streams
+            .get_mut(id)
+            .filter(|stream| stream.is_active())?;
+        self.topics.get_mut(&stream.name)?.take(stream);
+        stream.state = EventStreamState::Ended;
+        Some(stream.terminated(error))
     }
 
     /// Removes a stream.
@@ -276,9 +301,10 @@ impl EventStreams {
         };
         self.stamps.release(&stream.request);
         if let Some(topic) = self.topics.get_mut(&stream.name) {
-            topic.streams.remove(&id);
+            topic.take(&stream);
             topic.classes.release(&stream.class);
-            if topic.streams.is_empty() {
+            topic.size -= 1;
+            if topic.size == 0 {
                 self.topics.remove(&stream.name);
             }
         }
@@ -302,11 +328,6 @@ impl EventStreams {
     /// Whether there is no stream.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    fn is_current(&self, stream: &EventStream) -> bool {
-        let topic = self.topics.get(&stream.name);
-        topic.is_some_and(|topic| topic.has_current(stream))
     }
 
     /// Returns the shared text of an epoch.

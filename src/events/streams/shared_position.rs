@@ -1,12 +1,26 @@
 use alloc::sync::Arc;
 
-use crate::vocabulary::position::{Cursor, Position};
+use crate::{
+    events::page::Page,
+    vocabulary::position::{Cursor, Position},
+};
 
 /// A position in the log of one epoch, whose text is shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SharedPosition {
     pub(super) epoch: Arc<str>,
     pub(super) position: Position,
+}
+
+/// Where a position is, as a page of the log has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Before the page begins, or in another epoch.
+    Before,
+    /// The page goes on from there.
+    Within,
+    /// The page has nothing after it.
+    After,
 }
 
 impl SharedPosition {
@@ -22,9 +36,15 @@ impl SharedPosition {
         }
     }
 
-    /// Whether this place is at or after `other`, in the same epoch.
-    pub(super) fn reaches(&self, other: &Self) -> bool {
-        self.is_of(&other.epoch) && self.position >= other.position
+    /// Returns where it is, as a page has it.
+    pub(super) fn reach(&self, page: &Page) -> Reach {
+        if *self.epoch != *page.epoch || self.position < page.from {
+            Reach::Before
+        } else if self.position < page.through {
+            Reach::Within
+        } else {
+            Reach::After
+        }
     }
 
     pub(super) fn is_of(&self, epoch: &Arc<str>) -> bool {

@@ -13,7 +13,12 @@ use crate::{
     vocabulary::{id::RequestId, position::Position, scope::Name},
 };
 
-use super::{class::Class, frames::Frames, message, shared_position::SharedPosition};
+use super::{
+    class::Class,
+    frames::Frames,
+    message,
+    shared_position::{Reach, SharedPosition},
+};
 
 /// What a stream needs of its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,100 +61,63 @@ impl Identified for EventStream {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum EventStreamState {
     /// Nothing was sent yet.
     Opening {
         cursor: Option<Box<str>>,
         max_age: Option<Millis>,
     },
-    Active(StreamProgress),
+    /// It has everything up to where the log was read for all streams of its type, and nothing
+    /// later.
+    Current,
+    /// It has everything up to another place.
+    At(SharedPosition),
     /// The last message was sent.
     Ended,
 }
 
-/// Up to where a stream has everything.
-#[derive(Debug)]
-pub(super) struct StreamProgress {
-    pub(super) place: SharedPosition,
-    /// The place before the batch of this number.
-    former: Option<(u64, SharedPosition)>,
-}
-
-impl StreamProgress {
-    /// Moves to a place; `batch` is the number of the batch that brings the stream there.
-    pub(super) fn advance(&mut self, place: SharedPosition, batch: Option<u64>) {
-        let former = core::mem::replace(&mut self.place, place);
-        self.former = batch.map(|batch| (batch, former));
-    }
-
-    /// Goes back to where the stream was before the batch of this number, if that moved it.
-    pub(super) fn go_back(&mut self, batch: u64) {
-        if let Some((_, former)) = self.former.take_if(|(number, _)| *number == batch) {
-            self.place = former;
-        }
-    }
-}
-
 impl EventStream {
-    /// Returns up to where it has everything; `None` unless it has begun and not ended.
-    pub(super) fn progress(&self) -> Option<&StreamProgress> {
-        match &self.state {
-            EventStreamState::Active(progress) => Some(progress),
-            _ => None,
-        }
+    /// Whether it has begun and not ended.
+    pub(super) fn is_active(&self) -> bool {
+        matches!(
+            self.state,
+            EventStreamState::Current | EventStreamState::At(_)
+        )
     }
 
-    pub(super) fn progress_mut(&mut self) -> Option<&mut StreamProgress> {
-        match &mut self.state {
-            EventStreamState::Active(progress) => Some(progress),
-            _ => None,
-        }
-    }
-
-    /// Begins with a page. Returns the first bytes; `None` if it has begun before.
-    pub(super) fn begin(
-        &mut self,
-        page: &Page,
-        epoch: Arc<str>,
-        results: &[MatchResult],
-    ) -> Option<Vec<u8>> {
+    /// Returns the first bytes, with the occurrences of a page; `None` if it has begun before.
+    pub(super) fn begin(&self, page: &Page, results: &[MatchResult]) -> Option<Vec<u8>> {
         if !matches!(self.state, EventStreamState::Opening { .. }) {
             return None;
         }
         let mut bytes = self.active(page, page.is_truncated());
         self.push(&mut bytes, page, results, page.from);
-        self.state = EventStreamState::Active(StreamProgress {
-            place: SharedPosition::new(epoch, page.through),
-            former: None,
-        });
         Some(bytes)
     }
 
-    /// Continues with a page that was read for it alone. Returns its bytes; `None` if there are
-    /// none.
+    /// Returns the bytes of a page that was read for it alone, while it has everything up to
+    /// `place`; `None` unless the page goes on from there.
     pub(super) fn read(
-        &mut self,
+        &self,
+        place: &SharedPosition,
         page: &Page,
-        epoch: Arc<str>,
         results: &[MatchResult],
     ) -> Option<Vec<u8>> {
-        let place = &self.progress()?.place;
-        let is_before = place.position < page.from;
-        let is_lost = !place.is_of(&epoch) || (page.trimmed && is_before);
-        let is_next = !is_before && place.position < page.through;
-        if !is_lost && !is_next {
-            return None;
+        match place.reach(page) {
+            Reach::After => None,
+            Reach::Before if !page.trimmed && *place.epoch == *page.epoch => None,
+            Reach::Before => {
+                let mut bytes = self.active(page, true);
+                self.push(&mut bytes, page, results, page.from);
+                Some(bytes)
+            }
+            Reach::Within => {
+                let mut bytes = Vec::new();
+                self.push(&mut bytes, page, results, place.position);
+                Some(bytes)
+            }
         }
-        let (from, mut bytes) = if is_lost {
-            (page.from, self.active(page, true))
-        } else {
-            (place.position, Vec::new())
-        };
-        self.push(&mut bytes, page, results, from);
-        let place = SharedPosition::new(epoch, page.through);
-        self.progress_mut()?.advance(place, None);
-        (!bytes.is_empty()).then_some(bytes)
     }
 
     /// Returns the frame that says where the stream goes on.
@@ -158,20 +126,17 @@ impl EventStream {
         sse::event(&message::active(&self.request, &cursor, truncated))
     }
 
-    /// Returns a heartbeat; `None` unless the stream has begun and not ended.
-    pub(super) fn heartbeat(&self) -> Option<Vec<u8>> {
-        let cursor = self.progress()?.place.cursor();
-        Some(sse::event(&message::heartbeat(&self.request, &cursor)))
+    /// Returns a heartbeat of a stream that has everything up to `place`.
+    pub(super) fn heartbeat(&self, place: &SharedPosition) -> Vec<u8> {
+        sse::event(&message::heartbeat(&self.request, &place.cursor()))
     }
 
-    /// Ends the stream. Returns the last bytes; `None` unless it has begun and not ended.
-    pub(super) fn terminate(&mut self, error: &EventError) -> Option<Vec<u8>> {
-        self.progress()?;
-        self.state = EventStreamState::Ended;
+    /// Returns the last bytes of a stream whose subscription ends.
+    pub(super) fn terminated(&self, error: &EventError) -> Vec<u8> {
         let error = error.to_object(self.codes);
         let mut bytes = sse::event(&message::terminated(&self.request, &error));
         bytes.extend(sse::event(&message::result(&self.request)));
-        Some(bytes)
+        bytes
     }
 
     /// Appends the frames of what it receives after a position.

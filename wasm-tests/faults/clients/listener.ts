@@ -10,7 +10,7 @@ export interface Watched {
 
 /** The stream of one client, with the time of the last cue of each key; cheap, for thousands. */
 export class Listener {
-  /** The HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 without a reply. */
   status = 0;
   /** The header field `Retry-After` of the response. */
   retryAfter: string | undefined;

@@ -24,7 +24,7 @@ export class PythonClient {
 
   /**
    * Starts a client of the server at a URL, or of a program on stdio with its arguments; it
-   * connects before it answers its first command.
+   * connects before it responds to its first command.
    */
   constructor(server: string | string[], mode: 'auto' | 'legacy' = 'auto') {
     this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Opening } from '../../../dist/bus/opening.js';
 import { BusSocket } from '../../../dist/cloudflare/edge/bus-socket.js';
 import { SharedConnection } from '../../../dist/streams/connection/shared-connection.js';
+import { UpstreamCounters } from '../../../dist/streams/connection/upstream-counters.js';
 import { WRITE_BUDGET } from '../../../dist/streams/connection/write-budget.js';
 import { RequestContext } from '../../../dist/timing/request-context.js';
 import { EVENT, SmallBus, URI } from '../bus/small-bus.ts';
@@ -277,7 +278,7 @@ test('settle asks the bus once for all streams, which then have what was lost', 
   await vi.advanceTimersByTimeAsync(10);
   await settled;
   for (const frames of received) expect(frames.slice(1).join()).toContain(URI);
-  // The second question follows what the answer to the first one replays.
+  // The second question follows what the reply to the first one replays.
   expect((bus.sockets[0]?.sent ?? 0) - (asked ?? 0)).toBe(2);
 });
 
@@ -292,7 +293,7 @@ test('settle waits for what another request has to write', async () => {
   expect(counts).toHaveLength(3);
 });
 
-test('settle does not resolve while the bus does not answer', async () => {
+test('settle does not resolve while the bus does not reply', async () => {
   const { bus, connection } = await connected(3);
   bus.fallSilent();
   let isSettled = false;
@@ -314,6 +315,7 @@ async function connected(count: number, { attachMs = 5_000, isEarly = false } = 
     waitUntil: bus.connector.waitUntil,
     attachMs,
     busProbeIntervalMs: 0,
+    counters: new UpstreamCounters(),
     isShared: true,
     hasOwnContexts: true,
     onError: (error) => refused.push(error.message),
