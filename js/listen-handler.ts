@@ -148,6 +148,7 @@ class RequestHandler {
     stats: () => this.stats(),
     drain: (order) => this.drain(order),
     listeners: (max, hasCallers) => this.#streams.listeners(max, hasCallers),
+    streamsOf: (principal) => this.listeners(principal),
   };
   /** Number of requests that are being handled. */
   #pendingRequests = 0;

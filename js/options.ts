@@ -219,7 +219,7 @@ export interface ListenHandler<Rest extends unknown[] = []> {
   disconnect: (principal: string) => Promise<void>;
   /**
    * Returns how many streams the caller that the option `principal` named `principal` has open at
-   * this server, in this process or isolate.
+   * this server, in this process or isolate. `listeners` of `durableObjectBus` counts all isolates.
    */
   listeners: (principal: string) => number;
   /** Returns the current state and the counters of the streams of this server. */

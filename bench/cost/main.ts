@@ -12,6 +12,7 @@ import { type CostResults, documentOf, withBlock } from './document.ts';
 import { EventExample } from './events.ts';
 import { type EventResults, eventsDocumentOf } from './events-document.ts';
 import { Example } from './example.ts';
+import { serverlessTables } from './serverless.ts';
 
 /**
  * Counts the operations of objects in the examples of docs/cost.md, and writes results.json and the
@@ -52,12 +53,15 @@ async function former(): Promise<CostResults> {
 async function write(results: CostResults): Promise<void> {
   await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
   const { events } = results;
-  const texts = [documentOf(results), events && eventsDocumentOf(events)];
+  const blocks = {
+    counted: documentOf(results),
+    ...(events && { events: eventsDocumentOf(events) }),
+    ...serverlessTables(),
+  };
   let page = await readFile(PAGE, 'utf8');
-  for (const [index, text] of texts.entries())
-    if (text !== undefined) page = withBlock(page, text, BLOCKS[index]);
+  for (const [name, text] of Object.entries(blocks)) page = withBlock(page, text, name);
   await writeFile(PAGE, page);
-  process.stdout.write(texts.join('\n'));
+  process.stdout.write(Object.values(blocks).join('\n'));
 }
 
 const RESULTS = join(root, 'bench', 'cost', 'results.json');
@@ -65,7 +69,6 @@ const PAGE = join(root, 'docs', 'cost.md');
 const FULL = { streams: 1_000, opens: 200, changes: 40, wakes: 4 };
 const EVENTS = { events: 40, streams: 40, webhooks: 10 };
 const QUICK_EVENTS = { events: 3, streams: 4, webhooks: 3 };
-const BLOCKS = ['counted', 'events'] as const;
 const QUICK = { streams: 100, opens: 10, changes: 5, wakes: 1 };
 
 await main(import.meta.url, cost);

@@ -9,6 +9,7 @@ export const CHANGES = [
   ['tools_list_changed', 'the list of tools changed'],
   ['prompts_list_changed', 'the list of prompts changed'],
   ['resources_list_changed', 'the list of resources changed'],
+  ['events_list_changed', 'the list of event types changed'],
 ] as const;
 
 /** Returns the topic of an event. */

@@ -1,6 +1,6 @@
-import type { ChangeEvent, Order, PublishedEvent } from 'mcp-listen';
+import type { ChangeEvent, Order, PublishedEvent, Snapshot } from 'mcp-listen';
 import { element, labelled } from '../dom.js';
-import { count } from '../format.js';
+import { count, counted } from '../format.js';
 import { bearer } from '../mcp/access/access.js';
 import { recordIn } from '../mcp/json.js';
 import { CHANGES } from '../mcp/topic.js';
@@ -29,6 +29,8 @@ export class Actions implements IsolateActions {
   readonly #data = element('input', {
     ...{ type: 'text', value: '{}', spellcheck: 'false', disabled: true },
   });
+  /** Whether a drain reaches all isolates, as only that of a Durable Object bus does. */
+  #reachesAll = true;
 
   constructor(token: () => string) {
     this.#token = token;
@@ -63,8 +65,13 @@ export class Actions implements IsolateActions {
     this.panel.append(element('header', { class: 'head' }, title), body);
   }
 
+  /** Handles a snapshot: those of a Durable Object bus have its counters. */
+  show({ bus }: Snapshot): void {
+    this.#reachesAll = bus !== undefined;
+  }
+
   drain(isolate: string, streams: number): void {
-    const text = `Ends ${count(streams)} streams over 30 seconds. The isolate opens no more.`;
+    const text = `Ends ${counted(streams, 'stream')}${NO_MORE_TEXT}`;
     void this.#order(`Drain isolate ${isolate.slice(0, 8)}?`, text, 'Drain', {
       do: 'drain',
       isolate,
@@ -73,19 +80,22 @@ export class Actions implements IsolateActions {
 
   endHalf(isolate: string, streams: number): void {
     const half = Math.ceil(streams / 2);
-    const text = `Ends the ${count(half)} oldest streams over 30 seconds. Their clients may reconnect anywhere.`;
+    const text = `Ends the ${counted(half, 'oldest stream')} over 30 seconds. Their clients may reconnect anywhere.`;
     const order: Order = { do: 'drain', isolate, count: half };
     void this.#order(`End half of isolate ${isolate.slice(0, 8)}?`, text, 'End half', order);
   }
 
   #drainAll(): void {
-    const text = 'Ends every stream over 30 seconds. No isolate opens new ones until it restarts.';
-    void this.#order('Drain every isolate?', text, 'Drain all', { do: 'drain' });
+    const text = this.#reachesAll ? DRAIN_ALL_TEXT : DRAIN_PROCESS_TEXT;
+    void this.#order('Drain all?', text, 'Drain all', { do: 'drain' });
   }
 
   #endOldest(): void {
     const number = this.#count.valueAsNumber;
-    const text = `Ends the ${count(number)} oldest streams of every isolate over 30 seconds.`;
+    const [where, others] = this.#reachesAll
+      ? ['every isolate', '']
+      : ['the process that answers', OTHERS_TEXT];
+    const text = `Ends the ${counted(number, 'oldest stream')} of ${where} over 30 seconds.${others}`;
     const order: Order = { do: 'drain', count: number };
     void this.#order('End the oldest streams?', text, 'End streams', order);
   }
@@ -148,7 +158,7 @@ interface Result {
 }
 
 function success({ isolates, position }: Result): string {
-  if (isolates !== undefined) return `${count(isolates.length)} isolates have begun.`;
+  if (isolates !== undefined) return `Begun in ${counted(isolates.length, 'isolate')}.`;
   return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
 }
 
@@ -184,3 +194,8 @@ const KINDS = [
   ['task_status', 'a task is working'],
   ['event', 'an occurrence of MCP Events'],
 ] as const;
+const NO_MORE_TEXT = ' over 30 seconds. The isolate opens no more until it restarts.';
+const OTHERS_TEXT = ' Other processes, if the bus has any, keep theirs.';
+const DRAIN_ALL_TEXT =
+  'Ends every stream over 30 seconds. Isolates that hold streams, and the one that answers, open no more until they restart.';
+const DRAIN_PROCESS_TEXT = `Ends every stream of the process that answers over 30 seconds. It opens no more until it restarts.${OTHERS_TEXT}`;

@@ -40,4 +40,5 @@ export class ListenersView {
   }
 }
 
-const EMPTY_TEXT = 'No stream is open, or topics need the token. Open a subscription in Inspect.';
+const EMPTY_TEXT =
+  'No stream is open, or topics need the token. Enter it, or open a subscription in Inspect.';

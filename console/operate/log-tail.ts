@@ -8,7 +8,7 @@ export class LogTail {
   readonly panel = element('section', { class: 'panel log', 'aria-labelledby': 'log-title' });
   readonly #summary = element('span', { class: 'soft' });
   readonly #rows = element('tbody');
-  readonly #empty = element('p', { class: 'empty' }, 'No event yet. Publish one under Actions.');
+  readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
   readonly #events: LoggedEvent[] = [];
 
   constructor() {
@@ -28,6 +28,7 @@ export class LogTail {
   /** Adds the events of a snapshot. */
   show({ bus, log }: Snapshot): void {
     setText(this.#summary, bus === undefined ? 'this bus has no log' : `at ${count(bus.position)}`);
+    setText(this.#empty, bus === undefined ? NO_LOG_TEXT : EMPTY_TEXT);
     if (log.length === 0) return;
     this.#empty.hidden = true;
     this.#events.unshift(...log.toReversed());
@@ -55,3 +56,6 @@ function describe({ kind, ...members }: LoggedEvent['event']): string {
 }
 
 const MAX_EVENTS = 100;
+const EMPTY_TEXT = 'No event yet. Publish one under Actions.';
+const NO_LOG_TEXT =
+  'Only a Durable Object bus shows its log. Watch the charts for what reaches streams.';

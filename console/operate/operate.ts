@@ -1,7 +1,7 @@
 import type { Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { Actions } from './actions.js';
-import { Charts } from './charts.js';
+import { Charts } from './charts/charts.js';
 import { History } from './history.js';
 import { ListenersView } from './listeners.js';
 import { LogTail } from './log-tail.js';
@@ -104,6 +104,7 @@ class Operate {
     this.#topology.show(snapshot);
     this.#listeners.show(snapshot);
     this.#log.show(snapshot);
+    this.#actions.show(snapshot);
   }
 
   #setState(state: WatchState, text: string): void {

@@ -20,11 +20,16 @@ export function percentile(ranges: Ranges, share: number): number | undefined {
   return lower;
 }
 
-/** Returns the counts of `next` that `former` does not have yet. */
-export function increase(next: Ranges, former: Ranges | undefined): Ranges {
+/**
+ * Returns the counts of `next` that `former` does not have yet: all of them if a count has fallen,
+ * because a core that was reset counts from 0.
+ */
+export function increase(next: Ranges, former: Ranges): Ranges {
+  const before = next.map((_, index) => former[index]?.count ?? 0);
+  const isReset = next.some(({ count }, index) => count < (before[index] ?? 0));
   return next.map(({ count, le }, index) => ({
     le,
-    count: Math.max(0, count - (former?.[index]?.count ?? 0)),
+    count: isReset ? count : count - (before[index] ?? 0),
   }));
 }
 

@@ -134,7 +134,7 @@ export class ServerView {
         ? DISCONNECTED_TEXT
         : parts.length > 0
           ? `Selected: ${listed(parts)}`
-          : 'Nothing is selected.',
+          : 'Select a list or a resource first.',
     );
   }
 }
@@ -175,5 +175,5 @@ function listed(parts: string[]): string {
 
 const EMPTY_TEXT = 'Connect to an MCP endpoint to see what it offers. This page includes one.';
 /** The page shows it before its script has run. */
-const DISCONNECTED_TEXT = 'No server is connected.';
+const DISCONNECTED_TEXT = 'Connect to a server first.';
 const READING_TEXT = 'Reading the lists …';

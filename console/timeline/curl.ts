@@ -11,7 +11,7 @@ export function curlOf(message: Message): string | undefined {
   // The shell inserts the token, so that it is not in the clipboard.
   if (hasToken) headers.push(TOKEN);
   const fields = headers.map((header) => `  -H ${quoted(header)} \\\n`).join('');
-  return `curl -N ${quoted(url)} \\\n${fields}  -d ${singleQuoted(message.text)}`;
+  return `curl -gN ${quoted(url)} \\\n${fields}  -d ${singleQuoted(message.text)}`;
 }
 
 function* headersOf(message: string): Generator<string> {

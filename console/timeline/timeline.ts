@@ -100,4 +100,4 @@ export class Timeline {
 
 const EMPTY_TEXT =
   'JSON-RPC messages appear here as they were sent and received. Connect, or open a subscription.';
-const NO_MATCH_TEXT = 'No message matches the filter.';
+const NO_MATCH_TEXT = 'No message matches the filter. Change it, or clear it.';

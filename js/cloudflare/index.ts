@@ -7,6 +7,7 @@
  */
 import '#runtime';
 
+export type { CountedBus } from '../bus/operator/operator.js';
 export type { BusStats, ShardStats } from '../model/stats/bus.js';
 export { type DurableObjectBusOptions, durableObjectBus } from './edge/durable-object-bus.js';
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.js';

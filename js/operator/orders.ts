@@ -6,8 +6,9 @@ import { isObject, parsedJson } from '../model/json.js';
 /**
  * What `POST /operate` takes. `drain` ends all streams without a result and refuses new ones; with
  * `count`, it ends that many of the oldest streams of each isolate, and these continue to serve. It
- * applies to one isolate or to all of them. `disconnect` ends the streams of one caller. `publish`
- * publishes events, all or none, or one occurrence of MCP Events.
+ * applies to one isolate or to all that hold streams; for a bus without a Durable Object, to the
+ * process that answers. `disconnect` ends the streams of one caller. `publish` publishes events,
+ * all or none, or one occurrence of MCP Events.
  */
 export type Order =
   | { do: 'drain'; count?: number; isolate?: string; windowMs?: number }

@@ -2,12 +2,9 @@
 export { eachWrite } from './bodies/fanout-bodies.js';
 export { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
 export type { Member } from './connection/member.js';
-export {
-  addCounters,
-  type OwnConnectionOptions,
-  OwnConnections,
-} from './connection/own-connections.js';
+export { type OwnConnectionOptions, OwnConnections } from './connection/own-connections.js';
 export { SharedConnection } from './connection/shared-connection.js';
+export { UpstreamCounters } from './connection/upstream-counters.js';
 export type { FanoutStream } from './fanout/stream.js';
 export { INNER_SERVICE, type InnerStreamOptions, InnerStreams } from './inner/streams.js';
 export { StreamManager } from './manager.js';

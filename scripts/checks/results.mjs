@@ -7,5 +7,8 @@ export const isWhole = process.env['FAULTS'] === 'all';
 /** The file to which a run of the faults writes its results. */
 export const faultResults = join(root, '.build', 'faults', 'results.json');
 
+/** The file to which the test of a bus under load in the console writes its result. */
+export const operateResult = join(root, '.build', 'operate', 'result.json');
+
 /** The file to which the test of idle streams writes its result. */
 export const idleResult = join(root, '.build', 'idle', 'result.json');

@@ -7,8 +7,8 @@ import { root } from '../process/project.mjs';
  * @property {string} name of its file, without the extension
  * @property {string} file the path of the patch
  * @property {string} breaks what the bug breaks
- * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`, or `requirement
- *   A26` of docs/requirements.md
+ * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`, `console`, or
+ *   `requirement A26` of docs/requirements.md
  * @property {string} red a shell command that succeeds without the patch and fails with it
  */
 /**
@@ -53,10 +53,10 @@ export function parsed(file, text) {
     return (lines[0]?.[1] ?? '').trim();
   };
   const shows = field('Shows').split(/\s*,\s*/);
-  const unknown = shows.filter((rule) => !/^(invariant \d+|requirement \w+|[PS]\d+)$/.test(rule));
+  const unknown = shows.filter((rule) => !RULE.test(rule));
   if (unknown.length > 0)
     throw new Error(
-      `${file} shows ${unknown.join(', ')}: name rules as "invariant 4", "P6", "S12" or "requirement A26"`,
+      `${file} shows ${unknown.join(', ')}: name rules as "invariant 4", "P6", "S12", "console" or "requirement A26"`,
     );
   return {
     name: basename(file, '.patch'),
@@ -82,3 +82,5 @@ export async function rules() {
 export async function survivors() {
   return JSON.parse(await readFile(join(folder, 'survivors.json'), 'utf8'));
 }
+
+const RULE = /^(console|invariant \d+|requirement \w+|[PS]\d+)$/;

@@ -27,7 +27,7 @@ pub use log::{Appended, EventLog, EventRows, NameRow, NewRow, Removed, StoredRow
 pub use name::{EventName, EventNameError};
 pub use occurrence::{Draft, MAX_ARGUMENT_BYTES, MAX_DATA_BYTES, MAX_DEPTH, OccurrenceError};
 pub use posted::{PostedError, PostedEvents, posted};
-pub use streams::{EventStreams, Opening};
+pub use streams::{EventReading, EventStreams, Opening};
 
 use alloc::{boxed::Box, string::String};
 

@@ -10,8 +10,9 @@ pub struct WriteBatch {
     pub bytes: Vec<u8>,
     /// The end of each chunk in `bytes`.
     pub ends: Vec<usize>,
-    /// Each stream with the index of its chunk. Streams ascend, so that a writer goes through
-    /// memory in one direction.
+    /// Each stream with the index of its chunk. Each chunk is first named after those before it,
+    /// and streams that get the same ascend, so that a writer goes through memory in one
+    /// direction.
     pub writes: Vec<(StreamId, usize)>,
 }
 

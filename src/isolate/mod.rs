@@ -274,14 +274,18 @@ impl Isolate {
 
     /// Removes the streams that want a refused topic; the others stay.
     fn remove_refused(&mut self, refused: &[Topic]) {
-        for slot in self.fanout.index().following(refused) {
-            let Some(id) = self.fanout.id_at(slot) else {
-                continue;
-            };
-            if self.waiting.contains(&id) {
-                self.refuse(id, true);
-            } else {
-                self.move_out(id);
+        let lacks = |honored: &SubscriptionFilter| {
+            let topics = honored.topics();
+            let mut topics = topics.iter().map(Topic::followed);
+            topics.any(|topic| refused.contains(&topic))
+        };
+        for id in self.fanout.ids() {
+            if self.honored(id).is_some_and(|honored| lacks(&honored)) {
+                if self.waiting.contains(&id) {
+                    self.refuse(id, true);
+                } else {
+                    self.move_out(id);
+                }
             }
         }
     }

@@ -5,12 +5,20 @@ import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
-import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listChanged,
+  listenBody,
+  WireStream,
+} from '../host/listen.ts';
 import { declaring } from '../host/options.ts';
 import { startNats, startPostgres, startRedis } from './brokers/broker-process.ts';
 
 type Make = (wanted: WantedOptions) => ProcessBus;
 const NOTE = { kind: 'resource_updated', uri: 'note://a' } satisfies Topic;
+const TOOLS = { kind: 'tools_list_changed' } satisfies Topic;
+const NOTE_ONLY = { resourceSubscriptions: [NOTE.uri] };
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
@@ -33,9 +41,12 @@ function process(make: Make, options: WantedOptions = {}) {
   return { bus, calls, server };
 }
 
-async function open({ server }: ReturnType<typeof process>): Promise<WireStream> {
+async function open(
+  { server }: ReturnType<typeof process>,
+  filter: object = NOTE_ONLY,
+): Promise<WireStream> {
   const abort = new AbortController();
-  const body = listenBody({ resourceSubscriptions: [NOTE.uri] });
+  const body = listenBody(filter);
   const init = { method: 'POST', headers: LISTEN_HEADERS, body, signal: abort.signal };
   const request = new Request('http://localhost/mcp', init);
   abort.signal.addEventListener('abort', () => void request);
@@ -91,5 +102,35 @@ describe.each(brokers)('%s', (_name, start) => {
     second.drop();
     await vi.waitFor(() => expect(two.calls).toEqual(['again', 'unwanted']), 5_000);
     expect(await two.bus.isWanted(NOTE)).toBe(false);
+  });
+
+  test('what the hook refuses is left out of the acknowledgment, in each process', async () => {
+    const make = await start();
+    const asked: string[] = [];
+    const refusing = (name: string) =>
+      process(make, {
+        onWanted({ kind }) {
+          asked.push(`${name}: ${kind}`);
+          return kind !== NOTE.kind;
+        },
+      });
+    const [one, two] = [refusing('one'), refusing('two')];
+    await Promise.all([one.bus.ready(), two.bus.ready()]);
+    const filter = { ...NOTE_ONLY, toolsListChanged: true };
+    const first = await open(one, filter);
+    await vi.waitFor(async () => expect(await two.bus.isWanted(TOOLS)).toBe(true));
+    const second = await open(two, filter);
+    for (const stream of [first, second])
+      expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
+    // The first process has the list for both; a refusal holds for the process that was asked.
+    expect(asked.sort()).toEqual([`one: ${NOTE.kind}`, `one: ${TOOLS.kind}`, `two: ${NOTE.kind}`]);
+    expect(await Promise.all([one, two].map(({ bus }) => bus.isWanted(NOTE)))).toEqual([
+      false,
+      false,
+    ]);
+    await one.bus.publish(NOTE);
+    await one.bus.publish(TOOLS);
+    for (const stream of [first, second])
+      expect(await stream.message()).toBe(listChanged('1', 'tools'));
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { npmStart, type Started } from '../host/servers/npm-start.ts';
+import { sessionServer2025 } from '../interop/doctor/session-server.ts';
 import { useBrowser } from './browser.ts';
 import { type Elsewhere, serveElsewhere } from './guarded-server.ts';
 
@@ -79,20 +80,20 @@ describe('a server of another origin', () => {
     await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('lamp://desk');
   });
 
-  test('is connected to in a session where it only speaks 2025-11-25', async () => {
-    const lamp = await elsewhere(undefined, { legacy: 'sessions' });
+  test('of 2025-11-25 is connected to in a session, and a subscription receives a change', async () => {
+    const old = await sessionServer2025('*');
+    onTestFinished(() => old.stop());
     const console = await open(started.console);
     // Before that, the text "connected" is about the server that the page came from.
     await console.connected();
-    await console.page.route(`${lamp.origin}/**`, (route) =>
-      route.request().postData()?.includes('2026-07-28')
-        ? route.fulfill({ status: 400, headers: ANY })
-        : route.continue(),
-    );
-    await console.connectTo(`${lamp.origin}/mcp`);
+    await console.connectTo(old.url);
+    await console.page.getByText('version 1, revision 2025-11-25').waitFor();
     await console.connected();
-    await console.page.getByText('version 3.1.4, revision 2025-11-25').waitFor();
-    expect(await console.tick(/^lamp:\/\/desk/).count()).toBe(1);
+    await console.subscribe('A');
+    expect(await console.figure('A', 'Last cue').textContent()).toBe('none yet');
+    await console.callTool('touch');
+    await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('tools');
+    // The server refuses what is not of its revision.
     expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
   });
 });
@@ -143,5 +144,3 @@ async function elsewhere(...args: Parameters<typeof serveElsewhere>): Promise<El
   onTestFinished(() => lamp.stop().catch(() => {}));
   return lamp;
 }
-
-const ANY = { 'access-control-allow-origin': '*' };

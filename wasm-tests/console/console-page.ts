@@ -107,6 +107,28 @@ export class ConsolePage {
     return this.page.locator(`[data-reading="${key}"] dd`);
   }
 
+  /** The forms of the Operate tab. */
+  get actions(): Locator {
+    return this.page.getByRole('region', { name: 'Actions' });
+  }
+
+  /** Presses the button of the dialog that asks about an action; resolves with its text. */
+  async confirm(title: string | RegExp, button: string): Promise<string> {
+    const dialog = this.page.getByRole('dialog', { name: title });
+    const text = await dialog.getByRole('paragraph').textContent();
+    await dialog.getByRole('button', { name: button, exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    return text ?? '';
+  }
+
+  /** The rows of a table of the Operate tab, each with the texts of its cells. */
+  async rows(table: string): Promise<string[][]> {
+    const rows = this.page.getByRole('table', { name: table }).locator('tbody tr');
+    return rows.evaluateAll((all) =>
+      all.map((row) => [...row.children].map((cell) => cell.textContent ?? '')),
+    );
+  }
+
   /** Calls a tool with these arguments; resolves with its output. */
   async callTool(tool: string, args: Record<string, string> = {}): Promise<string> {
     const form = this.page.getByRole('tabpanel', { name: 'Tool', exact: true });

@@ -46,6 +46,27 @@ test('axe finds no violations, in light and dark, on wide and narrow screens', a
   expect(await violations(console)).toEqual([]);
 });
 
+test('every empty state says what to do next', async () => {
+  const console = await open('about:blank');
+  await console.page.route('**/mcp', (route) => route.abort());
+  await console.page.goto(notebook());
+  await console.connection.getByText(/^The endpoint cannot be reached/).waitFor();
+  const empty = console.page.locator('.empty');
+  const inspect = await empty.allTextContents();
+  expect(inspect).toHaveLength(4);
+  await console.page.getByText('Connect to a server first.').waitFor();
+  await console.page.getByLabel('Text in the message').fill('no such text');
+  await console.operate();
+  const all = await empty.allTextContents();
+  expect(all).toHaveLength(4 + 9);
+  expect(all).toContainEqual(expect.stringMatching(/^No message matches the filter\./));
+  const verbs = 'Call|Change|Close|Connect|Enter|Keep|Open|Publish|Select';
+  for (const text of [...inspect, ...all])
+    expect(text).toMatch(new RegExp(`(?:^|\\. )(?:${verbs})\\b`));
+  const refused = console.errors.splice(0).filter((error) => !error.includes('ERR_FAILED'));
+  expect(refused).toEqual([]);
+});
+
 test('arrow keys change tabs, and a link skips to the content', async () => {
   const console = await open(notebook());
   await console.page.keyboard.press('Tab');

@@ -1,6 +1,8 @@
-import { InMemoryBus } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandler } from 'mcp-listen';
 import { expect, onTestFinished, test } from 'vitest';
+import { taskHandler } from '../conformance/tasks/handler.ts';
 import { taskState, WITH_TASKS } from '../host/listen.ts';
+import { serveOnNode } from '../host/node-http.ts';
 import { declaring } from '../host/options.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
@@ -31,25 +33,24 @@ test('a subscription requests the named tasks, and shows the state of each', asy
 });
 
 test('a task that a tool creates is added, its state is read, and it is cancelled', async () => {
-  const { console } = await connected();
-  const states: Record<string, object> = {
-    'tools/call': { resultType: 'task', ...taskState('t-9') },
-    'tasks/get': { ...taskState('t-9'), statusMessage: 'Half done' },
-    'tasks/cancel': { ...taskState('t-9'), status: 'cancelled' },
-  };
-  await console.page.route('**/mcp', (route) => {
-    const { id, method } = route.request().postDataJSON() ?? {};
-    const result = states[method];
-    if (result === undefined) return route.fallback();
-    const headers = { 'access-control-allow-origin': '*' };
-    return route.fulfill({ headers, json: { jsonrpc: '2.0', id, result } });
-  });
-  expect(await console.callTool('switch')).toContain('The server works on task t-9.');
-  expect(await console.tick(/^t-9/).isChecked()).toBe(true);
+  const endpoint = await servedTasks();
+  const console = await open(notebook());
+  await console.connected();
+  await console.connectTo(endpoint);
+  await console.page.getByLabel('Task ID').waitFor();
+  await console.connected();
+  const output = await console.callTool('confirm_delete');
+  const [, id = ''] = output.match(/^The server works on task (\S+)\./) ?? [];
+  expect(await console.tick(new RegExp(`^${id}`)).isChecked()).toBe(true);
+  await console.subscribe('A');
+  expect(await console.tasks('A')).toEqual([`task ${id}, honored, no state yet`]);
   const row = console.page.getByRole('group', { name: 'Tasks' });
-  await console.button('Get task t-9').click();
-  await row.getByText('working: Half done').waitFor();
-  await console.button('Cancel task t-9').click();
+  await console.button(`Get task ${id}`).click();
+  await row.getByText('input_required', { exact: true }).waitFor();
+  await console.button(`Cancel task ${id}`).click();
+  await row.getByText('accepted', { exact: true }).waitFor();
+  await expect.poll(() => console.tasks('A')).toEqual([`task ${id}, honored, cancelled`]);
+  await console.button(`Get task ${id}`).click();
   await row.getByText('cancelled', { exact: true }).waitFor();
 });
 
@@ -109,4 +110,15 @@ async function connected(): Promise<{
   await console.connectTo(`${server.origin}/mcp`);
   await console.page.getByText('A lamp', { exact: true }).waitFor();
   return { console, notify: server.server.notify };
+}
+
+/** Serves tools whose calls become tasks, to pages of any origin; resolves with the endpoint. */
+async function servedTasks(): Promise<string> {
+  const server: ListenHandler = createListenHandler(
+    taskHandler((task) => server.notify.taskStatus(task)),
+    { allowedOrigins: ['*'] },
+  );
+  const { origin, stop } = await serveOnNode(server.fetch);
+  onTestFinished(stop);
+  return `${origin}/mcp`;
 }

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { listen } from 'mcp-listen/client';
@@ -19,6 +21,17 @@ import { PYTHON_BUS, pythonBusServer } from './servers/python.ts';
 const cleanup = new Cleanup();
 const FOLDER = join(root, 'python');
 const OPTIONS = { events: eventLog(), onError: () => {} };
+const PIP = ['-m', 'pip', '--disable-pip-version-check', '--quiet'];
+const METADATA = [
+  'Name: mcp-listen-bus',
+  'Requires-Python: >=3.11',
+  'License-Expression: MIT OR Apache-2.0',
+  'Requires-Dist: mcp>=2.3',
+  'Provides-Extra: redis',
+  'Requires-Dist: redis>=6; extra == "redis"',
+  'Provides-Extra: nats',
+  'Requires-Dist: nats-py>=2.10; extra == "nats"',
+];
 
 afterEach(() => cleanup.run());
 
@@ -42,7 +55,38 @@ describe('mcp-listen-bus', () => {
     const { stdout } = await pythonIn(['-m', 'mypy', '--cache-dir', join(root, '.build', 'mypy')]);
     expect(stdout).toContain('Success');
   });
+
+  test('is a wheel with its modules, its types and its extras, which can be imported', async () => {
+    const folder = cleanup.later(await mkdtemp(join(tmpdir(), 'mcp-listen-wheel-')), (it) =>
+      rm(it, { recursive: true, force: true }),
+    );
+    const site = join(folder, 'site');
+    const wheel = await builtWheel(folder);
+    await pythonIn([...PIP, 'install', '--no-index', '--no-deps', '--target', site, wheel]);
+    const modules = ['__init__.py', 'bus.py', 'messages.py', 'nats.py', 'py.typed', 'redis.py'];
+    const entries = await readdir(join(site, 'mcp_listen_bus'), { withFileTypes: true });
+    expect(entries.flatMap((it) => (it.isFile() ? it.name : [])).sort()).toEqual(modules);
+    const [info = ''] = (await readdir(site)).filter((name) => name.endsWith('.dist-info'));
+    const fields = (await readFile(join(site, info, 'METADATA'), 'utf8')).split('\n');
+    expect(fields).toEqual(expect.arrayContaining(METADATA));
+    const script = `import mcp_listen_bus.nats, mcp_listen_bus.redis
+print(mcp_listen_bus.__file__, *mcp_listen_bus.__all__)`;
+    const { stdout } = await pythonIn(['-c', script], { PYTHONPATH: site });
+    const file = join(site, 'mcp_listen_bus', '__init__.py');
+    expect(stdout.trim()).toBe(`${file} BusError EventReceipt ProcessBus`);
+  });
 });
+
+/** Builds the wheel of a copy of the package, because a build leaves files in its folder. */
+async function builtWheel(folder: string): Promise<string> {
+  const source = join(folder, 'source');
+  for (const part of ['pyproject.toml', 'README.md', 'src/mcp_listen_bus'])
+    await cp(join(FOLDER, part), join(source, part), { recursive: true });
+  const options = ['--no-index', '--no-deps', '--no-build-isolation', '--wheel-dir', folder];
+  await pythonIn([...PIP, 'wheel', ...options, source]);
+  const [wheel = ''] = (await readdir(folder)).filter((name) => name.endsWith('.whl'));
+  return join(folder, wheel);
+}
 
 describe.each([
   ['redis', () => startRedis(true), redisBus],

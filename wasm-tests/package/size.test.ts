@@ -17,7 +17,7 @@ interface Budget {
 }
 
 const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'), 'utf8')) as Record<
-  ModuleName | 'store' | 'inspect',
+  ModuleName | 'store' | 'inspect' | 'operate',
   Budget
 >;
 
@@ -36,9 +36,12 @@ test('the store adds no more than its budget to a page', async () => {
   expect(shared.script - page.script).toBeLessThanOrEqual(budgets.store.gzipKB);
 });
 
-test('what the Inspect tab of the console loads stays within its budget', async () => {
-  const { inspect } = await consoleSize();
+test('what each tab of the console loads stays within its budget', async () => {
+  const { all, inspect } = await consoleSize();
   expect(inspect, 'KB: see docs/size.md for the parts').toBeLessThanOrEqual(budgets.inspect.gzipKB);
+  const operate = all - inspect;
+  expect(operate).toBeGreaterThan(0);
+  expect(operate, 'KB: its script and uPlot').toBeLessThanOrEqual(budgets.operate.gzipKB);
 });
 
 test('a compiled module of a server is instantiated within its budget', async () => {

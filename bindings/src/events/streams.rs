@@ -8,7 +8,8 @@ use mcp_listen::{
 
 use crate::{
     error::{coded, malformed},
-    object::object,
+    number::millis,
+    object::optional,
     write_batch::packed,
 };
 
@@ -27,7 +28,7 @@ export interface EventClass {
 /// bodies out. A stream is identified by its slot: a number that is reused after `remove`.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct EventStreams(events::EventStreams);
+pub struct EventStreams(events::EventStreams, u32);
 
 #[derive(Serialize)]
 struct Class<'c> {
@@ -83,25 +84,36 @@ impl EventStreams {
         Ok(id.and_then(|id| self.0.handle_own_page(id, &page, &results)))
     }
 
-    /// Handles a cue: the log may have something new of this event type.
-    pub fn cued(&mut self, name: &str) {
+    /// Handles a cue: the log may have something new of this event type. Returns as `query`.
+    pub fn cued(&mut self, name: &str, now: f64) -> Option<String> {
         with(name, |name| self.0.handle_cue(name));
+        self.query(name, now)
     }
 
-    /// Returns what to ask the log for all streams of an event type, as JSON text; undefined if
-    /// nothing is due, or `page` and `failed` were not called for the former query.
-    pub fn query(&mut self, name: &str) -> Option<String> {
-        let query = with(name, |name| self.0.query(name))??;
-        Some(query.to_json())
+    /// Returns what to ask the log in the next reading for all streams of an event type, as JSON
+    /// text; undefined if nothing is due, or if a reading is under way that began less than a
+    /// second ago.
+    pub fn query(&mut self, name: &str, now: f64) -> Option<String> {
+        let now = millis(now);
+        let reading = with(name, |name| self.0.query(name, now))??;
+        self.1 = reading.number;
+        Some(reading.query.to_json())
     }
 
-    /// Handles the page that answers `query`. Returns what to write to which stream, see
-    /// `js/streams/bodies/fanout-bodies.ts`, a part of the streams at a time: report the streams
-    /// without room with `missed`, then call `rest`. `results` is JSON text with the match results
-    /// for each of `classes`: `[{"class":N,"results":[...]}]`.
+    /// The number of the latest reading.
+    #[wasm_bindgen(getter)]
+    pub fn reading(&self) -> u32 {
+        self.1
+    }
+
+    /// Handles the page of a reading, unless that of a later one has come. Returns what to write
+    /// to which stream, see `js/streams/bodies/fanout-bodies.ts`, a part of the streams at a time:
+    /// report the streams without room with `missed`, then call `rest`. `results` is JSON text
+    /// with the match results for each of `classes`: `[{"class":N,"results":[...]}]`.
     pub fn page(
         &mut self,
         name: &str,
+        reading: u32,
         page: &str,
         results: Option<String>,
     ) -> Result<Option<Vec<u8>>, JsValue> {
@@ -112,7 +124,9 @@ impl EventStreams {
             }
             None => Vec::new(),
         };
-        with(name, |name| self.0.handle_page(name, page, &results));
+        with(name, |name| {
+            self.0.handle_page((name, reading), page, &results)
+        });
         Ok(self.rest())
     }
 
@@ -138,9 +152,9 @@ impl EventStreams {
         left.map(StreamId::slot).collect()
     }
 
-    /// Handles that `query` was not answered: it is due again.
-    pub fn failed(&mut self, name: &str) {
-        with(name, |name| self.0.handle_failure(name));
+    /// Handles that a reading has failed: another one is due, unless it is under way.
+    pub fn failed(&mut self, name: &str, reading: u32) {
+        with(name, |name| self.0.handle_failure(name, reading));
     }
 
     /// Handles the groups of a stream's caller, a JSON array. Returns whether they have changed.
@@ -157,14 +171,16 @@ impl EventStreams {
     }
 
     /// Returns the classes of streams of an event type for which the server decides what matches,
-    /// but for those whose streams are all behind.
-    #[wasm_bindgen(unchecked_return_type = "EventClass[]")]
-    pub fn classes(&self, name: &str) -> JsValue {
-        let name = EventName::new(name).ok();
-        let classes = name.as_ref().map(|name| self.0.classes(name));
-        let classes = classes.into_iter().flatten();
-        let classes = classes.map(|(class, arguments)| Class { class, arguments });
-        object(&classes.collect::<Vec<_>>())
+    /// but for those whose streams are all behind; undefined if the page of a later reading has
+    /// come.
+    #[wasm_bindgen(unchecked_return_type = "EventClass[] | undefined")]
+    pub fn classes(&self, name: &str, reading: u32) -> JsValue {
+        let classes = with(name, |name| self.0.classes(name, reading)).flatten();
+        optional(classes.map(|classes| {
+            let classes = classes.into_iter();
+            let classes = classes.map(|(class, arguments)| Class { class, arguments });
+            classes.collect::<Vec<_>>()
+        }))
     }
 
     /// Returns the arguments of a stream, as JSON text, if the server decides what matches.

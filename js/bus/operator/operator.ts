@@ -12,6 +12,20 @@ export interface OperatedStreams {
    * of the bus itself.
    */
   listeners(max: number, hasCallers: boolean): Listeners;
+  /** Returns how many streams a caller has open, by the name that `principal` gave it. */
+  streamsOf(principal: string): number;
+}
+
+/** A bus that can be asked how many streams a caller has. */
+export interface CountedBus {
+  /**
+   * Resolves with how many streams the caller that the option `principal` named `principal` has
+   * open, at all servers of the bus in all isolates. Isolates that do not answer within half a
+   * second are not counted.
+   *
+   * @throws ListenError (as a rejection) `bus-unavailable`, `bus-overloaded`.
+   */
+  listeners(principal: string): Promise<number>;
 }
 
 /** Topics and the number of streams of each. */

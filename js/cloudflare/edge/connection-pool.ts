@@ -3,12 +3,12 @@ import type { Opening } from '../../bus/opening.js';
 import type { Listeners } from '../../bus/operator/operator.js';
 import type { StreamLogger } from '../../observe/log.js';
 import {
-  addCounters,
   type FanoutStream,
   type Member,
   type OwnConnectionOptions,
   OwnConnections,
   SharedConnection,
+  UpstreamCounters,
 } from '../../streams/index.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import type { Stream } from '../../wasm/server/bindings.js';
@@ -32,9 +32,8 @@ export interface ConnectionPoolOptions {
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
   readonly #shared = new Map<string, SharedConnection>();
-  readonly #own = new OwnConnections();
-  /** Counters of the connections that were replaced. */
-  readonly #closedCounters = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #counters = new UpstreamCounters();
+  readonly #own = new OwnConnections(this.#counters);
   /** Whether one request can write to the stream of another; undefined until it is known. */
   #canShare: boolean | undefined;
   #probe: Promise<boolean> | undefined;
@@ -48,10 +47,9 @@ export class ConnectionPool {
 
   /** Counters of the streams of all connections. */
   get counters(): Required<AttachmentCounters> {
-    const sum = this.#own.counters;
-    addCounters(sum, { counters: this.#closedCounters });
-    for (const connection of this.#shared.values()) addCounters(sum, connection);
-    return sum;
+    const shared = [...this.#shared.values()];
+    const away = shared.reduce((sum, connection) => sum + connection.away, this.#own.away);
+    return { ...this.#counters.sums, away };
   }
 
   /** Returns the topics of each connection, see {@link SharedConnection.listeners}. */
@@ -110,7 +108,6 @@ export class ConnectionPool {
     const { continent = '' } = options;
     const known = this.#shared.get(continent);
     if (known?.isCurrent === true) return known;
-    if (known !== undefined) addCounters(this.#closedCounters, known);
     const connection = this.#create(options);
     this.#shared.set(continent, connection);
     return connection;
@@ -124,6 +121,7 @@ export class ConnectionPool {
     const options = this.#connectionOptions(attach);
     return new SharedConnection({
       ...options,
+      counters: this.#counters,
       isShared: true,
       onMoved: (stream: FanoutStream, moved: Stream) => this.#own.adopt(stream, moved, options),
       onEmpty: () => {},

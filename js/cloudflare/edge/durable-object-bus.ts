@@ -18,7 +18,7 @@ import {
   type SubscribedWebhook,
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
-import type { BusOperator, OperatedStreams } from '../../bus/operator/operator.js';
+import type { BusOperator, CountedBus, OperatedStreams } from '../../bus/operator/operator.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import type { WantedBus } from '../../bus/wanted/interest.js';
 import { type Topic, textOfTopic } from '../../bus/wanted/topic.js';
@@ -105,11 +105,11 @@ export interface DurableObjectBusOptions {
 export function durableObjectBus(
   namespace: BusNamespace,
   options: DurableObjectBusOptions = {},
-): ListenBus & EventPublisher & WantedBus {
+): ListenBus & EventPublisher & WantedBus & CountedBus {
   return new DurableObjectBus(namespace, options);
 }
 
-class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
+class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, CountedBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
   readonly events: EventSource = {
@@ -199,6 +199,10 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
 
   isWanted(topic: Topic): Promise<boolean> {
     return this.#call(MAX_ATTEMPTS, (stub) => stub.isWanted(textOfTopic(topic)));
+  }
+
+  listeners(principal: string): Promise<number> {
+    return this.#operator.listeners(principal);
   }
 
   operate(streams: OperatedStreams): BusOperator {

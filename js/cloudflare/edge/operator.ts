@@ -49,14 +49,14 @@ export class DurableObjectOperator implements BusOperator {
     const question = readQuestion(frame);
     if (question === undefined) return false;
     this.#carryOut(question);
-    const report = this.#report(question.hasCallers);
+    const report = this.#report(question);
     if (report !== undefined) reply(reportFrame(question.ask, report));
     return true;
   }
 
   async snapshot(options: SnapshotOptions): Promise<Snapshot> {
     const reply = await this.#bus.call(true, (stub) => stub.operate(options));
-    const own = this.#report(options.hasCallers);
+    const own = this.#report(options);
     if (own === undefined) throw unavailable('this isolate has no server on the bus', undefined);
     const reports = reportsOf(reply, own);
     const { callers, topics } = sumListeners(reports.map((report) => report.topics));
@@ -79,8 +79,16 @@ export class DurableObjectOperator implements BusOperator {
     const question = { hasCallers: false, after: Number.MAX_SAFE_INTEGER, drain };
     const reply = await this.#bus.call(true, (stub) => stub.operate(question));
     this.#carryOut(question);
-    const isolates = reportsOf(reply, this.#report(false)).map(({ isolate }) => isolate);
+    const isolates = reportsOf(reply, this.#report(question)).map(({ isolate }) => isolate);
     return isolates.filter((isolate) => (order.isolate ?? isolate) === isolate);
+  }
+
+  /** Returns how many streams a caller has open in all isolates that answer in time. */
+  async listeners(principal: string): Promise<number> {
+    const question = { hasCallers: false, after: Number.MAX_SAFE_INTEGER, principal };
+    const reply = await this.#bus.call(true, (stub) => stub.operate(question));
+    const reports = reportsOf(reply, this.#report(question));
+    return reports.reduce((sum, { ofPrincipal = 0 }) => sum + ofPrincipal, 0);
   }
 
   publish(events: string[]): Promise<number | undefined> {
@@ -102,7 +110,7 @@ export class DurableObjectOperator implements BusOperator {
   }
 
   /** Returns the report of this isolate; undefined if it has no server. */
-  #report(hasCallers: boolean): IsolateReport | undefined {
+  #report({ hasCallers, principal }: OperatorQuestion): IsolateReport | undefined {
     const [first, ...others] = this.#streams;
     if (first === undefined) return undefined;
     const streams = sumStats([first.stats(), ...others.map((server) => server.stats())]);
@@ -111,7 +119,12 @@ export class DurableObjectOperator implements BusOperator {
       isolate: isolateId(),
       streams,
       topics: [...own, ...this.#bus.listeners(MAX_TOPICS, hasCallers)],
+      ...(principal !== undefined && { ofPrincipal: this.#streamsOf(principal) }),
     };
+  }
+
+  #streamsOf(principal: string): number {
+    return this.#streams.reduce((sum, server) => sum + server.streamsOf(principal), 0);
   }
 
   get #streams(): OperatedStreams[] {

@@ -16,6 +16,8 @@ export const ISOLATE_HEADER = 'mcp-listen-isolate';
 
 /** What an operator asks of the objects of a bus, and they of the isolates with sockets there. */
 export interface OperatorQuestion extends SnapshotOptions {
+  /** A caller whose streams are counted. */
+  principal?: string;
   /** Streams to end. An isolate with several sockets carries out an order once, by its id. */
   drain?: DrainOrder & { id: string };
 }
@@ -38,6 +40,8 @@ export interface ObjectReply {
 export interface IsolateReport extends IsolateSnapshot {
   /** The topics with the most streams, and those of callers if they were asked for. */
   topics: Listeners;
+  /** The number of streams of the caller that the question names. */
+  ofPrincipal?: number;
 }
 
 /** Writes a question with the number `ask` as a frame to an isolate. */

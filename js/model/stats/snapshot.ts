@@ -9,19 +9,22 @@ export interface Snapshot {
   isolate: string;
   /** The streams of the isolate that answered. */
   streams: ListenStats;
-  /** The counters of the bus object; absent for a bus within one process. */
+  /** The counters of the bus object; absent for a bus without a Durable Object. */
   bus?: BusStats;
   /** The number of webhook subscriptions; absent if the bus delivers to none. */
   webhooks?: number;
-  /** The bus object, which is 0, and its shards; empty for a bus within one process. */
+  /** The bus object, which is 0, and its shards; empty for a bus without a Durable Object. */
   objects: ObjectSnapshot[];
-  /** The isolates that hold streams of the bus and answered in time, and the one that answered. */
+  /**
+   * The isolates that hold streams of the bus and answered in time, and the one that answered; for
+   * a bus without a Durable Object only the process that answered.
+   */
   isolates: IsolateSnapshot[];
   /** The topics with the most streams, largest first. */
   topics: TopicListeners[];
   /** The principals and groups with the most streams. Only if they were asked for. */
   callers?: TopicListeners[];
-  /** The last events of the log, oldest first; empty for a bus within one process. */
+  /** The last events of the log, oldest first; empty for a bus without a Durable Object. */
   log: LoggedEvent[];
 }
 
@@ -48,8 +51,8 @@ export interface IsolateSnapshot {
 /** How many streams receive a topic. */
 export interface TopicListeners {
   /**
-   * `tools`, `prompts`, `resources`, `resource:` and a URI, or `task:` and an id; of callers
-   * `principal:` or `group:` and a name.
+   * `tools`, `prompts`, `resources`, `events`, `resource:` and a URI, or `task:` and an id; of
+   * callers `principal:` or `group:` and a name.
    */
   topic: string;
   /** The number of streams. */
@@ -76,7 +79,10 @@ export interface SnapshotOptions {
 
 /** Which streams to end without a result. */
 export interface DrainOrder {
-  /** The isolate whose streams to end; undefined for all isolates. */
+  /**
+   * The isolate whose streams to end; undefined for the one that answers and all that hold streams,
+   * or for the process that answers if the bus has no Durable Object.
+   */
   isolate?: string | undefined;
   /** The number of streams that each isolate ends, oldest first; undefined for all. */
   count?: number | undefined;

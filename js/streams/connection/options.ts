@@ -2,6 +2,7 @@ import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus
 import type { StreamLogger } from '../../observe/log.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import type { FanoutStream } from '../fanout/stream.js';
+import type { UpstreamCounters } from './upstream-counters.js';
 
 /** Options of a `SharedConnection`. */
 export interface ConnectionOptions {
@@ -27,6 +28,8 @@ export interface ConnectionOptions {
   onLog: StreamLogger;
   /** Called when a write to a stream was refused in the context of another request. */
   onRefused: (error: Error) => void;
+  /** Counts outages and what followed them; connections may have one in common. */
+  counters: UpstreamCounters;
   /** Called when an open stream moves to its own connection. */
   onMoved: (stream: FanoutStream, moved: Stream) => void;
   /** Called when the connection has ended: it is not shared, and its stream has left. */

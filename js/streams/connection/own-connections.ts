@@ -5,21 +5,31 @@ import type { Stream } from '../../wasm/server/bindings.js';
 import type { FanoutStream } from '../fanout/stream.js';
 import type { ConnectionOptions } from './options.js';
 import { SharedConnection } from './shared-connection.js';
+import { UpstreamCounters } from './upstream-counters.js';
 
 /** Options of the connection of one stream. */
-export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onMoved' | 'onEmpty'>;
+export type OwnConnectionOptions = Omit<
+  ConnectionOptions,
+  'counters' | 'isShared' | 'onMoved' | 'onEmpty'
+>;
 
 /** The connections of streams that do not share theirs. */
 export class OwnConnections {
   readonly #connections = new Set<SharedConnection>();
-  /** The counters of connections that have ended. */
-  readonly #closedCounters = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #counters: UpstreamCounters;
+
+  constructor(counters = new UpstreamCounters()) {
+    this.#counters = counters;
+  }
 
   /** The counters of all streams. */
   get counters(): Required<AttachmentCounters> {
-    const sum = { ...this.#closedCounters };
-    for (const connection of this.#connections) addCounters(sum, connection);
-    return sum;
+    return { ...this.#counters.sums, away: this.away };
+  }
+
+  /** The number of streams whose bus is unavailable. */
+  get away(): number {
+    return [...this.#connections].filter((connection) => connection.away > 0).length;
   }
 
   /** Returns the topics of each connection, see {@link SharedConnection.listeners}. */
@@ -65,26 +75,15 @@ export class OwnConnections {
   #create(options: OwnConnectionOptions): SharedConnection {
     const connection = new SharedConnection({
       ...options,
+      counters: this.#counters,
       isShared: false,
       // Its only stream never moves to another connection.
       onMoved: () => {},
       onEmpty: () => {
-        if (this.#connections.delete(connection)) addCounters(this.#closedCounters, connection);
+        this.#connections.delete(connection);
       },
     });
     this.#connections.add(connection);
     return connection;
   }
-}
-
-/** Adds the counters of a connection, or of several, to a sum. */
-export function addCounters(
-  sum: Required<AttachmentCounters>,
-  { counters }: { readonly counters: AttachmentCounters },
-): void {
-  sum.away += counters.away;
-  sum.outages += counters.outages;
-  sum.healed += counters.healed;
-  sum.gaps += counters.gaps;
-  sum.resyncs += counters.resyncs ?? 0;
 }

@@ -1,4 +1,3 @@
-import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { listenersOf } from '../../bus/operator/listeners.js';
 import { ListenError } from '../../model/error.js';
@@ -21,7 +20,6 @@ import { Member } from './member.js';
 import type { ConnectionOptions } from './options.js';
 import { ConnectionOwner } from './owner.js';
 import { lossOf, plannedEnd } from './planned-end.js';
-import { UpstreamCounters } from './upstream-counters.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
 /**
@@ -36,7 +34,6 @@ export class SharedConnection {
   readonly #streams: FanoutDriver;
   readonly #generation = generation();
   readonly #members = new Map<FanoutStream, Member>();
-  readonly #counters = new UpstreamCounters();
   readonly #outage: Outage;
   #owner: ConnectionOwner | undefined;
   #isAway = false;
@@ -60,10 +57,10 @@ export class SharedConnection {
     this.#setProbe(options.busProbeIntervalMs);
   }
 
-  /** The counters of its streams. */
-  get counters(): AttachmentCounters {
+  /** The number of its streams whose bus is unavailable. */
+  get away(): number {
     const isAway = this.#members.size > 0 && this.isCurrent && this.#busState.isAway;
-    return { ...this.#counters.sums, away: isAway ? this.#members.size : 0 };
+    return isAway ? this.#members.size : 0;
   }
 
   /** Returns the topics with the most streams, and those of callers if `hasCallers`. */
@@ -267,7 +264,7 @@ export class SharedConnection {
     const before = this.#busState.counts;
     const result = action();
     const { counts, isAway } = this.#busState;
-    this.#counters.add(before, counts, streams);
+    this.#options.counters.add(before, counts, streams);
     this.#reportAway(isAway, streams);
     return result;
   }

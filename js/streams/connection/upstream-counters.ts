@@ -1,6 +1,6 @@
 import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 
-/** The counters of a connection to its bus, each counted once for each stream. */
+/** The counters of connections to a bus, each counted once for each stream. */
 export class UpstreamCounters {
   readonly #sums = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
 

@@ -1,8 +1,11 @@
 use alloc::{sync::Arc, vec::Vec};
 
-use crate::{events::matching::Expected, fanout::StreamId, sorted::Map, vocabulary::scope::Name};
-
-use super::stream::EventStream;
+use crate::{
+    events::matching::Expected,
+    fanout::StreamId,
+    sorted::{Map, Set},
+    vocabulary::scope::Name,
+};
 
 /// The classes of the streams of one type.
 #[derive(Debug, Default)]
@@ -11,9 +14,6 @@ pub(super) struct Classes {
     /// The number of the newest class. Numbers are not reused, since match results name the
     /// class that they are for.
     latest: u32,
-    /// The number of the newest class when the log was last asked: pages have no occurrences for
-    /// groups that only newer classes have.
-    latest_asked: u32,
 }
 
 /// What decides what a stream receives: streams of a class receive the same of every page.
@@ -31,9 +31,8 @@ pub(super) struct ClassStreams {
     pub(super) number: u32,
     /// The number of streams.
     size: usize,
-    /// Those that have everything up to where the log was read for all, and nothing later, each
-    /// with the number of its request's id.
-    pub(super) current: Map<StreamId, u32>,
+    /// Those that have everything up to where the log was read for all, and nothing later.
+    pub(super) current: Set<StreamId>,
 }
 
 impl Classes {
@@ -49,7 +48,7 @@ impl Classes {
         let streams = ClassStreams {
             number,
             size: 1,
-            current: Map::new(),
+            current: Set::default(),
         };
         self.entries.insert(class.clone(), streams);
         (class, number)
@@ -67,16 +66,16 @@ impl Classes {
     }
 
     /// Adds a stream to those that have everything up to where the log was read for all.
-    pub(super) fn add_current(&mut self, stream: &EventStream) {
-        if let Some(streams) = self.entries.get_mut(&*stream.class) {
-            streams.current.insert(stream.id, stream.stamp);
+    pub(super) fn add_current(&mut self, class: &Class, id: StreamId) {
+        if let Some(streams) = self.entries.get_mut(class) {
+            streams.current.insert(id);
         }
     }
 
     /// Removes a stream from these.
-    pub(super) fn remove_current(&mut self, stream: &EventStream) {
-        if let Some(streams) = self.entries.get_mut(&*stream.class) {
-            streams.current.remove(&stream.id);
+    pub(super) fn remove_current(&mut self, class: &Class, id: StreamId) {
+        if let Some(streams) = self.entries.get_mut(class) {
+            streams.current.remove(&id);
         }
     }
 
@@ -87,21 +86,9 @@ impl Classes {
             .any(|streams| !streams.current.is_empty())
     }
 
-    /// Whether a function of the server decides for any of them.
-    pub(super) fn has_hosts(&self) -> bool {
-        self.iter()
-            .any(|(class, _)| class.expected.for_host().is_some())
-    }
-
-    /// Handles that the log is asked for all classes.
-    pub(super) fn mark_asked(&mut self) {
-        self.latest_asked = self.latest;
-    }
-
-    /// Returns the classes for which the log was asked, with their numbers.
-    pub(super) fn asked(&self) -> impl Iterator<Item = (u32, &Class)> {
-        let classes = self.iter().map(|(class, streams)| (streams.number, class));
-        classes.filter(|(number, _)| *number <= self.latest_asked)
+    /// Returns the number of the newest class.
+    pub(super) fn latest(&self) -> u32 {
+        self.latest
     }
 
     /// Returns the classes with their streams.

@@ -15,6 +15,7 @@ pub use stream::Opening;
 use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
+    clock::Millis,
     fanout::{Interner, Slab, StreamId, WriteBatch},
     sorted::Map,
     vocabulary::{id::RequestId, scope::Name},
@@ -53,6 +54,17 @@ pub struct EventStreams {
     spread: Option<Spread>,
     /// The streams that the last page has left behind.
     left: Vec<StreamId>,
+    /// The number of readings for all streams of a type so far.
+    readings: u32,
+}
+
+/// A reading of the log for all streams of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventReading {
+    /// The number of the reading, which its page names.
+    pub number: u32,
+    /// What to ask the log.
+    pub query: LogQuery,
 }
 
 impl EventStreams {
@@ -141,30 +153,22 @@ impl EventStreams {
         }
     }
 
-    /// Returns what to ask the log for all streams of a type; `None` if nothing is due, if the
-    /// former query was not answered, or if every stream is behind.
-    pub fn query(&mut self, name: &EventName) -> Option<LogQuery> {
-        let topic = self.topics.get(name)?;
-        if !topic.is_due || topic.is_asked {
-            return None;
-        }
-        let query = topic.query(name, topic.earliest(&self.streams)?);
-        if let Some(topic) = self.topics.get_mut(name) {
-            topic.is_due = false;
-            topic.is_asked = true;
-            if !topic.is_overdue {
-                topic.classes.mark_asked();
-            }
-        }
-        Some(query)
+    /// Returns the next reading of the log for all streams of a type; `None` if nothing is due, if
+    /// a reading is under way that began less than a second ago, or if every stream is behind.
+    pub fn query(&mut self, name: &EventName, now: Millis) -> Option<EventReading> {
+        let number = self.readings.wrapping_add(1);
+        let topic = self.topics.get_mut(name)?;
+        let query = topic.begin_reading(name, &self.streams, (number, now))?;
+        self.readings = number;
+        Some(EventReading { number, query })
     }
 
-    /// Handles the page that answers [`EventStreams::query`]. `results` are the match results
-    /// of the server by class, if it decides: see [`EventStreams::classes`]. Poll
+    /// Handles the page of a reading, unless the page of a later one has come. `results` are the
+    /// match results of the server by class, if it decides: see [`EventStreams::classes`]. Poll
     /// [`EventStreams::poll_batch`] afterwards.
     pub fn handle_page(
         &mut self,
-        name: &EventName,
+        (name, number): (&EventName, u32),
         page: Page,
         results: &[(u32, Vec<MatchResult>)],
     ) {
@@ -172,19 +176,23 @@ impl EventStreams {
         let Some(topic) = self.topics.get_mut(name) else {
             return;
         };
-        topic.is_asked = false;
-        topic.is_overdue = false;
+        let Some(newest_class) = topic.end_reading(number) else {
+            return;
+        };
         topic.is_due |= page.more;
-        let streams = &mut self.streams;
-        self.spread = Some(Spread::new((name, topic), streams, (page, epoch), results));
+        self.spread = Some(Spread::new(
+            (name, topic),
+            &mut self.streams,
+            (page, epoch),
+            newest_class,
+            results,
+        ));
     }
 
-    /// Handles that [`EventStreams::query`] was not answered: it is due again. The page may yet
-    /// come, and can then be handled like the one that answers the next query.
-    pub fn handle_failure(&mut self, name: &EventName) {
+    /// Handles that a reading has failed: another one is due, unless it is under way.
+    pub fn handle_failure(&mut self, name: &EventName, number: u32) {
         if let Some(topic) = self.topics.get_mut(name) {
-            topic.is_due |= core::mem::take(&mut topic.is_asked);
-            topic.is_overdue = true;
+            topic.handle_failure(number);
         }
     }
 
@@ -236,33 +244,30 @@ impl EventStreams {
         }
         let is_current = matches!(stream.state, EventStreamState::Current);
         if is_current {
-            topic.classes.remove_current(stream);
+            topic.classes.remove_current(&stream.class, id);
         }
         topic.classes.release(&stream.class);
         (stream.class, stream.kind) = topic.classes.intern(class);
         if is_current {
-            topic.classes.add_current(stream);
+            topic.classes.add_current(&stream.class, id);
         }
         true
     }
 
     /// Returns the classes of a type for which a function of the server decides, with their
-    /// arguments as JSON objects: [`EventStreams::handle_page`] takes match results for each. A
-    /// class whose streams are all behind is left out.
-    pub fn classes(&self, name: &EventName) -> Vec<(u32, &str)> {
-        let topic = self.topics.get(name);
-        let Some(topic) = topic.filter(|topic| topic.classes.has_hosts()) else {
-            return Vec::new();
-        };
-        let ahead = topic.ahead.iter().filter_map(|id| self.streams.get(*id));
-        let mut ahead: Vec<u32> = ahead.map(|stream| stream.kind).collect();
-        ahead.sort_unstable();
-        let classes = topic.classes.iter().filter(|(_, streams)| {
-            !streams.current.is_empty() || ahead.binary_search(&streams.number).is_ok()
-        });
+    /// arguments as JSON objects: [`EventStreams::handle_page`] takes match results for each. If
+    /// no stream is ahead, a class whose streams are all behind is left out. `None` if the page of
+    /// a later reading has come.
+    pub fn classes(&self, name: &EventName, number: u32) -> Option<Vec<(u32, &str)>> {
+        let topic = self.topics.get(name)?;
+        topic.reading(number)?;
+        // Which classes the few streams that are ahead have is not worth a search.
+        let has_ahead = !topic.ahead.is_empty();
+        let classes = topic.classes.iter();
+        let classes = classes.filter(|(_, streams)| has_ahead || !streams.current.is_empty());
         let matched = classes
             .filter_map(|(class, streams)| Some((streams.number, class.expected.for_host()?)));
-        matched.collect()
+        Some(matched.collect())
     }
 
     /// Returns the arguments of a stream, a JSON object, if a function of the server decides.

@@ -47,11 +47,6 @@ impl SharedPosition {
         }
     }
 
-    /// Whether this place is at or after `other`, in the same epoch.
-    pub(super) fn reaches(&self, other: &Self) -> bool {
-        self.is_of(&other.epoch) && self.position >= other.position
-    }
-
     pub(super) fn is_of(&self, epoch: &Arc<str>) -> bool {
         Arc::ptr_eq(&self.epoch, epoch) || self.epoch == *epoch
     }

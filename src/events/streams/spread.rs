@@ -1,7 +1,4 @@
-use alloc::{
-    sync::Arc,
-    vec::{IntoIter, Vec},
-};
+use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
     events::{
@@ -29,10 +26,15 @@ pub(super) struct Spread {
     /// Up to where the current streams had everything before; `None` if the page has nothing new
     /// for them.
     former: Option<SharedPosition>,
-    /// Up to where each stream had everything that was ahead of them.
-    ahead: Map<StreamId, SharedPosition>,
-    /// What streams get, and which; the next at the end.
-    shares: Vec<(Share, IntoIter<Member>)>,
+    /// Up to where each stream that was ahead of them had everything, in the order of their slots.
+    ahead: Vec<(StreamId, SharedPosition)>,
+    /// What streams get, and which: first one for each selection, then those that differ.
+    shares: Vec<(Share, Vec<StreamId>)>,
+    /// The share that is written, and how many of its streams had their turn.
+    turn: (usize, usize),
+    /// What each class receives, by its number; a class without match results is missing, and one
+    /// that is newer than the query.
+    classes: Map<u32, usize>,
     /// What classes receive, each once.
     selections: Vec<Vec<Selected>>,
     frames: Frames,
@@ -40,52 +42,62 @@ pub(super) struct Spread {
     left: Vec<StreamId>,
 }
 
-/// A stream, and the number of its request's id.
-type Member = (StreamId, u32);
-
 /// What a stream gets of a page, apart from its id: which selection, from which occurrence on, and
 /// whether it learns first that it lost something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Share {
     selection: usize,
     first: usize,
     is_gap: bool,
 }
 
+impl Share {
+    /// All of a selection, which no stream gets yet.
+    fn whole(selection: usize) -> (Self, Vec<StreamId>) {
+        let share = Self {
+            selection,
+            first: 0,
+            is_gap: false,
+        };
+        (share, Vec::new())
+    }
+}
+
 impl Spread {
-    /// Moves the streams of a type to the end of a page. `results` are the match results of the
-    /// server, by the numbers of the classes.
+    /// Moves the streams of a type to the end of a page. `newest_class` is the newest class for
+    /// which the page was read, and `results` are the match results of the server, by the numbers
+    /// of the classes.
     pub(super) fn new(
         (name, topic): (&EventName, &mut TypeStreams),
         streams: &mut Slab<EventStream>,
         (page, epoch): (Page, Arc<str>),
+        newest_class: u32,
         results: &[(u32, Vec<MatchResult>)],
     ) -> Self {
-        let (classes, selections) = select_by_class(topic, &page, results);
+        let (classes, selections) = select_by_class((topic, newest_class), &page, results);
         let end = SharedPosition::new(epoch, page.through);
         let mut spread = Self {
             name: name.clone(),
             page,
             former: None,
-            ahead: Map::new(),
-            shares: Vec::new(),
+            ahead: Vec::new(),
+            shares: (0..selections.len()).map(Share::whole).collect(),
+            turn: (0, 0),
+            classes,
             selections,
             frames: Frames::default(),
             left: Vec::new(),
         };
-        let mut shares = Map::new();
-        spread.move_current(&mut shares, (topic, streams), (&end, &classes));
-        spread.move_ahead(&mut shares, (topic, streams), (&end, &classes));
-        spread.left.sort_unstable();
-        let shares = shares.into_entries();
-        spread.shares = shares.map(|(share, it)| (share, it.into_iter())).collect();
-        spread.shares.reverse();
+        spread.move_current(topic, streams, &end);
+        spread.move_ahead(topic, streams, &end);
         spread
     }
 
     /// Returns where a stream had everything before the page; `None` if the page moved it nowhere.
     pub(super) fn former(&self, id: StreamId) -> Option<&SharedPosition> {
-        self.ahead.get(&id).or(self.former.as_ref())
+        let ahead = self.ahead.binary_search_by_key(&id, |(id, _)| *id);
+        let place = ahead.ok().and_then(|place| self.ahead.get(place));
+        place.map(|(_, place)| place).or(self.former.as_ref())
     }
 
     /// Returns the streams that were left behind, once every stream had its turn.
@@ -98,40 +110,39 @@ impl Spread {
     pub(super) fn batch(&mut self, streams: &Slab<EventStream>) -> Option<WriteBatch> {
         let mut batch = WriteBatch::default();
         while batch.bytes.len() < BATCH_BYTES
-            && let Some((share, mut members)) = self.shares.pop()
+            && let Some((share, members)) = self.shares.get_mut(self.turn.0)
         {
-            self.write_share(&mut batch, streams, (share, &mut members));
-            if members.len() > 0 {
-                self.shares.push((share, members));
+            let (share, members) = (*share, core::mem::take(members));
+            let rest = members.get(self.turn.1..).unwrap_or_default();
+            let written = self.write_share(&mut batch, streams, (share, rest));
+            if written == rest.len() {
+                self.turn = (self.turn.0 + 1, 0);
+            } else if let Some((_, kept)) = self.shares.get_mut(self.turn.0) {
+                self.turn.1 += written;
+                *kept = members;
             }
         }
-        batch.writes.sort_unstable();
         (!batch.is_empty()).then_some(batch)
     }
 
-    /// Moves the streams that are current. Those of a class without a selection stay where they
-    /// are.
+    /// Moves the streams that are current, but for those whose class the page cannot serve.
     fn move_current(
         &mut self,
-        shares: &mut Map<Share, Vec<Member>>,
-        (topic, streams): (&mut TypeStreams, &mut Slab<EventStream>),
-        (end, classes): (&SharedPosition, &Map<u32, usize>),
+        topic: &mut TypeStreams,
+        streams: &mut Slab<EventStream>,
+        end: &SharedPosition,
     ) {
         let Some(former) = topic.read_to.clone() else {
             return;
         };
-        let reach = former.reach(&self.page);
-        if reach == Reach::After {
+        if former.reach(&self.page) == Reach::After {
             return;
         }
         for class in topic.classes.streams_mut() {
-            let selection = classes.get(&class.number).copied();
-            if let Some(share) = selection.and_then(|it| self.share(it, &former, reach)) {
-                let members = class.current.iter().map(|(id, stamp)| (*id, *stamp));
-                self.give(shares, share, members);
+            if self.give(class.number, &former, class.current.iter()) {
                 continue;
             }
-            for (id, _) in core::mem::take(&mut class.current).into_entries() {
+            for id in core::mem::take(&mut class.current).into_keys() {
                 if let Some(stream) = streams.get_mut(id) {
                     stream.state = EventStreamState::At(former.clone());
                 }
@@ -145,9 +156,9 @@ impl Spread {
     /// Moves the streams that are ahead: most become current.
     fn move_ahead(
         &mut self,
-        shares: &mut Map<Share, Vec<Member>>,
-        (topic, streams): (&mut TypeStreams, &mut Slab<EventStream>),
-        (end, classes): (&SharedPosition, &Map<u32, usize>),
+        topic: &mut TypeStreams,
+        streams: &mut Slab<EventStream>,
+        end: &SharedPosition,
     ) {
         for id in core::mem::take(&mut topic.ahead).into_keys() {
             let Some(stream) = streams.get_mut(id) else {
@@ -156,16 +167,12 @@ impl Spread {
             let EventStreamState::At(place) = stream.state.clone() else {
                 continue;
             };
-            let reach = place.reach(&self.page);
-            if reach == Reach::After {
+            if place.reach(&self.page) == Reach::After {
                 topic.put(stream, place);
                 continue;
             }
-            let selection = classes.get(&stream.kind).copied();
-            let share = selection.and_then(|it| self.share(it, &place, reach));
-            if let Some(share) = share {
-                self.give(shares, share, core::iter::once((id, stream.stamp)));
-                self.ahead.insert(id, place);
+            if self.give(stream.kind, &place, [id].iter()) {
+                self.ahead.push((id, place));
                 topic.put(stream, end.clone());
             }
             if !topic.has(stream) {
@@ -174,36 +181,50 @@ impl Spread {
         }
     }
 
-    /// Returns what a stream gets that has everything up to `place`; `None` if the page cannot
-    /// tell.
-    fn share(&self, selection: usize, place: &SharedPosition, reach: Reach) -> Option<Share> {
-        let is_gap = reach == Reach::Before;
+    /// Gives the page to streams of a class that have everything up to `place`. Returns false if
+    /// it has not what they need.
+    fn give<'i>(
+        &mut self,
+        class: u32,
+        place: &SharedPosition,
+        ids: impl Iterator<Item = &'i StreamId>,
+    ) -> bool {
+        let is_gap = place.reach(&self.page) == Reach::Before;
+        let Some(selection) = self.classes.get(&class).copied() else {
+            return false;
+        };
         // A page that begins after what the log has lost is for those who have lost it.
         if is_gap && !self.page.trimmed {
-            return None;
+            return false;
         }
-        let first = if is_gap || place.position == self.page.from {
-            0
-        } else {
-            self.first_after(selection, place.position)
-        };
-        Some(Share {
+        let share = Share {
             selection,
-            first,
+            first: if is_gap {
+                0
+            } else {
+                self.first_after(selection, place.position)
+            },
             is_gap,
-        })
+        };
+        if is_gap || !self.selected(share).is_empty() {
+            self.add(share, ids);
+        }
+        true
     }
 
-    /// Adds streams to those that get a share, unless it is nothing.
-    fn give(
-        &self,
-        shares: &mut Map<Share, Vec<Member>>,
-        share: Share,
-        members: impl Iterator<Item = Member>,
-    ) {
-        let is_nothing = !share.is_gap && self.selected(share).is_empty();
-        if let Some(known) = shares.or_default(share).filter(|_| !is_nothing) {
-            known.extend(members);
+    /// Adds streams to those that get a share. A share that is not the first of its selection may
+    /// be written more than once.
+    fn add<'i>(&mut self, share: Share, ids: impl Iterator<Item = &'i StreamId>) {
+        let first = self.shares.get(share.selection);
+        let is_first = first.is_some_and(|(known, ids)| *known == share || ids.is_empty());
+        if !is_first && self.shares.last().is_none_or(|(last, _)| *last != share) {
+            self.shares.push((share, Vec::new()));
+        }
+        let last = self.shares.len() - 1;
+        let place = if is_first { share.selection } else { last };
+        if let Some((known, members)) = self.shares.get_mut(place) {
+            *known = share;
+            members.extend(ids);
         }
     }
 
@@ -223,29 +244,31 @@ impl Spread {
             .unwrap_or_default()
     }
 
-    /// Writes a share for streams until the part is full.
+    /// Writes a share for streams until the part is full. Returns how many had their turn.
     fn write_share(
         &mut self,
         batch: &mut WriteBatch,
         streams: &Slab<EventStream>,
-        (share, members): (Share, &mut IntoIter<Member>),
-    ) {
+        (share, members): (Share, &[StreamId]),
+    ) -> usize {
         let mut chunks = ChunkCache::default();
         let first = batch.ends.len();
         batch.writes.reserve(members.len());
-        while batch.bytes.len() < BATCH_BYTES
-            && let Some((id, stamp)) = members.next()
-        {
-            let Some(stream) = streams.get(id) else {
+        for (count, id) in members.iter().enumerate() {
+            if batch.bytes.len() >= BATCH_BYTES {
+                return count;
+            }
+            let Some(stream) = streams.get(*id) else {
                 continue;
             };
-            let known = chunks.get(stamp).map(|chunk| first + chunk);
+            let known = chunks.get(stream.stamp).map(|chunk| first + chunk);
             let chunk = known.unwrap_or_else(|| {
-                chunks.push(stamp);
+                chunks.push(stream.stamp);
                 self.write(batch, stream, share)
             });
-            batch.writes.push((id, chunk));
+            batch.writes.push((*id, chunk));
         }
+        members.len()
     }
 
     fn write(&mut self, batch: &mut WriteBatch, stream: &EventStream, share: Share) -> usize {
@@ -267,7 +290,7 @@ impl Spread {
 /// Returns what each class receives, but for those without match results and those that are newer
 /// than the query.
 fn select_by_class(
-    topic: &TypeStreams,
+    (topic, newest_class): (&TypeStreams, u32),
     page: &Page,
     results: &[(u32, Vec<MatchResult>)],
 ) -> (Map<u32, usize>, Vec<Vec<Selected>>) {
@@ -275,7 +298,11 @@ fn select_by_class(
     let payloads = Payloads::new(page, expected);
     let (mut classes, mut selections) = (Map::default(), Vec::new());
     let mut known: Map<Vec<Selected>, usize> = Map::default();
-    for (number, class) in topic.classes.asked() {
+    for (class, streams) in topic.classes.iter() {
+        let number = streams.number;
+        if number > newest_class {
+            continue;
+        }
         let own = results.iter().find(|(of, _)| *of == number);
         if class.expected.for_host().is_some() && own.is_none() && !page.events.is_empty() {
             continue;

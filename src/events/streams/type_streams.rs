@@ -31,10 +31,19 @@ pub(super) struct TypeStreams {
     pub(super) read_to: Option<SharedPosition>,
     /// Whether the log may have more.
     pub(super) is_due: bool,
-    /// Whether the log is being read for all of them.
-    pub(super) is_asked: bool,
-    /// Whether a query that is taken for failed may be answered yet.
-    pub(super) is_overdue: bool,
+    /// The readings of the log for all of them that are under way, oldest first.
+    readings: Vec<Reading>,
+}
+
+/// A reading of the log for all streams of a type.
+#[derive(Debug)]
+struct Reading {
+    number: u32,
+    /// When the log was asked.
+    at: Millis,
+    /// The number of the newest class then: the page has no occurrences for groups that only newer
+    /// classes have.
+    newest_class: u32,
 }
 
 impl TypeStreams {
@@ -49,26 +58,28 @@ impl TypeStreams {
 
     /// Puts a stream where it has everything up to `place`.
     pub(super) fn put(&mut self, stream: &mut EventStream, place: SharedPosition) {
-        stream.state = EventStreamState::At(place.clone());
-        let Some(read_to) = &self.read_to else {
-            return;
-        };
-        if place == *read_to {
+        if self.read_to.as_ref() == Some(&place) {
             stream.state = EventStreamState::Current;
-            self.classes.add_current(stream);
-        } else if place.reaches(read_to) {
-            self.ahead.insert(stream.id);
-        } else if !place.is_of(&read_to.epoch) {
-            // The others have lost what is theirs: the next page tells them.
-            self.ahead.insert(stream.id);
-            self.is_due = true;
+            self.classes.add_current(&stream.class, stream.id);
+            return;
         }
+        if let Some(read_to) = &self.read_to {
+            let is_of = place.is_of(&read_to.epoch);
+            if !is_of || place.position > read_to.position {
+                self.ahead.insert(stream.id);
+            }
+            // The others have lost what is theirs: the next page tells them.
+            self.is_due |= !is_of;
+        }
+        stream.state = EventStreamState::At(place);
     }
 
     /// Removes a stream from those that receive the next page.
     pub(super) fn take(&mut self, stream: &EventStream) {
         match stream.state {
-            EventStreamState::Current => self.classes.remove_current(stream),
+            EventStreamState::Current => {
+                self.classes.remove_current(&stream.class, stream.id);
+            }
             EventStreamState::At(_) => {
                 self.ahead.remove(&stream.id);
             }
@@ -100,7 +111,7 @@ impl TypeStreams {
     }
 
     /// Begins at the end of the log, unless a place in its epoch was read to, or streams are
-    /// current: they are told first what they have lost.
+    /// current: what they have lost comes first.
     pub(super) fn settle(&mut self, end: SharedPosition) {
         let is_of = |read_to: &SharedPosition| read_to.is_of(&end.epoch);
         if self.read_to.as_ref().is_some_and(is_of) || self.classes.has_current() {
@@ -110,8 +121,64 @@ impl TypeStreams {
         self.read_to = Some(end);
     }
 
+    /// Returns what to ask the log in reading `number`, which is under way from now on; `None` if
+    /// nothing is due, if another reading is under way that is not late, or if every stream is
+    /// behind.
+    pub(super) fn begin_reading(
+        &mut self,
+        name: &EventName,
+        streams: &Slab<EventStream>,
+        (number, now): (u32, Millis),
+    ) -> Option<LogQuery> {
+        if let Some(latest) = self.readings.last() {
+            if now < latest.at + LATE {
+                return None;
+            }
+            // Who reads may be gone.
+            self.is_due = true;
+        }
+        if !self.is_due {
+            return None;
+        }
+        let query = self.query(name, self.earliest(streams)?);
+        self.is_due = false;
+        if self.readings.len() >= MAX_READINGS {
+            self.readings.remove(0);
+        }
+        self.readings.push(Reading {
+            number,
+            at: now,
+            newest_class: self.classes.latest(),
+        });
+        Some(query)
+    }
+
+    /// Returns the place of a reading among those under way; `None` if it is over, or if a later
+    /// one was answered.
+    pub(super) fn reading(&self, number: u32) -> Option<usize> {
+        let mut readings = self.readings.iter();
+        readings.position(|reading| reading.number == number)
+    }
+
+    /// Removes a reading that was answered, and those before it. Returns the number of the newest
+    /// class for which it was; `None` if it is not under way.
+    pub(super) fn end_reading(&mut self, number: u32) -> Option<u32> {
+        for _ in 0..self.reading(number)? {
+            self.readings.remove(0);
+        }
+        Some(self.readings.remove(0).newest_class)
+    }
+
+    /// Removes a reading that has failed. It is due again, unless a later one is under way.
+    pub(super) fn handle_failure(&mut self, number: u32) {
+        if let Some(place) = self.reading(number) {
+            self.readings.remove(place);
+            self.is_due |= place == self.readings.len();
+        }
+    }
+
     /// Returns the query that reads the log for all streams.
-    pub(super) fn query(&self, name: &EventName, from: &SharedPosition) -> LogQuery {
+    fn query(&self, name: &EventName, from: &SharedPosition) -> LogQuery {
         let classes = self.classes.iter();
         let mut groups: Vec<Name> = classes
             .flat_map(|(class, _)| class.groups.iter().cloned())
@@ -140,6 +207,10 @@ pub(super) fn query(
     }
 }
 
+/// After this time without an answer the log is read again.
+const LATE: Millis = Millis(1_000);
+/// Maximum number of readings of a type that are under way.
+const MAX_READINGS: usize = 8;
 const PAGE_EVENTS: usize = 1_000;
 /// Bytes that a stream gets at once: with one page under way, a client that reads slowly costs no
 /// more.

@@ -95,22 +95,6 @@ impl<Id: Copy + Ord> Index<Id> {
         self.wanted.get(topic).is_some_and(|ids| ids.contains(id))
     }
 
-    /// Returns the ids for which a bus has to follow any of these topics, each once, in ascending
-    /// order. Only [`Topic::Disconnects`] visits every topic.
-    pub(crate) fn following(&self, topics: &[Topic]) -> Vec<Id> {
-        let mut ids: Vec<Id> = Vec::new();
-        for topic in topics {
-            ids.extend(self.under(topic));
-            if *topic == Topic::Disconnects {
-                let principals = self.wanted.iter().filter(|(topic, _)| topic.is_principal());
-                ids.extend(principals.flat_map(|(_, ids)| ids.iter()));
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    }
-
     /// Returns the union of all topics, in order. Principals are replaced by
     /// [`Topic::Disconnects`].
     pub fn topics(&self) -> impl Iterator<Item = &Topic> {

@@ -1,5 +1,7 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LegacySession } from '../../host/legacy.ts';
+import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
 import { useBrowser } from '../browser.ts';
 import type { ConsolePage } from '../console-page.ts';
 import { observeShifts, shiftsOf } from '../shifts.ts';
@@ -21,13 +23,62 @@ test('every shard, isolate, topic and event of the log is shown, and callers whe
   expect(await console.reading('isolates').textContent()).toBe('4');
   expect(await console.reading('streams').textContent()).toBe('40');
   await bus.publish({ kind: 'resource_updated', uri: 'note://3' });
-  const log = console.page.getByRole('table', { name: 'The last events, newest first' });
+  const log = console.page.getByRole('table', { name: LOG });
   await log.getByText('resource_updated note://3').first().waitFor();
   const topics = console.page.getByRole('table', { name: 'Topics by their number of streams' });
   await topics.getByRole('row', { name: 'tools 40', exact: true }).waitFor();
   expect(await topics.getByText('principal:').count()).toBe(0);
   await console.page.getByRole('checkbox', { name: 'Callers' }).check();
   await topics.getByText('principal:user-1', { exact: true }).waitFor();
+});
+
+test('the topology names each continent, and the log the position of each event', async () => {
+  const console = await operating();
+  await expect.poll(() => shardsOf(console)).toEqual(['AS 1', 'EU 2', 'NA 1']);
+  const isolates = await console.rows('Isolates');
+  expect(isolates.map(([, , object]) => object)).toEqual(
+    Array(4).fill(expect.stringMatching(/^shard \d$/)),
+  );
+  expect(isolates.reduce((sum, [, streams]) => sum + Number(streams), 0)).toBe(40);
+  for (const uri of ['note://last', 'note://latest'])
+    await bus.publish({ kind: 'resource_updated', uri });
+  const latest = async () => (await console.rows(LOG)).slice(0, 2);
+  await expect
+    .poll(async () => (await latest()).map(([, , event]) => event))
+    .toEqual(['resource_updated note://latest', 'resource_updated note://last']);
+  const position = Number(await console.reading('position').textContent());
+  expect(position).toBeGreaterThan(1);
+  expect(await latest()).toEqual([
+    [String(position), expect.stringMatching(TIME), expect.any(String)],
+    [String(position - 1), expect.stringMatching(TIME), expect.any(String)],
+  ]);
+});
+
+test('the number of sessions is shown', async () => {
+  const console = await operating();
+  expect(await console.reading('sessions').textContent()).toBe('0');
+  const send = (init: RequestInit) => fetch(`${bus.workerd.edges[1]}/mcp`, init);
+  const session = await LegacySession.begin(send);
+  await expect.poll(() => console.reading('sessions').textContent()).toBe('1');
+  await session.end();
+  await expect.poll(() => console.reading('sessions').textContent()).toBe('0');
+});
+
+test('the charts say what happened, with delays, and ends and refusals by their reason', async () => {
+  const console = await operating();
+  const charts = console.page.getByRole('img');
+  expect(await charts.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel))).toEqual(
+    CHARTS.map(([title]) => expect.stringMatching(`^${title}: No `)),
+  );
+  const shown = CHARTS.map(([title, values]) =>
+    console.page.getByRole('img', { name: new RegExp(`^${title}: ${values}`) }).waitFor(),
+  );
+  await bus.open(1);
+  await bus.publish({ kind: 'resource_updated', uri: 'note://3' });
+  await bus.publish({ kind: 'disconnect', principal: 'user-5' });
+  const headers = { ...LISTEN_HEADERS, accept: 'text/html' };
+  await fetch(`${bus.workerd.edges[1]}/mcp`, { method: 'POST', headers, body: listenBody({}) });
+  await Promise.all(shown);
 });
 
 test('orders are confirmed and sent by keyboard alone', async () => {
@@ -92,6 +143,13 @@ test('nothing moves while numbers arrive, and another tab reads nothing', async 
   expect(await console.reading('position').textContent()).toBe(position);
 });
 
+/** The continent of each shard with the number of its isolates. */
+async function shardsOf(console: ConsolePage): Promise<string[]> {
+  const objects = await console.rows('Bus and shards');
+  const shards = objects.filter(([object]) => object?.startsWith('shard'));
+  return shards.map(([, continent, , isolates]) => `${continent} ${isolates}`).sort();
+}
+
 /** Opens the Operate tab; resolves once it shows a snapshot. */
 async function operating(options: BrowserContextOptions = {}): Promise<ConsolePage> {
   const console = await open(bus.console, { reducedMotion: 'reduce', ...options });
@@ -111,3 +169,15 @@ function overflowing(console: ConsolePage): Promise<number> {
     ).length;
   });
 }
+
+const LOG = 'The last events, newest first';
+const TIME = /^\d\d:\d\d:\d\d\.\d{3}$/;
+/** The title of each chart, and what it says of one of the seconds of the test. */
+const CHARTS = [
+  ['Per second', 'published [1-9]'],
+  ['Cues', 'written [1-9].*, collapsed 0$'],
+  ['Publish to write', String.raw`p50 [\d.]+ m?s, p95 [\d.]+ m?s, p99 [\d.]+ m?s$`],
+  ['Time to acknowledge', String.raw`p50 [\d.]+ m?s, p95 [\d.]+ m?s, p99 [\d.]+ m?s$`],
+  ['Streams ended', 'denied 1$'],
+  ['Requests refused', 'http 1$'],
+] as const;

@@ -14,6 +14,7 @@ mod matching;
 mod occurrence;
 mod poll;
 mod posted;
+mod readings;
 mod request;
 mod responses;
 mod rights;

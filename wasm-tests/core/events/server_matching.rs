@@ -29,12 +29,7 @@ fn the_server_matches_once_for_equal_arguments() {
         world.open(host("3", r#"{"a":1}"#)),
         world.open(opening("4", "a")),
     ];
-    let classes: Vec<(u32, String)> = world
-        .streams
-        .classes(&name("a"))
-        .into_iter()
-        .map(|(class, arguments)| (class, arguments.to_owned()))
-        .collect();
+    let classes = world.classes("a");
     let arguments: Vec<&str> = classes.iter().map(|(_, arguments)| &**arguments).collect();
     assert_eq!(arguments, [r#"{"a":1}"#, "{}"]);
     assert_eq!(
@@ -91,10 +86,7 @@ fn a_class_without_match_results_stays_behind_until_it_has_them() {
     assert_eq!(stories(&clients), [&["active"][..], &["active", "1"]]);
     let stream = clients[0].stream;
     assert_eq!(world.streams.take_left(), [stream]);
-    assert!(
-        world.streams.classes(&name("a")).is_empty(),
-        "all are behind"
-    );
+    assert!(world.classes("a").is_empty(), "all are behind");
     let query = world.streams.query_of(stream).unwrap();
     let page = world.page(&query);
     let bytes = world
@@ -103,7 +95,7 @@ fn a_class_without_match_results_stays_behind_until_it_has_them() {
         .unwrap();
     clients[0].messages.extend(read(&bytes));
     assert_eq!(clients[0].story(), ["active", "1"]);
-    assert_eq!(world.streams.classes(&name("a")).len(), 1);
+    assert_eq!(world.classes("a").len(), 1);
 }
 
 #[test]
@@ -113,13 +105,13 @@ fn groups_that_stay_the_same_change_nothing() {
         groups: vec![label("x"), label("y")],
         ..host("1", "{}")
     });
-    let class = world.streams.classes(&name("a"))[0].0;
+    let class = world.classes("a")[0].0;
     let groups = ["y", "x", "y"].map(label).to_vec();
     assert!(!world.streams.handle_groups(client.stream, groups));
-    assert_eq!(world.streams.classes(&name("a"))[0].0, class);
+    assert_eq!(world.classes("a")[0].0, class);
     let others = vec![label("y")];
     assert!(world.streams.handle_groups(client.stream, others));
-    assert_ne!(world.streams.classes(&name("a"))[0].0, class);
+    assert_ne!(world.classes("a")[0].0, class);
 }
 
 #[test]
@@ -127,9 +119,9 @@ fn the_number_of_a_class_is_not_used_for_another() {
     let mut world = World::new();
     let first = world.open(host("1", "{}"));
     let keeper = world.open(opening("2", "a"));
-    let class = world.streams.classes(&name("a"))[0].0;
+    let class = world.classes("a")[0].0;
     world.streams.remove(first.stream);
     world.open(host("3", r#"{"a":1}"#));
-    assert_ne!(world.streams.classes(&name("a"))[0].0, class);
+    assert_ne!(world.classes("a")[0].0, class);
     assert!(world.streams.heartbeat(keeper.stream).is_some());
 }

@@ -1,8 +1,9 @@
 //! Streams of events on a bus with a log, and their clients.
 
 use mcp_listen::{
+    clock::Millis,
     events::{
-        Draft, EventLog, EventStreams, Opening, Window, cursor,
+        Draft, EventLog, EventReading, EventStreams, Opening, Window, cursor,
         error::CodeSet,
         matching::{Expected, MatchResult},
         page::{LogQuery, Page},
@@ -29,6 +30,8 @@ pub(crate) struct World {
     pub(crate) streams: EventStreams,
     /// What was asked of the log.
     pub(crate) asked: Vec<LogQuery>,
+    /// The time of the process.
+    pub(crate) now: Millis,
 }
 
 /// A stream's client, which reads what is written.
@@ -80,6 +83,7 @@ impl World {
             most: usize::MAX,
             streams: EventStreams::default(),
             asked: Vec::new(),
+            now: NOW,
         }
     }
 
@@ -169,17 +173,44 @@ impl World {
         results: &[(u32, Vec<MatchResult>)],
     ) {
         for _ in 0..1_000 {
-            let Some(query) = self.streams.query(&name(event)) else {
+            let Some(reading) = self.streams.query(&name(event), self.now) else {
                 return;
             };
-            let page = self.page(&query);
-            self.streams.handle_page(&name(event), page, results);
+            let page = self.page(&reading.query);
+            let of = (&name(event), reading.number);
+            self.streams.handle_page(of, page, results);
             while let Some(batch) = self.streams.poll_batch() {
                 let missed = write(&batch, clients);
                 self.streams.handle_missed(missed);
             }
         }
         panic!("the log is read without end");
+    }
+
+    /// Handles a cue. Returns the reading that begins.
+    pub(crate) fn cued(&mut self, event: &str) -> Option<EventReading> {
+        self.streams.handle_cue(&name(event));
+        self.streams.query(&name(event), self.now)
+    }
+
+    /// Handles the page of a reading.
+    pub(crate) fn read(&mut self, event: &str, reading: &EventReading, page: Page) {
+        self.streams
+            .handle_page((&name(event), reading.number), page, &[]);
+    }
+
+    /// The classes for which the server decides, as the next reading has them.
+    pub(crate) fn classes(&mut self, event: &str) -> Vec<(u32, String)> {
+        let Some(reading) = self.cued(event) else {
+            return Vec::new();
+        };
+        let classes = self.streams.classes(&name(event), reading.number).unwrap();
+        let classes = classes.into_iter();
+        let classes = classes
+            .map(|(class, arguments)| (class, arguments.to_owned()))
+            .collect();
+        self.streams.handle_failure(&name(event), reading.number);
+        classes
     }
 
     pub(crate) fn beat(&mut self, client: &mut Client) {
@@ -193,8 +224,9 @@ impl World {
 /// Gives each client with room its chunk. Returns the streams without room.
 pub(crate) fn write(batch: &WriteBatch, clients: &mut [Client]) -> Vec<StreamId> {
     let mut missed = Vec::new();
-    assert!(batch.writes.is_sorted());
+    let mut chunks = 0..batch.ends.len();
     for (stream, chunk) in &batch.writes {
+        assert!(*chunk < chunks.start || chunks.next() == Some(*chunk));
         let client = clients.iter_mut().find(|client| client.stream == *stream);
         match client.filter(|client| client.has_room) {
             Some(client) => client.messages.extend(read(batch.chunk(*chunk))),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
-    host::{name, page},
+    host::page,
     stream_world::{Client, World, label, n, opening, read, small, stories, values, write},
 };
 
@@ -280,11 +280,8 @@ fn without_a_log_all_cursors_are_null() {
             .begin(stream, &logless(0, 0, &[]), &[])
             .unwrap(),
     ));
-    world.streams.handle_cue(&name("a"));
-    assert!(world.streams.query(&name("a")).is_some());
-    world
-        .streams
-        .handle_page(&name("a"), logless(0, 1, &[(1, r#"{"n":1}"#)]), &[]);
+    let reading = world.cued("a").unwrap();
+    world.read("a", &reading, logless(0, 1, &[(1, r#"{"n":1}"#)]));
     while let Some(batch) = world.streams.poll_batch() {
         write(&batch, &mut clients);
     }

@@ -5,10 +5,7 @@ use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{
-    host::name,
-    stream_world::{Client, World, label, n, opening, read, small, stories, values, write},
-};
+use super::stream_world::{Client, World, label, n, opening, read, small, stories, values, write};
 
 #[test]
 fn the_log_is_read_once_for_all_streams_of_a_type() {
@@ -47,15 +44,14 @@ fn streams_with_equal_ids_share_bytes_and_others_have_their_own() {
     for number in [1, 2] {
         world.publish("a", &n(number), None);
     }
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     let batch = world.streams.poll_batch().unwrap();
     let [one, text, again] = opened;
     assert_eq!(
         batch.writes,
-        [(one, 0), (text, 1), (again, 0), (own, 2), (same, 0)]
+        [(one, 0), (text, 1), (again, 0), (same, 0), (own, 2)]
     );
     assert_eq!(batch.ends.len(), 3);
     assert!(world.streams.poll_batch().is_none());
@@ -108,11 +104,7 @@ fn a_backlog_is_read_page_by_page_and_not_for_all() {
         read(&world.streams.begin(stream, &page, &[]).unwrap()).len(),
         3
     );
-    world.streams.handle_cue(&name("a"));
-    assert!(
-        world.streams.query(&name("a")).is_none(),
-        "every stream is behind"
-    );
+    assert!(world.cued("a").is_none(), "every stream is behind");
     assert!(world.streams.query_of(stream).is_some());
 }
 
@@ -150,88 +142,6 @@ fn a_newcomer_leaves_the_others_where_they_are() {
     }
     let second = world.open(opening("2", "a"));
     assert!(!world.is_behind(&first) && !world.is_behind(&second));
-}
-
-#[test]
-fn one_query_is_under_way_at_a_time_and_a_failed_one_is_due_again() {
-    let mut world = World::new();
-    let mut clients = [world.open(opening("1", "a"))];
-    assert!(world.streams.query(&name("a")).is_none(), "nothing is due");
-    world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    assert!(world.streams.query(&name("a")).is_some());
-    world.streams.handle_cue(&name("a"));
-    assert!(world.streams.query(&name("a")).is_none());
-    world.streams.handle_failure(&name("a"));
-    world.deliver("a", &mut clients, &[]);
-    assert_eq!(clients[0].story(), ["active", "1"]);
-}
-
-#[test]
-fn a_cue_while_the_log_is_read_reads_it_again() {
-    let mut world = World::new();
-    let mut clients = [world.open(opening("1", "a"))];
-    world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
-    world.publish("a", &n(2), None);
-    world.streams.handle_cue(&name("a"));
-    world.streams.handle_page(&name("a"), page, &[]);
-    while let Some(batch) = world.streams.poll_batch() {
-        write(&batch, &mut clients);
-    }
-    world.deliver("a", &mut clients, &[]);
-    assert_eq!(clients[0].story(), ["active", "1", "2"]);
-}
-
-#[test]
-fn a_page_that_was_asked_for_before_a_group_was_known_is_not_for_that_group() {
-    let mut world = World::new();
-    let mut clients = [world.open(opening("1", "a"))];
-    world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let member = Opening {
-        groups: vec![label("x")],
-        ..opening("2", "a")
-    };
-    let mut member = world.open(member);
-    world
-        .streams
-        .handle_groups(clients[0].stream, vec![label("y")]);
-    for (number, group) in [(2, "x"), (3, "y")] {
-        world.publish("a", &n(number), Some(group));
-    }
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
-    assert!(world.streams.poll_batch().is_none());
-    let left = [clients[0].stream, member.stream];
-    assert_eq!(world.streams.take_left(), left);
-    world.catch_up(&mut clients[0]);
-    world.catch_up(&mut member);
-    assert_eq!(clients[0].story(), ["active", "1", "3"]);
-    assert_eq!(member.story(), ["active", "2"]);
-}
-
-#[test]
-fn a_page_that_comes_late_is_not_for_the_groups_of_a_later_query() {
-    let mut world = World::new();
-    let mut clients = [world.open(opening("1", "a"))];
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    world.streams.handle_failure(&name("a"));
-    let member = clients[0].stream;
-    world.streams.handle_groups(member, vec![label("x")]);
-    assert!(world.streams.query(&name("a")).is_some());
-    world.publish("a", &n(1), Some("x"));
-    world.publish("a", &n(2), None);
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
-    assert!(world.streams.poll_batch().is_none());
-    assert_eq!(world.streams.take_left(), [member]);
-    world.catch_up(&mut clients[0]);
-    assert_eq!(clients[0].story(), ["active", "1", "2"]);
 }
 
 #[test]
@@ -333,16 +243,15 @@ fn a_stream_that_comes_up_to_the_others_behind_a_page_under_way_reads_alone() {
     world.publish("a", &n(3), None);
     let newcomer = world.open(opening("2", "a"));
     world.publish("a", &n(4), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    assert_eq!(query.cursor, Some(world.cursor(3).into()));
-    let page = world.page(&query);
+    let reading = world.cued("a").unwrap();
+    assert_eq!(reading.query.cursor, Some(world.cursor(3).into()));
+    let page = world.page(&reading.query);
     let own = world.streams.query_of(late.stream).unwrap();
     let own = world.page(&own);
     let bytes = world.streams.handle_own_page(late.stream, &own, &[]);
     late.messages.extend(read(&bytes.unwrap()));
     assert!(!world.is_behind(&late), "it is where the log was read to");
-    world.streams.handle_page(&name("a"), page, &[]);
+    world.read("a", &reading, page);
     let batch = world.streams.poll_batch().unwrap();
     assert_eq!(batch.writes, [(newcomer.stream, 0)]);
     assert!(world.streams.poll_batch().is_none());
@@ -356,10 +265,9 @@ fn a_stream_that_is_removed_while_a_page_is_spread_gets_nothing() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a")), world.open(opening("2", "a"))];
     world.publish("a", &n(1), None);
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     world.streams.remove(clients[0].stream);
     let other = world.streams.open(opening("3", "b"));
     assert_eq!(other.slot(), clients[0].stream.slot());
@@ -380,10 +288,9 @@ fn the_bytes_of_a_large_page_are_handed_out_in_parts() {
         &format!(r#"{{"n":1,"x":"{}"}}"#, "x".repeat(100_000)),
         None,
     );
-    world.streams.handle_cue(&name("a"));
-    let query = world.streams.query(&name("a")).unwrap();
-    let page = world.page(&query);
-    world.streams.handle_page(&name("a"), page, &[]);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
+    world.read("a", &reading, page);
     let mut parts = 0;
     while let Some(batch) = world.streams.poll_batch() {
         assert!(batch.bytes.len() < 1_400_000);

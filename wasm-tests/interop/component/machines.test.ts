@@ -1,14 +1,29 @@
 import { join } from 'node:path';
-import { test } from 'vitest';
+import { beforeAll, describe, test } from 'vitest';
 import { run } from '../../../scripts/process/command.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
+import { type Core, nodeCore } from './node-core.ts';
+import { expectReport, relay, serverCases } from './node-machines.ts';
 
 const SCRIPT = join(import.meta.dirname, 'component_machines.py');
 
-test('a bus, a shard and an isolate of the component lose nothing across a lost connection', async () => {
-  await run(python, [SCRIPT, 'relay']);
+describe('the component in Python by wasmtime', () => {
+  test('a bus, a shard and an isolate lose nothing across a lost connection', async () => {
+    await run(python, [SCRIPT, 'relay']);
+  });
+
+  test('the client reports the answers of servers as the corpus says', async () => {
+    await run(python, [SCRIPT, 'answers']);
+  });
 });
 
-test('the client of the component reports the answers of servers as the corpus says', async () => {
-  await run(python, [SCRIPT, 'answers']);
+describe('the component in Node by jco', () => {
+  let core: Core;
+  beforeAll(async () => {
+    core = await nodeCore();
+  });
+
+  test('a bus, a shard and an isolate lose nothing across a lost connection', () => relay(core));
+
+  test.each(serverCases())('the client reports: $name', (wanted) => expectReport(core, wanted));
 });

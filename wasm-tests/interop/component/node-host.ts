@@ -1,51 +1,9 @@
-import { transpiledFile } from '../../../scripts/build/component.mjs';
 import type { ComponentHost, Play, Played } from './host.ts';
-
-/** The component as jco transpiles it, as far as this uses it. */
-interface Core {
-  exchange: {
-    Service: {
-      create(options: object): {
-        begin(method: string, url: string, headers: Field[], isReadable: boolean): Exchange;
-      };
-    };
-    Discovered: { declared(capabilities: string, serverInfo: string | undefined): object };
-  };
-  fanout: {
-    Fanout: new () => {
-      open(stream: object, options: object, now: bigint): number;
-      poll(id: number, now: bigint): string | undefined;
-      remove(id: number): string | undefined;
-    };
-  };
-}
-
-type Field = [string, string];
-
-interface Exchange {
-  fields(): Field[];
-  poll(): Step;
-  handleBody(body: Uint8Array): void;
-  handleCaller(principal: string | undefined): void;
-  refuse(why: string): CoreResponse;
-  open(discovered: object, options: object, now: bigint): object;
-}
-
-interface CoreResponse {
-  status: number;
-  body: string | undefined;
-}
-
-type Step =
-  | { tag: 'respond'; val: CoreResponse }
-  | { tag: 'body'; val: number }
-  | { tag: 'caller' }
-  | { tag: 'listen'; val: string }
-  | { tag: 'pass'; val: boolean };
+import { type Core, type CoreResponse, type Exchange, type Field, nodeCore } from './node-core.ts';
 
 /** The component in this process, as JavaScript and WebAssembly of jco. */
 export async function nodeHost(): Promise<ComponentHost> {
-  const core: Core = await import(transpiledFile);
+  const core = await nodeCore();
   return { play: async (play) => played(core, play), close() {} };
 }
 

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { REQUESTS_A_LISTEN } from '../../../bench/cost/serverless.ts';
 import { root } from '../../../scripts/process/project.mjs';
 import { type Fetch, type NodeServer, serveOnNode } from '../../host/node-http.ts';
+import { pause } from '../../host/pause.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
 import { SessionClient } from '../clients/session.ts';
@@ -44,15 +46,22 @@ describe.each([
       await typescriptClient(gateway.mcp(1)),
     ];
     const notifications = new Notifications(listener);
+    const before = server.methods.length;
     const subscription = await listener.listen(LAMP);
     expect(subscription.honoredFilter).toEqual(LAMP);
     await expect.poll(() => server.open).toBe(0);
+    // The tables of docs/cost.md assume so many requests for a stream, and none while it is open.
+    const ofListen = server.methods.slice(before);
+    expect(ofListen).toEqual(Array(REQUESTS_A_LISTEN).fill('server/discover'));
+    await pause(2_000);
     for (const state of ['on', 'off']) {
       await other.callTool({ name: 'switch', arguments: {} });
       expect(await notifications.next()).toBe('resources/updated lamp://desk');
       const { contents } = await listener.readResource({ uri: 'lamp://desk' });
       expect(contents).toMatchObject([{ text: state }]);
     }
+    const ofClients = ['tools/call', 'resources/read', 'tools/call', 'resources/read'];
+    expect(server.methods.slice(before + ofListen.length)).toEqual(ofClients);
     await subscription.close();
     await Promise.all([listener.close(), other.close()]);
   });
@@ -67,9 +76,11 @@ describe.each([
   });
 });
 
-/** Serves a function, and counts the requests whose answer is not complete. */
+/** Serves a function, and counts its requests, and those whose answer is not complete. */
 class CountedServer {
   open = 0;
+  /** The MCP methods of the requests so far. */
+  readonly methods: string[] = [];
   readonly #node: NodeServer;
 
   private constructor(node: NodeServer) {
@@ -80,6 +91,7 @@ class CountedServer {
     const server: CountedServer = new CountedServer(
       await serveOnNode(async (request) => {
         server.open += 1;
+        server.methods.push(request.headers.get('mcp-method') ?? request.method);
         const { body, headers, status } = await serve(request);
         const bytes = (body ?? new Blob().stream()).pipeThrough(
           new TransformStream({

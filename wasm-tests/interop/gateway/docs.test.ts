@@ -108,6 +108,21 @@ test('PHP publishes', async () => {
   expect(await stream.message()).toBe(updated('1', 'note://todo'));
 });
 
+test('the function of docs/serverless.md publishes in Deno, as on Supabase', async () => {
+  const stream = await listening();
+  const example = join(root, 'examples', 'frameworks', 'publish.ts');
+  const code = (await readFile(example, 'utf8')).replace(
+    "const { PUBLISH_TOKEN = '', PUBLISH_URL = '' } = process.env;",
+    `const PUBLISH_TOKEN = Deno.env.get('PUBLISH_TOKEN') ?? '';
+     const PUBLISH_URL = Deno.env.get('PUBLISH_URL') ?? '';`,
+  );
+  expect(code).toContain('Deno.env.get');
+  const call = `await publish({ kind: 'resource_updated', uri: 'note://todo' });`;
+  const deno = ['deno', 'run', '--quiet', '--allow-net', '--allow-env'];
+  await run(deno, 'publish.ts', `${code}\n${call}\n`);
+  expect(await stream.message()).toBe(updated('1', 'note://todo'));
+});
+
 test('docs/publish-signed.md has a test vector of the signature', () => {
   const vector =
     /The secret `(.+?)`, the bus `(.+?)`, the timestamp `(.+?)`, the key `(.+?)` and the body `(.+?)` give `v2=(\w+)`/;

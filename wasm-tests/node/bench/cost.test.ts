@@ -4,15 +4,31 @@ import { expect, test } from 'vitest';
 import type { Counts } from '../../../bench/cost/counts.ts';
 import { type CostResults, documentOf, withBlock } from '../../../bench/cost/document.ts';
 import { billOf, EXAMPLE, monthOf } from '../../../bench/cost/month.ts';
+import { heldRange, mostAfter, serverlessTables } from '../../../bench/cost/serverless.ts';
 import { root } from '../../../scripts/process/project.mjs';
 
 test('docs/cost.md contains the counted results', async () => {
   const results = JSON.parse(
     await readFile(join(root, 'bench', 'cost', 'results.json'), 'utf8'),
   ) as CostResults;
-  const page = await readFile(join(root, 'docs', 'cost.md'), 'utf8');
+  const page = await pageOf('cost');
   expect(withBlock(page, documentOf(results))).toBe(page);
 });
+
+test('the book contains what a gateway in front of a function saves', async () => {
+  const page = await pageOf('cost');
+  for (const [name, text] of Object.entries(serverlessTables()))
+    expect(withBlock(page, text, name)).toBe(page);
+  const [least, most] = heldRange().map((dollars) => Math.floor(dollars).toLocaleString('en'));
+  const recipe = (await pageOf('serverless')).replaceAll('\n', ' ');
+  expect(recipe).toContain(`between $${least} and $${most} a month`);
+  expect(recipe).toContain('less than two cents');
+  expect(mostAfter()).toBeLessThan(0.02);
+});
+
+function pageOf(name: string): Promise<string> {
+  return readFile(join(root, 'docs', `${name}.md`), 'utf8');
+}
 
 test('a month counts every stream opened, every change, and every wake of an object', () => {
   const counted = {

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { expanded, variablesOf } from '../../../console/act/resource/uri-template.ts';
 import { Conversation } from '../../../console/mcp/conversation.ts';
 import { messageOf } from '../../../console/mcp/message.ts';
@@ -12,6 +14,7 @@ import {
   taskState,
   updated,
 } from '../../host/listen.ts';
+import { serveOnNode } from '../../host/node-http.ts';
 
 describe('a message', () => {
   test.each([
@@ -81,7 +84,7 @@ test('a request becomes a curl command without its token, quoted for a shell', (
   const to = { url: 'https://mcp.example/mcp', hasToken: true };
   const message = messageOf({ at: 0, source: 'A', direction: 'out', text, to });
   expect(curlOf(message)?.split(' \\\n')).toEqual([
-    "curl -N 'https://mcp.example/mcp'",
+    "curl -gN 'https://mcp.example/mcp'",
     "  -H 'Content-Type: application/json'",
     "  -H 'Accept: application/json, text/event-stream'",
     "  -H 'MCP-Protocol-Version: 2026-07-28'",
@@ -100,8 +103,33 @@ test('no name of a server reaches the shell that runs a curl command', () => {
   const to = { url: "http://a/'$(reboot)", hasToken: false };
   const command = curlOf(messageOf({ at: 0, source: 'A', direction: 'out', text, to })) ?? '';
   expect(command.split(/'(?:[^']|'\\'')*'/).join('')).toBe(
-    'curl -N  \\\n  -H  \\\n'.concat('  -H  \\\n'.repeat(4), '  -d '),
+    'curl -gN  \\\n  -H  \\\n'.concat('  -H  \\\n'.repeat(4), '  -d '),
   );
+});
+
+test('a curl command that a shell runs sends the same message, with the token of the shell', async () => {
+  const received: object[] = [];
+  const server = await serveOnNode(async (request) => {
+    const { headers, url } = request;
+    const [method, name, token] = ['mcp-method', 'mcp-name', 'authorization'].map((field) =>
+      headers.get(field),
+    );
+    received.push({ url, method, name, token, body: await request.text() });
+    return new Response('received');
+  });
+  onTestFinished(() => server.stop());
+  const name = `'; exit 3; "$TOKEN \`exit 4\` \\`;
+  const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+  const params = { name, arguments: { text: "it's\nhere, in {a,b}[1-2]" }, _meta: meta };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  // Without -g, curl would send a request for each of the alternatives.
+  const url = `${server.origin}/it's/mcp?tenant={a,b}`;
+  const to = { url, hasToken: true };
+  const command = curlOf(messageOf({ at: 0, source: 'A', direction: 'out', text: body, to })) ?? '';
+  const env = { ...process.env, TOKEN: 'sesame', NO_PROXY: '*' };
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], { env });
+  expect(stdout).toBe('received');
+  expect(received).toEqual([{ url, method: 'tools/call', name, token: 'Bearer sesame', body }]);
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Opening } from '../../../dist/bus/opening.js';
 import { BusSocket } from '../../../dist/cloudflare/edge/bus-socket.js';
 import { SharedConnection } from '../../../dist/streams/connection/shared-connection.js';
+import { UpstreamCounters } from '../../../dist/streams/connection/upstream-counters.js';
 import { WRITE_BUDGET } from '../../../dist/streams/connection/write-budget.js';
 import { RequestContext } from '../../../dist/timing/request-context.js';
 import { EVENT, SmallBus, URI } from '../bus/small-bus.ts';
@@ -314,6 +315,7 @@ async function connected(count: number, { attachMs = 5_000, isEarly = false } = 
     waitUntil: bus.connector.waitUntil,
     attachMs,
     busProbeIntervalMs: 0,
+    counters: new UpstreamCounters(),
     isShared: true,
     hasOwnContexts: true,
     onError: (error) => refused.push(error.message),

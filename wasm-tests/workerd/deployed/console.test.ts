@@ -1,3 +1,4 @@
+import type { Snapshot } from 'mcp-listen';
 import parse from 'parse-prometheus-text-format';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
@@ -57,6 +58,21 @@ describe('GET /stats', () => {
     });
     expect(here.isolate).not.toBe(there.isolate);
     expect((await statsOf(origin)).isolate).toBe(here.isolate);
+  });
+
+  test('names the list of event types by its kind, among the topics and in the log', async () => {
+    const stream = await listen(`${workerd.edges[1]}/mcp`, { eventsListChanged: true });
+    onTestFinished(() => stream.drop());
+    await stream.message();
+    const event = { kind: 'events_list_changed' };
+    const after = await positionOf(publish([event, { kind: 'for_group', group: 'us', event }]));
+    const response = await fetch(`${origin}/stats?after=${after - 2}`, { headers: BEARER });
+    const { log, topics } = (await response.json()) as Snapshot;
+    expect(log.map(({ event }) => event)).toEqual([event, { kind: 'for_group', event }]);
+    expect(topics).toContainEqual({ topic: 'events', streams: expect.any(Number) });
+    expect(topics.map(({ topic }) => topic)).not.toContainEqual(
+      expect.stringMatching('mcp-event:'),
+    );
   });
 
   test('is public with STATS_OPEN', async () => {

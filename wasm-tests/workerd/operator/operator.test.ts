@@ -62,11 +62,27 @@ test('streams of one isolate, the oldest of each, or those of a caller are ended
   await operate({ do: 'disconnect', principal: 'ann' });
   for (const stream of [first, second, fourth]) expect(await stream.message()).toBeUndefined();
   await openEverywhere();
+  // While a connection moves to a shard, its isolate receives no order.
+  await expect.poll(isolatesAtShards).toHaveLength(CONTINENTS.length);
   const { isolates } = (await operate({ do: 'drain', count: 1, windowMs: 0 })) as {
     isolates: string[];
   };
   expect(isolates).toHaveLength(CONTINENTS.length);
   expect(await again.message()).toBeUndefined();
+});
+
+test('the bus counts the streams of a caller in all isolates', async () => {
+  const streams = await openEverywhere();
+  await fixture().open(1, { toolsListChanged: true }, { headers: { 'x-user': 'bob' } });
+  for (const edge of [0, 3])
+    await expect.poll(() => listenersOf('ann', edge)).toBe(CONTINENTS.length);
+  await expect.poll(() => listenersOf('bob')).toBe(1);
+  expect(await listenersOf('cat')).toBe(0);
+  for (const stream of streams.slice(1)) stream.drop();
+  await expect.poll(() => listenersOf('ann', 3)).toBe(1);
+  await operate({ do: 'disconnect', principal: 'ann' });
+  await expect.poll(() => listenersOf('ann')).toBe(0);
+  await expect.poll(() => listenersOf('bob')).toBe(1);
 });
 
 test('a stream has each event of the log once, and asks nothing after its client has left', async () => {
@@ -107,6 +123,11 @@ async function snapshot(edge: number, query = ''): Promise<Snapshot> {
   return (await (await fetch(url, { headers: BEARER })).json()) as Snapshot;
 }
 
+async function listenersOf(principal: string, edge = 0): Promise<number> {
+  const url = fixture().urlOf(edge, `/listeners?principal=${principal}`);
+  return (await (await fetch(url)).json()) as number;
+}
+
 async function operate(order: object): Promise<object> {
   const url = fixture().urlOf(0, '/console/operate');
   const body = JSON.stringify(order);
@@ -115,6 +136,16 @@ async function operate(order: object): Promise<object> {
 
 function attachedOf({ objects }: Snapshot): number {
   return objects.reduce((sum, { attached = 0, shard }) => sum + (shard > 0 ? attached : 0), 0);
+}
+
+/** The isolates with a socket at a shard; none while one has a socket at the bus object. */
+async function isolatesAtShards(): Promise<string[]> {
+  const places = (await snapshot(0)).objects.map(({ shard, sockets }) => ({
+    shard,
+    isolates: Object.keys(sockets),
+  }));
+  if (places.some(({ isolates, shard }) => shard === 0 && isolates.length > 0)) return [];
+  return [...new Set(places.flatMap(({ isolates }) => isolates))];
 }
 
 function total(ranges: readonly { count: number }[]): number {

@@ -1,4 +1,5 @@
 import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../../../bus/retention.js';
+import { EVENT_TYPES_URI } from '../../../model/event.js';
 import type { LoggedEvent } from '../../../model/stats/snapshot.js';
 import type { BusLog, EventCursor } from '../../../wasm/server/bindings.js';
 
@@ -83,7 +84,7 @@ export class EventLog implements BusLog {
       )
       .toArray();
     return rows.reverse().map(({ event, position, published_at: at }) => {
-      const { group, principal, ...rest } = JSON.parse(event) as LoggedEvent['event'];
+      const { group, principal, ...rest } = withOwnKind(JSON.parse(event));
       const callers = {
         ...(group !== undefined && { group }),
         ...(principal !== undefined && { principal }),
@@ -112,6 +113,13 @@ export class EventLog implements BusLog {
     this.#untrimmed = 0;
     this.#trimmedAt = now;
   }
+}
+
+/** Returns an event of the log, in which a change of the list of event types has a reserved URI. */
+function withOwnKind(event: LoggedEvent['event']): LoggedEvent['event'] {
+  if (event['uri'] === EVENT_TYPES_URI) return { kind: 'events_list_changed' };
+  if (event.kind !== 'for_group') return event;
+  return { ...event, event: withOwnKind(event['event'] as LoggedEvent['event']) };
 }
 
 const SCHEMA = `

@@ -10,7 +10,6 @@ import {
 import { eventsGuard } from '../../../wasm/events/guard.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
 import type { EventStream, EventStreamGroup, OwnPage } from './event-stream.js';
-import { isLate, type Read } from './read.js';
 
 /** What a group of streams needs. */
 export interface StreamGroupOptions {
@@ -29,10 +28,8 @@ export class StreamGroup implements EventStreamGroup {
   readonly #options: StreamGroupOptions;
   readonly #core = new EventStreams();
   readonly #streams: (EventStream | undefined)[] = [];
-  /** The latest reading of each name for all streams, while it lasts. */
-  readonly #reads = new Map<string, Read>();
-  /** The number of the latest reading of each name whose page was written. */
-  readonly #written = new Map<string, number>();
+  /** When the latest reading of each name for all streams is done. */
+  readonly #readings = new Map<string, Promise<void>>();
   /** The names that are cued in this turn. */
   readonly #cued = new Set<string>();
   /** When each name was last read for heartbeats. */
@@ -41,7 +38,6 @@ export class StreamGroup implements EventStreamGroup {
   /** The number of this group among the readers of listen streams. */
   readonly #reader = nextReader();
   #size = 0;
-  #readCount = 0;
   #isOver = false;
 
   constructor(options: StreamGroupOptions) {
@@ -83,21 +79,16 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   #handleCue(name: string): void {
-    if (!this.isCurrent) return;
-    const read = this.#reads.get(name);
-    if (read?.isCued === true && !isLate(read)) return;
-    if (read !== undefined) read.isCued = true;
-    this.#core.cued(name);
-    if (read === undefined || isLate(read)) this.#read(name);
+    if (this.isCurrent) this.#beginReading(name, this.#core.cued(name, performance.now()));
   }
 
   /** Writes a heartbeat. */
   beat(stream: EventStream): void {
     if (!this.#holds(stream)) return;
     const isFresh = this.#options.log.isLocal !== true || this.#isFresh(stream.name);
-    if (!isFresh) this.#core.cued(stream.name);
-    this.#read(stream.name);
-    const reading = isFresh ? undefined : this.#reads.get(stream.name)?.isDone;
+    if (isFresh) this.#read(stream.name);
+    else this.#handleCue(stream.name);
+    const reading = isFresh ? undefined : this.#readings.get(stream.name);
     if (reading === undefined) this.#writeBeat(stream);
     else reading.then(() => this.#writeBeat(stream)).catch(this.#options.onError);
   }
@@ -185,40 +176,28 @@ export class StreamGroup implements EventStreamGroup {
     return isFresh;
   }
 
-  /** Reads the log for all streams of a name, unless that is under way. */
+  /** Reads the log for all streams of a name, if that is due and not under way. */
   #read(name: string): void {
-    const former = this.#reads.get(name);
-    if (former !== undefined && !isLate(former)) return;
-    // The request that read it may be gone.
-    if (former !== undefined) this.#core.failed(name);
-    const query = this.#core.query(name);
-    if (query === undefined) {
-      this.#reads.delete(name);
-      return;
-    }
-    this.#readCount += 1;
-    const read: Read = {
-      number: this.#readCount,
-      at: performance.now(),
-      isCued: false,
-      isDone: undefined,
-    };
-    this.#reads.set(name, read);
-    read.isDone = this.#spread(name, query, read).catch((error: unknown) =>
-      this.#failed(name, read, error),
-    );
+    this.#beginReading(name, this.#core.query(name, performance.now()));
   }
 
-  async #spread(name: string, query: string, read: Read): Promise<void> {
+  #beginReading(name: string, query: string | undefined): void {
+    if (query === undefined) return;
+    const number = this.#core.reading;
+    const done = this.#spread(name, number, query).catch((error: unknown) => {
+      this.#options.onError(error as Error);
+      if (this.isCurrent) this.#core.failed(name, number);
+    });
+    this.#readings.set(name, done);
+  }
+
+  async #spread(name: string, number: number, query: string): Promise<void> {
     const page = await this.#options.log.page(query);
-    if (!this.#isNext(name, read)) return;
-    const results = await this.#matchResultsByClass(name, page);
-    if (!this.#isNext(name, read)) return;
-    this.#written.set(name, read.number);
-    // The core takes the page for that of the latest reading, which may bring more.
-    if (this.#isFollowed(name, read)) this.#core.cued(name);
-    else this.#reads.delete(name);
-    let batch = this.#core.page(name, page, results);
+    const classes = this.isCurrent ? this.#core.classes(name, number) : undefined;
+    if (classes === undefined) return;
+    const results = await this.#matchResultsByClass(name, classes, page);
+    if (!this.isCurrent) return;
+    let batch = this.#core.page(name, number, page, results);
     while (batch !== undefined) {
       const missed = this.#write(batch);
       if (missed.length > 0) this.#core.missed(Uint32Array.from(missed));
@@ -226,13 +205,6 @@ export class StreamGroup implements EventStreamGroup {
     }
     for (const id of this.#core.takeLeft()) this.#leaveBehind(this.#streams[id]);
     this.#read(name);
-  }
-
-  #failed(name: string, read: Read, error: unknown): void {
-    this.#options.onError(error as Error);
-    if (!this.isCurrent || this.#isFollowed(name, read)) return;
-    this.#reads.delete(name);
-    this.#core.failed(name);
   }
 
   /** Handles a stream that the page for all was not for: it reads alone. */
@@ -319,17 +291,6 @@ export class StreamGroup implements EventStreamGroup {
     }
   }
 
-  /** Whether a page can be written: that of no later reading was written. */
-  #isNext(name: string, read: Read): boolean {
-    return this.isCurrent && read.number > (this.#written.get(name) ?? 0);
-  }
-
-  /** Whether a later reading is under way, because this one took so long. */
-  #isFollowed(name: string, read: Read): boolean {
-    const latest = this.#reads.get(name);
-    return latest !== undefined && latest !== read;
-  }
-
   /** Finds out whether a stream is behind. */
   #settle(stream: EventStream): void {
     stream.isBehind = this.#core.queryOf(stream.id) !== undefined;
@@ -346,8 +307,11 @@ export class StreamGroup implements EventStreamGroup {
    * Returns the match results of the server for the classes of a name, if it decides. A class whose
    * results take long is left out, so that the streams of others do not wait for it.
    */
-  async #matchResultsByClass(name: string, page: string): Promise<string | undefined> {
-    const classes = this.#core.classes(name) as EventClass[];
+  async #matchResultsByClass(
+    name: string,
+    classes: EventClass[],
+    page: string,
+  ): Promise<string | undefined> {
     if (classes.length === 0) return undefined;
     const results: string[] = [];
     const matching = classes.map(async ({ arguments: args, class: number }) => {

@@ -1,7 +1,9 @@
-import { element } from '../dom.js';
-import { shortTime } from '../format.js';
-import { Chart, type Line } from './chart.js';
-import type { Counts, History, Second } from './history.js';
+import { element } from '../../dom.js';
+import { shortTime } from '../../format.js';
+import type { History, Second } from '../history.js';
+import { Chart } from './chart.js';
+import type { Line } from './line.js';
+import { Reasons } from './reasons.js';
 
 /** The charts of the last five minutes. */
 export class Charts {
@@ -58,33 +60,12 @@ function delays(history: History, of: 'acknowledgments' | 'deliveries'): Line[] 
   }));
 }
 
-/** Gives reasons their colors in the order in which they appear; the sixth and later share one. */
-class Reasons {
-  readonly #known: string[] = [];
-
-  lines(counts: Counts[]): Line[] {
-    for (const reason of counts.flatMap((each) => Object.keys(each)))
-      if (!this.#known.includes(reason)) this.#known.push(reason);
-    const own =
-      this.#known.length > MAX_COLORS ? this.#known.slice(0, MAX_COLORS - 1) : this.#known;
-    const others = this.#known.slice(own.length);
-    const lines = own.map((reason) => ({
-      label: reason,
-      values: counts.map((each) => each[reason] ?? 0),
-    }));
-    if (others.length === 0) return lines;
-    const sum = (each: Counts) => others.reduce((all, reason) => all + (each[reason] ?? 0), 0);
-    return [...lines, { label: 'others', values: counts.map(sum) }];
-  }
-}
-
-const MAX_COLORS = 6;
 const number = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 1 });
 const NO_EVENTS = 'No event was published while this page watched. Publish one under Actions.';
 const NO_CUES = 'No stream received a cue. Open a subscription in Inspect, then publish an event.';
 const NO_STREAMS = 'No stream was opened while this page watched. Open a subscription in Inspect.';
-const NO_ENDS = 'No stream has ended while this page watched.';
-const NO_REFUSALS = 'No request was refused while this page watched.';
+const NO_ENDS = 'No stream has ended while this page watched. Close a subscription in Inspect.';
+const NO_REFUSALS = 'No request was refused while this page watched. Keep watching.';
 const LINES = { kind: 'lines', format: number, empty: NO_EVENTS } as const;
 const STACK = { kind: 'stack', format: number } as const;
 const DELAYS = {

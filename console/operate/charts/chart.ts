@@ -1,12 +1,7 @@
 import uPlot from 'uplot';
-import { element, setText } from '../dom.js';
-import { timeOfDay } from '../format.js';
-
-/** One line or one part of a stack, with a value for each second. */
-export interface Line {
-  label: string;
-  values: (number | null)[];
-}
+import { element, setText } from '../../dom.js';
+import { timeOfDay } from '../../format.js';
+import type { Line } from './line.js';
 
 /** What a chart shows. */
 export interface ChartOptions {

@@ -1,0 +1,60 @@
+import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
+import { createConsole } from 'mcp-listen/console';
+import { expect, onTestFinished, test } from 'vitest';
+import { acknowledged, listChanged, listen, restOf, type WireStream } from '../../host/listen.ts';
+import { SECRET } from '../../host/signing.ts';
+import { useBrowser } from '../browser.ts';
+import { type Elsewhere, serveElsewhere } from '../guarded-server.ts';
+
+const open = useBrowser();
+const TOOLS = { toolsListChanged: true };
+
+test('on a bus between processes a drain ends the streams of the one that answers, as it says', async () => {
+  const bus = `of-${crypto.randomUUID()}`;
+  const [here, there] = [await process(bus), await process(bus)];
+  const [own, other] = [await subscribed(here), await subscribed(there)];
+  const console = await open(`${here.origin}/console/#publish=${SECRET}`);
+  await console.connected();
+  await console.operate();
+  expect(await console.reading('streams').textContent()).toBe('1');
+  await console.page.getByText(/^Only a Durable Object bus shows its log/).waitFor();
+  await console.actions.getByLabel('Event').selectOption('tools_list_changed');
+  await console.actions.getByRole('button', { name: 'Publish' }).click();
+  await console.confirm('Publish an event?', 'Publish');
+  for (const stream of [own, other]) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  await console.button('End the oldest streams').click();
+  const dialog = console.page.getByRole('dialog', { name: 'End the oldest streams?' });
+  expect(await dialog.getByRole('paragraph').textContent()).toContain(
+    'oldest streams of the process that answers over 30 seconds. Other processes,',
+  );
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await console.button('Drain all').click();
+  expect(await console.confirm('Drain all?', 'Drain all')).toMatch(
+    /^Ends every stream of the process that answers over .* Other processes, .* keep theirs\.$/,
+  );
+  await console.actions.getByText('Begun in 1 isolate.').waitFor();
+  expect(await restOf(own)).toEqual([]);
+  await there.server.notify.toolsChanged();
+  expect(await other.message()).toBe(listChanged('1', 'tools'));
+  other.drop();
+});
+
+/** A process of a bus, with the console of its operator. */
+async function process(name: string): Promise<Elsewhere> {
+  const bus = broadcastChannelBus({ bus: name });
+  let operated: ReturnType<typeof createConsole> = async () => undefined;
+  const place = await serveElsewhere(undefined, { bus }, {}, (request) => operated(request));
+  operated = createConsole({ server: place.server, token: SECRET });
+  onTestFinished(async () => {
+    await place.stop();
+    await bus.close();
+  });
+  return place;
+}
+
+/** Opens a stream, and reads its acknowledgment. */
+async function subscribed({ origin }: Elsewhere): Promise<WireStream> {
+  const stream = await listen(`${origin}/mcp`, TOOLS);
+  expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+  return stream;
+}
