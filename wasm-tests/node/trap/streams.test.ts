@@ -300,8 +300,9 @@ test('a trap in a constructor throws, and one in free is harmless', () => {
 function eventServer(options: ListenHandlerOptions = {}, hasOwnContexts = false) {
   host.fansOut = !hasOwnContexts;
   const errors: Error[] = [];
+  const bus = new InMemoryBus({ events: eventLog(), onError: () => {} });
   const listening = serving({
-    bus: new InMemoryBus({ events: eventLog(), onError: () => {} }),
+    bus,
     events: defineEvents({ paid: {} }),
     onError: (error) => errors.push(error),
     ...options,
@@ -314,7 +315,7 @@ function eventServer(options: ListenHandlerOptions = {}, hasOwnContexts = false)
     return reader;
   };
   const publish = () => listening.notify.event('paid', { amount: 1 });
-  return { errors, publish, server: listening, stream };
+  return { bus, errors, publish, server: listening, stream };
 }
 
 /** Reads a stream to its end, which has no result. Returns when it ended. */
@@ -356,6 +357,21 @@ describe.each([
     expect(codesOf(errors)).toEqual(['core-trapped']);
     expect(await listen.block()).toMatch(/^:/);
     await listening.close();
+  });
+
+  test('while a reading fails ends these too', async () => {
+    const { bus, errors, publish, stream } = eventServer({}, hasOwnContexts);
+    const reader = await stream();
+    vi.spyOn(bus.events as NonNullable<typeof bus.events>, 'page').mockImplementation(async () => {
+      poisonEvents();
+      throw new Error('no page');
+    });
+    await publish();
+    await endOf(reader);
+    expect(errors.map(({ message }) => message)).toEqual([
+      'no page',
+      'the core has trapped and was reset',
+    ]);
   });
 
   test('in the end of one stream ends it at once', async () => {

@@ -186,7 +186,7 @@ export class StreamGroup implements EventStreamGroup {
     const number = this.#core.reading;
     const done = this.#spread(name, number, query).catch((error: unknown) => {
       this.#options.onError(error as Error);
-      if (this.isCurrent) this.#core.failed(name, number);
+      if (this.isCurrent) eventsGuard.ignoringTrap(() => this.#core.failed(name, number));
     });
     this.#readings.set(name, done);
   }
