@@ -64,7 +64,7 @@ import { headerLines } from './web/header-lines.js';
 import { isBodyTimeout, readStart } from './web/request-body.js';
 
 /**
- * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. It answers listen requests
+ * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. It handles listen requests
  * itself. All other requests reach `handler` with their body bytes and header fields unchanged,
  * unless their host or origin is not allowed.
  *

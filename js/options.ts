@@ -79,8 +79,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   /**
    * How clients of 2025-11-25 and earlier are served. `sessions`: each client gets a session with
    * `resources/subscribe` and a notification stream; if `handler` keeps sessions too, each of ours
-   * maps to one of the handler's. `stateless`: `handler` answers. `reject`: requests get an error,
-   * and every GET and DELETE gets 405.
+   * maps to one of the handler's. `stateless`: `handler` serves them. `reject`: requests get an
+   * error, and every GET and DELETE gets 405.
    *
    * @default 'sessions' if the bus shares its sessions between all isolates, as `durableObjectBus`
    *   does, and `listen` is on; otherwise 'stateless'. The property `legacy` of the returned
@@ -139,7 +139,7 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   busProbeIntervalMs?: number;
   /**
    * The event types of the server: `defineEvents` of `mcp-listen/events`. Requests about events are
-   * then answered here, and `notify.event` publishes. The bus needs a log of occurrences.
+   * then served here, and `notify.event` publishes. The bus needs a log of occurrences.
    *
    * @default undefined
    */
@@ -172,7 +172,8 @@ export type LegacyMode = 'sessions' | 'stateless' | 'reject';
 /** Options of {@link ListenHandler.drain}. */
 export interface DrainOptions {
   /**
-   * Milliseconds over which the streams are ended, evenly spread. 0 ends all of them at once.
+   * Milliseconds over which the streams are ended, evenly spread. 0 ends all of them at
+   * the same time.
    *
    * @default 30_000
    */
@@ -191,7 +192,7 @@ export interface DrainOptions {
  * it wraps. `Rest` is the list of arguments that the host passes to `fetch` after the request.
  */
 export interface ListenHandler<Rest extends unknown[] = []> {
-  /** Answers one HTTP request. It can be called without this object as `this`. */
+  /** Handles one HTTP request. It can be called without this object as `this`. */
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /** Publishes changes. */
   notify: Notifier;

@@ -3,7 +3,7 @@
 
 use crate::clock::Millis;
 
-/// Returns the wait before the next attempt to reach a bus that has been away for this long.
+/// Returns the wait before the next attempt to reach a bus that has been unavailable for this long.
 ///
 /// The ceiling grows with the outage alone, not with the number of attempts: the edges of one bus
 /// spread their return, whenever each of them noticed the outage.
@@ -45,10 +45,10 @@ fn within(ceiling: u64, random: f64) -> Millis {
 }
 
 const MIN: u64 = 100;
-/// The wait is at most this fraction (1/n) of the time that the bus has been away.
+/// The wait is at most this fraction (1/n) of the time that the bus has been unavailable.
 const SHARE: u64 = 20;
-/// With this ceiling, a bus that was away for up to half a minute is found within two seconds of
-/// its return.
+/// With this ceiling, a bus that was unavailable for up to half a minute is found within two
+/// seconds of its return.
 const MIN_CEILING: u64 = 1_800;
 const MAX_CEILING: u64 = 30_000;
 /// Up to 1.6 s: a stream is refused that is not attached within 3 s.

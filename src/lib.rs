@@ -22,7 +22,7 @@
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`client`]: the client side over HTTP: one subscription, a watch that reopens it, and the
 //!   detection of the server's revision
-//! - [`fanout`]: many streams of one process, written to at once
+//! - [`fanout`]: many streams of one process, written to together
 //! - [`lease`]: which request owns the socket that the streams of an isolate share
 //! - [`isolate`]: streams that share one connection to the bus: an upstream, a fan-out and a lease
 //! - [`off`]: servers that hold no streams

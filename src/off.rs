@@ -19,10 +19,10 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OffOutcome {
-    /// A listen request. It is answered with the status of the rejection, 404.
+    /// A listen request. It gets the status of the rejection, 404.
     Listen(Rejection),
-    /// A request of an earlier revision to subscribe to a resource, or to unsubscribe. It is
-    /// answered with status 200: such a client takes a 404 for the end of its session.
+    /// A request of an earlier revision to subscribe to a resource, or to unsubscribe. It
+    /// gets status 200: such a client takes a 404 for the end of its session.
     Subscribe(Rejection),
     /// `server/discover` or `initialize`: the MCP server's response is adjusted by
     /// [`crate::offer::withhold_changes`].

@@ -88,5 +88,5 @@ function mean(numbers: number[]): number {
 
 /** Steps of a round, each of a frame or more. */
 const STEPS = 30;
-/** What is typed of the number of a message. */
+/** The part of a message number that is typed. */
 const TYPED = '49';

@@ -11,7 +11,7 @@ export function core(rounds: number): Experiment[] {
       axis: { label: 'names on the connection', values: [0, 65_536] },
       entrants: [
         entrant(
-          'the core alone: reads the frame, changes its index, says what is kept and answered',
+          'the core alone: reads the frame, changes its index, returns what to store and what to reply',
           'names',
           'change',
         ),
@@ -23,7 +23,7 @@ export function core(rounds: number): Experiment[] {
       axis: { label: 'edges', values: [1_000, 10_000] },
       entrants: [
         entrant(
-          'the core alone: reads the batch, finds the edge, writes the frame and the answer',
+          'the core alone: reads the batch, finds the edge, writes the frame and the reply',
           'scale',
           'publish',
         ),

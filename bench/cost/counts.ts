@@ -15,7 +15,7 @@ export interface Counts {
   runMs: number;
   /** Milliseconds of all timers that fired. */
   timerMs: number;
-  /** Times that an object was awake to wait for its disk, or for another object to answer. */
+  /** Times that an object was awake to wait for its disk, or for the reply of another object. */
   waits: number;
 }
 

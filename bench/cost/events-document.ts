@@ -4,7 +4,7 @@ import { type CountedEvents, EVENT_ISOLATES, type EventSizes } from './events.ts
 import { awakeMs, billOf, EXAMPLE, gigabyteSeconds, type Month, monthOfEvents } from './month.ts';
 import { COUNTS, cells, millions, price, table } from './table.ts';
 
-/** What was counted of MCP Events. */
+/** The counts of the experiments with MCP Events. */
 export interface EventResults {
   run: Run;
   machine: Machine;

@@ -7,7 +7,7 @@ import { SCALE, SHARDS } from './example.ts';
 export interface Month {
   /** Streams that are open at any time. */
   streams: number;
-  /** Minutes that a stream lives. */
+  /** Minutes for which a stream is open. */
   ageMinutes: number;
   /** Changes of a resource that all streams watch. */
   changes: number;

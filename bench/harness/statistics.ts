@@ -15,7 +15,7 @@ export function summaryOf(numbers: number[]): Summary {
   };
 }
 
-/** The value below which the share `q` of the numbers lies, interpolated between neighbours. */
+/** The value below which the share `q` of the numbers lies, interpolated between neighbors. */
 export function quantile(numbers: number[], q: number): number {
   const sorted = ascending(numbers);
   const place = (sorted.length - 1) * q;

@@ -80,8 +80,7 @@ export class Readers {
 
   async #join(server: Server, stream: number): Promise<void> {
     const { body, status } = await server.fetch(listenRequest(listenOf(this.#scenario, stream)));
-    if (body === null || status !== 200)
-      throw new Error(`listen ${stream} was answered with ${status}`);
+    if (body === null || status !== 200) throw new Error(`listen ${stream} got status ${status}`);
     this.#bodies.push(new BodyReader(body, this.#arrived));
   }
 

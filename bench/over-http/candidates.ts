@@ -106,14 +106,14 @@ export const IN_FOUR: Candidate[] = [
   { ...ON_WORKERD, start: () => workerdServer('listen', { isolates: 4 }) },
   { ...SHARED_RELAY, start: () => workerdServer('relay', { isolates: 4 }) },
 ];
-/** Ours with a bus that answers no connection. */
+/** Ours with a bus that accepts no connection. */
 export const AWAY: Candidate[] = [
   { ...ON_WORKERD, start: () => workerdServer('listen', { isAway: true }) },
 ];
 /** A Worker that calls an empty method of an object. */
 export const TRIP: Candidate = {
   name: 'a round trip to an object',
-  includes: 'a call from a Worker to an object that does nothing, and its answer; no HTTP',
+  includes: 'a call from a Worker to an object that does nothing, and its reply; no HTTP',
   start: () => workerdServer('listen'),
 };
 

@@ -164,7 +164,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
     },
     {
       ...{ name: 'ack-away', proves: ['S8'], metrics: [REFUSED], warmUps: 0, rounds: 3 },
-      title: 'until a stream is refused because its bus does not answer, on workerd',
+      title: 'until a stream is refused because its bus does not reply, on workerd',
       entrants: entrants(AWAY, async (server) => new Refusing(server)),
     },
   ];

@@ -1,4 +1,4 @@
-/** A server in this process, which answers listens and publishes changes of resources. */
+/** A server in this process, which serves listens and publishes changes of resources. */
 export interface Server {
   fetch(request: Request): Promise<Response>;
   /** Publishes one change by the public API of the contender. */

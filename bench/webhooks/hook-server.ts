@@ -48,7 +48,7 @@ export class HookServer {
     const url = `${this.#workerd.edges[0]}/${path}`;
     const response = await fetch(url, { method: 'POST', body: JSON.stringify(order) });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${path} was answered with ${response.status} ${text}`);
+    if (!response.ok) throw new Error(`${path} got status ${response.status} ${text}`);
   }
 
   async stop(): Promise<void> {

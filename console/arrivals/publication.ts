@@ -75,6 +75,6 @@ interface Cue {
 
 /**
  * Milliseconds after the response within which cues are awaited. A later cue was collapsed into
- * another one, or its stream is away.
+ * another one, or its stream has lost its bus.
  */
 const TIMEOUT_MS = 2_000;

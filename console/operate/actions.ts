@@ -94,7 +94,7 @@ export class Actions implements IsolateActions {
     const number = this.#count.valueAsNumber;
     const [where, others] = this.#reachesAll
       ? ['every isolate', '']
-      : ['the process that answers', OTHERS_TEXT];
+      : ['the process that responds', OTHERS_TEXT];
     const text = `Ends the ${counted(number, 'oldest stream')} of ${where} over 30 seconds.${others}`;
     const order: Order = { do: 'drain', count: number };
     void this.#order('End the oldest streams?', text, 'End streams', order);
@@ -197,5 +197,5 @@ const KINDS = [
 const NO_MORE_TEXT = ' over 30 seconds. The isolate opens no more until it restarts.';
 const OTHERS_TEXT = ' Other processes, if the bus has any, keep theirs.';
 const DRAIN_ALL_TEXT =
-  'Ends every stream over 30 seconds. Isolates that hold streams, and the one that answers, open no more until they restart.';
-const DRAIN_PROCESS_TEXT = `Ends every stream of the process that answers over 30 seconds. It opens no more until it restarts.${OTHERS_TEXT}`;
+  'Ends every stream over 30 seconds. Isolates that hold streams, and the one that responds, open no more until they restart.';
+const DRAIN_PROCESS_TEXT = `Ends every stream of the process that responds over 30 seconds. It opens no more until it restarts.${OTHERS_TEXT}`;

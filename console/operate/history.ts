@@ -30,7 +30,7 @@ export interface Totals {
 
 /**
  * The last five minutes of a bus. Each isolate counts from its start, so the counters of each are
- * compared with its former ones. What an isolate counted before it was first seen is left out.
+ * compared with its previous ones. What an isolate counted before it was first seen is left out.
  */
 export class History {
   readonly seconds: Second[] = [];

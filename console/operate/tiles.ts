@@ -44,7 +44,7 @@ export class Tiles {
 
 const TILES = [
   ['streams', 'Streams open', 'In all isolates that responded'],
-  ['away', 'Bus away', 'Streams whose bus is away now'],
+  ['away', 'Bus away', 'Streams whose bus is unavailable now'],
   ['isolates', 'Isolates', 'Isolates that hold streams of this bus'],
   ['shards', 'Shards', 'Objects that hold sockets beside the bus object'],
   ['sessions', 'Sessions', 'Sessions of clients of earlier revisions'],

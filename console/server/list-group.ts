@@ -97,7 +97,7 @@ export class ListGroup {
     if (focused !== null) this.#focusLike(focused);
   }
 
-  /** Focuses the new control of a former one; if its row is gone, the first of the list. */
+  /** Focuses the new control of a previous one; if its row is gone, the first of the list. */
   #focusLike(former: Element): void {
     const key = former.closest('[data-key]')?.getAttribute('data-key');
     const row = [...this.#items.children].find((item) => item.getAttribute('data-key') === key);

@@ -21,7 +21,7 @@ function lampServer() {
   return server;
 }
 
-// The handler of the Agents SDK accepts no bus. Listen requests are answered here; all other
+// The handler of the Agents SDK accepts no bus. Listen requests are handled here; all other
 // requests are passed to it, with `env` and `ctx`.
 const bus = durableObjectBus(env.MCP_BUS);
 const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });

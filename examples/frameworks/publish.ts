@@ -11,5 +11,5 @@ export async function publish(...changes: Change[]): Promise<void> {
     headers: { authorization: `Bearer ${PUBLISH_TOKEN}`, 'content-type': 'application/json' },
     body: JSON.stringify(changes),
   });
-  if (!response.ok) throw new Error(`the gateway answered ${response.status}`);
+  if (!response.ok) throw new Error(`the gateway responded with ${response.status}`);
 }

@@ -3,7 +3,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
 import { publishChanges } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
-import { listen } from 'mcp-listen/hono';
+import { listenMiddleware } from 'mcp-listen/hono';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
@@ -25,7 +25,7 @@ function lampServer() {
 type App = { Variables: { user: string | undefined } };
 
 const bus = durableObjectBus(env.MCP_BUS);
-const mcp = listen<App>(createMcpHandler(publishChanges(lampServer, bus)), {
+const mcp = listenMiddleware<App>(createMcpHandler(publishChanges(lampServer, bus)), {
   bus,
   principal: (context) => context.get('user'),
 });

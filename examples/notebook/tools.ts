@@ -114,8 +114,8 @@ function addQuery(server: McpServer, notebook: DurableObjectStub<Notebook>, name
       inputSchema: z.object({ sql: QUERY }),
     },
     async ({ sql }) => {
-      const answer = await notebook.query(sql);
-      return answer.refused ? failure(answer.message) : json({ rows: answer.rows });
+      const result = await notebook.query(sql);
+      return result.refused ? failure(result.message) : json({ rows: result.rows });
     },
   );
 }

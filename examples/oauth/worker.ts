@@ -59,7 +59,7 @@ function authInfoOf(ctx: ExecutionContext): AuthInfo {
   };
 }
 
-/** Asks for the user's name, and trusts any answer: replace this with your login. */
+/** Asks for the user's name, and trusts any input: replace this with your login. */
 async function authorizePage(
   request: Request,
   { OAUTH_PROVIDER: oauth }: Cloudflare.Env,

@@ -38,7 +38,7 @@ function postgresBroker(connectionString: string, channel: string): Broker {
       }
     },
 
-    // Everything published before a query is delivered before the answer to it.
+    // Everything published before a query is delivered before its result.
     async settle() {
       await reader?.query('SELECT 1');
     },

@@ -1,4 +1,4 @@
-"""ASGI middleware that answers `subscriptions/listen`, and passes every other request on."""
+"""ASGI middleware that serves `subscriptions/listen`, and passes every other request on."""
 
 from component import Record, record
 from streams import Streams, clock
@@ -57,7 +57,7 @@ class Listen:
 
 
 class Request:
-    """A request, its exchange, and what was read of its body."""
+    """A request, its exchange, and the part of its body that was read."""
 
     def __init__(self, core, exchange, receive):
         self._core, self._exchange = core, exchange

@@ -35,7 +35,9 @@ const route: RouteListenOptions = {
 
 export default {
   async fetch(request, env) {
-    const answer = await routeListenRequest(request, env, route);
-    return answer ?? new Response('The lamps are at /acme/mcp and /globex/mcp.\n', { status: 404 });
+    const response = await routeListenRequest(request, env, route);
+    return (
+      response ?? new Response('The lamps are at /acme/mcp and /globex/mcp.\n', { status: 404 })
+    );
   },
 } satisfies ExportedHandler<Cloudflare.Env>;

@@ -12,8 +12,8 @@ import { createListenHandler } from '../listen-handler.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 
 /**
- * Options of {@link listen}: those of `createListenHandler`, with Hono's context passed to
- * `principal` and `authorize`.
+ * Options of {@link listenMiddleware}: those of `createListenHandler`, with Hono's context passed
+ * to `principal` and `authorize`.
  */
 export interface HonoListenOptions<E extends Env>
   extends Omit<ListenHandlerOptions<[Context<E>]>, 'authorize' | 'principal'> {
@@ -36,10 +36,15 @@ export interface HonoListenOptions<E extends Env>
 }
 
 /**
- * An MCP handler: an object with `fetch`, or a function. A function must answer `request`, not
+ * An MCP handler: an object with `fetch`, or a function. A function must handle `request`, not
  * `c.req.raw`.
  */
-export type HonoMcpHandler<E extends Env> = McpFetch<[Context<E>]> | { fetch: McpFetch };
+export type HonoMcpHandler<E extends Env> =
+  | McpFetch<[Context<E>]>
+  | {
+      /** Handles one request. */
+      fetch: McpFetch;
+    };
 
 /**
  * A handler for a Hono route, with all members that `createListenHandler` returns except `fetch`.
@@ -49,18 +54,21 @@ export type ListenMiddleware<E extends Env> = MiddlewareHandler<E> &
 
 /**
  * Returns a handler for `app.all` or `app.use` that serves `subscriptions/listen` in front of an
- * MCP handler. It answers every request of the route: this package does, or `handler`, which may be
+ * MCP handler. It handles every request of the route: this package does, or `handler`, which may be
  * a function or an object with `fetch`. A function also receives Hono's context.
  *
  * @throws ListenError `invalid-options`.
  * @example
  * ```ts
- * const mcp = listen(createMcpHandler(factory), { bus, principal: (c) => c.get('user') });
+ * const mcp = listenMiddleware(createMcpHandler(factory), {
+ *   bus,
+ *   principal: (c) => c.get('user'),
+ * });
  * app.all('/mcp', mcp);
  * await mcp.notify.toolsChanged();
  * ```
  */
-export function listen<E extends Env = Env>(
+export function listenMiddleware<E extends Env = Env>(
   handler: HonoMcpHandler<E>,
   { authorize, principal, ...options }: HonoListenOptions<E> = {},
 ): ListenMiddleware<E> {

@@ -32,8 +32,8 @@ export interface CreateMcpHandlerOptions
    */
   bus?: ListenHandler['bus'] | ServerEventBus;
   /**
-   * Streams that this handler holds at once. An alias of `limits.maxSubscriptions`, which takes
-   * precedence.
+   * Streams that this handler holds at the same time. An alias of `limits.maxSubscriptions`, which
+   * takes precedence.
    *
    * @default 4_000
    */

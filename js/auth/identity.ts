@@ -27,11 +27,17 @@ export interface Identity {
  * Without either, the name is the SHA-256 of the token, as 64 hexadecimal digits.
  */
 export interface AuthInfo {
+  /** The access token. */
   token: string;
+  /** The id of the client that the token was issued to. It never names a caller. */
   clientId: string;
+  /** The scopes of the token. */
   scopes: string[];
+  /** When the token expires, in seconds since 1970. */
   expiresAt?: number;
+  /** The resource that the token was issued for (RFC 8707). */
   resource?: URL;
+  /** What else the verifier knows about the token. */
   extra?: Record<string, unknown>;
 }
 

@@ -41,7 +41,8 @@ export interface AttachableBus extends ListenBus {
    * Requests everything that was published before the call. Resolves once all streams of this
    * process have received it. If absent, no event is ever in transit.
    *
-   * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so events may be missing.
+   * @throws ListenError (as a rejection) `bus-lost`: the bus is unavailable, so events may be
+   * missing.
    */
   settle?(): Promise<void>;
   /** The log of occurrences of MCP Events; absent if the bus keeps none. */
@@ -73,7 +74,7 @@ export interface FanoutSink {
 
 /** Counters of streams and their bus; each stream counts once. */
 export interface AttachmentCounters {
-  /** Streams whose bus is away now. */
+  /** Streams whose bus is unavailable now. */
   away: number;
   /** Number of times the bus was lost. */
   outages: number;

@@ -137,7 +137,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   #hasBegun = false;
   #isFollowing = false;
   /** Reports an outage once, not on every failed reconnect. */
-  #isTold = false;
+  #isReported = false;
 
   /** @throws ListenError `invalid-options`. */
   constructor(broker: Broker, { events, onError = report, wanted, ...rest }: BrokerBusOptions) {
@@ -234,7 +234,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   }
 
   async settle(): Promise<void> {
-    if (!this.#isLive) throw new ListenError('bus-lost', 'the broker of the bus is away');
+    if (!this.#isLive) throw new ListenError('bus-lost', 'the broker of the bus is unavailable');
     await this.#broker.settle?.();
   }
 
@@ -258,7 +258,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (this.#hasBegun) this.#streamCounts.healed += this.#local.attached;
     this.#hasBegun = true;
     this.#isLive = true;
-    this.#isTold = false;
+    this.#isReported = false;
     this.#live.resolve();
     this.interest?.handleReady();
   }
@@ -342,9 +342,9 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
       this.#counts.outages += 1;
       this.#streamCounts.outages += this.#local.attached;
     }
-    if (this.#isTold) return;
-    this.#isTold = true;
-    this.#onError(new ListenError('bus-lost', 'the broker of the bus is away', { cause }));
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#onError(new ListenError('bus-lost', 'the broker of the bus is unavailable', { cause }));
   }
 
   #resync(isCounted: boolean): void {

@@ -34,6 +34,7 @@ export interface EmitOptions {
 export interface EventReceipt {
   /** Its position in the log of the bus; 0 on a bus that keeps no log. */
   position: number;
+  /** The id of the occurrence. */
   eventId: string;
 }
 
@@ -60,7 +61,7 @@ export interface EventSource {
   readonly modes: readonly EventMode[];
   /** Whether the log is in this process, so that it costs no request to read it. */
   readonly isLocal?: true;
-  /** Returns the page that answers a query, both as text of the core. */
+  /** Returns the page for a query, both as text of the core. */
   page(query: string): Promise<string>;
   /** The subscriptions of webhooks; undefined if the bus delivers to none. */
   readonly webhooks?: WebhookSubscriptions;
@@ -108,7 +109,7 @@ export interface EventStore {
   draft(text: string): DraftEvent;
   /** Adds an occurrence at a position that its cue has taken. */
   append(draft: DraftEvent, position: number, now: number): AppendedEvent;
-  /** Returns the page that answers a query, for a bus whose last position is `head`. */
+  /** Returns the page for a query, for a bus whose last position is `head`. */
   page(query: string, head: number, now: number): string;
   /** Whether the reader who asks has more than this log, a copy whose last position is `head`. */
   isBehind(query: string, head: number): boolean;
@@ -138,8 +139,13 @@ export interface EventLogMaker {
    * @internal
    */
   open(rows: EventRows, epoch: string, reset: () => void): EventStore;
-  /** What a broker keeps for all names together: milliseconds, and bytes. */
-  readonly kept: { ageMs: number; bytes: number };
+  /** What a broker keeps for all names together. */
+  readonly kept: {
+    /** Milliseconds for which an occurrence is kept. */
+    ageMs: number;
+    /** Bytes of all occurrences together. */
+    bytes: number;
+  };
   /**
    * Starts the delivery to webhooks; undefined if the bus delivers to none.
    *
@@ -176,7 +182,7 @@ export interface WebhookHost {
    * certain even if the host restarts.
    */
   setAlarm(at: number | undefined): Promise<void>;
-  /** Returns the page of the log that answers a query, both as text of the core. */
+  /** Returns the page of the log for a query, both as text of the core. */
   page(query: string): Promise<string>;
   /**
    * Has the bus call `wake` for these event types and no others, and reports the number of
@@ -208,7 +214,7 @@ export interface Disconnect {
   at: number;
 }
 
-/** What a bus answers to the delivery that follows event types. */
+/** The reply of a bus to the delivery that follows event types. */
 export interface FollowedEvents {
   /** Identifies the log. */
   epoch: string;

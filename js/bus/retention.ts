@@ -36,5 +36,5 @@ export function retentionOf({
   return { logEvents, logAgeMs };
 }
 
-/** Share of the window that is trimmed at once, so that a publish stays cheap. */
+/** Share of the window that one publish trims at most, so that it stays cheap. */
 export const TRIM_SHARE = 0.1;

@@ -43,9 +43,9 @@ export interface ServerStream {
    */
   readonly attached: Promise<void> | undefined;
   /**
-   * Ends the stream gracefully: its body then has the pending cues and the result, even if no one
-   * reads them. `settled` resolves with whether the bus has delivered all events that it shares
-   * between streams; without it, the bus has.
+   * Ends the stream gracefully: its body then has the pending cues and the result, even if the
+   * client does not read them. `settled` resolves with whether the bus has delivered all events
+   * that it shares between streams; without it, the bus has.
    */
   close(settled?: Promise<boolean>): void;
   /**

@@ -12,7 +12,7 @@ import type { ListenTarget } from './transport/target.js';
  * Opens one subscription and resolves when the server has acknowledged it. Use `watch` to stay
  * subscribed.
  *
- * @throws ListenError if the subscription cannot be opened; its class tells the reason. The abort
+ * @throws ListenError if the subscription cannot be opened; its class names the reason. The abort
  *   reason of `signal`.
  *
  * @example

@@ -2,7 +2,9 @@ import { ListenError } from '../model/error.js';
 
 /** The name and version that the client sends to servers. */
 export interface ClientInfo {
+  /** The name of the client. */
   name: string;
+  /** The version of the client. */
   version: string;
 }
 
@@ -16,7 +18,9 @@ export type TokenProvider = string | (() => string | Promise<string>);
 export interface ListenMessage {
   /** When it was sent or received, in milliseconds since 1970. */
   at: number;
+  /** `out`: the client sent it; `in`: the server did. */
   direction: 'in' | 'out';
+  /** The message as JSON text. */
   text: string;
 }
 

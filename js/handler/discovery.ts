@@ -8,9 +8,23 @@ import { type ResponseLimits, wholeBody } from './upstream-response.js';
 
 /** The members of MCP's `ServerCapabilities` that concern subscriptions; others are ignored. */
 export interface ListenCapabilities {
-  tools?: { listChanged?: boolean };
-  prompts?: { listChanged?: boolean };
-  resources?: { listChanged?: boolean; subscribe?: boolean };
+  /** The capabilities of tools. */
+  tools?: {
+    /** Whether changes of the list of tools are announced. */
+    listChanged?: boolean;
+  };
+  /** The capabilities of prompts. */
+  prompts?: {
+    /** Whether changes of the list of prompts are announced. */
+    listChanged?: boolean;
+  };
+  /** The capabilities of resources. */
+  resources?: {
+    /** Whether changes of the list of resources are announced. */
+    listChanged?: boolean;
+    /** Whether clients may subscribe to single resources. */
+    subscribe?: boolean;
+  };
   /**
    * Extensions by name; `io.modelcontextprotocol/tasks` and, with `listChanged: true`,
    * `io.modelcontextprotocol/events` concern subscriptions.
@@ -61,13 +75,13 @@ export class Discovery {
       if (known !== undefined) return action(known);
       throw new ListenError(
         'discover-failed',
-        'the handler did not answer server/discover with its capabilities',
+        'the handler returned no capabilities for server/discover',
       );
     });
   }
 
   /**
-   * Returns the capabilities as JSON text; undefined if the handler answers without capabilities.
+   * Returns the capabilities as JSON text; undefined if the handler returns none.
    *
    * @throws ListenError `discover-failed`.
    */
@@ -116,7 +130,9 @@ export class Discovery {
 
 /** The name and version of a server. */
 export interface ServerInfo {
+  /** The name of the server. */
   name: string;
+  /** The version of the server. */
   version: string;
 }
 

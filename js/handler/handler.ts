@@ -2,7 +2,12 @@
  * A handler of HTTP requests: a function, or an object with `fetch`, such as the result of
  * `createMcpHandler` or a Worker. `Rest` is the list of its parameters after the request.
  */
-export type McpHandler<Rest extends unknown[] = []> = McpFetch<Rest> | { fetch: McpFetch<Rest> };
+export type McpHandler<Rest extends unknown[] = []> =
+  | McpFetch<Rest>
+  | {
+      /** Handles one request. */
+      fetch: McpFetch<Rest>;
+    };
 
 /** The function of a handler. `Rest` is the list of its parameters after the request. */
 export type McpFetch<Rest extends unknown[] = []> = (

@@ -23,7 +23,7 @@ export interface ProxyOptions {
    */
   fetch?: (request: Request) => Promise<Response>;
   /**
-   * Called with the error of every request that the upstream server did not answer.
+   * Called with the error of every request to which the upstream server did not respond.
    *
    * @default console.error
    */
@@ -144,7 +144,7 @@ async function send(
 }
 
 function tooLate(): ListenError {
-  return new ListenError('upstream-timeout', 'the upstream server did not answer in time');
+  return new ListenError('upstream-timeout', 'the upstream server did not respond in time');
 }
 
 /** Returns the response to the client. */

@@ -56,7 +56,7 @@ export function bodyUntil<T>(
   });
 }
 
-/** Returns the response to a request that the upstream server did not answer. */
+/** Returns the response to a request to which the upstream server did not respond. */
 export function failedResponse(error: unknown): Response {
   const isLate =
     error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);

@@ -73,6 +73,7 @@ export function isBusy(code: string | undefined): boolean {
  * ```
  */
 export class ListenError extends Error {
+  /** The name of the class. */
   override readonly name: string = 'ListenError';
   /** A stable, kebab-case error code. */
   readonly code: ListenErrorCode;

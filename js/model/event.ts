@@ -9,14 +9,19 @@ export type ServerEvent = ChangeEvent | GroupEvent | DisconnectEvent;
 
 /** A change that is delivered only to streams whose callers have this group. */
 export interface GroupEvent {
+  /** Identifies this kind of event. */
   kind: 'for_group';
+  /** The group that receives the change. */
   group: string;
+  /** The change. */
   event: ChangeEvent;
 }
 
 /** Ends the streams of a caller. */
 export interface DisconnectEvent {
+  /** Identifies this kind of event. */
   kind: 'disconnect';
+  /** The name of the caller, as `principal` returned it. */
   principal: string;
 }
 
@@ -30,8 +35,16 @@ export type ChangeEvent =
   | { kind: 'prompts_list_changed' }
   | { kind: 'resources_list_changed' }
   | { kind: 'events_list_changed' }
-  | { kind: 'resource_updated'; uri: string }
-  | { kind: 'task_status'; task: TaskState };
+  | {
+      kind: 'resource_updated';
+      /** The URI of the resource. */
+      uri: string;
+    }
+  | {
+      kind: 'task_status';
+      /** The state of the task. */
+      task: TaskState;
+    };
 
 /**
  * The URI under which buses carry changes of the list of event types, so that every version

@@ -61,24 +61,24 @@ export interface ListenLimits {
    */
   taskIdBytes?: number;
   /**
-   * Number of streams that this handler holds at once. Further ones get 503 with `Retry-After`. 0
-   * refuses all streams.
+   * Number of streams that this handler holds at the same time. Further ones get 503 with
+   * `Retry-After`. 0 refuses all streams.
    *
    * @default 4_000
    */
   maxSubscriptions?: number;
   /**
-   * Number of streams that this handler holds at once for one caller that `principal` named.
-   * Further ones get 429 with `Retry-After`. 0 refuses all callers with a name.
+   * Number of streams that this handler holds at the same time for one caller that `principal`
+   * named. Further ones get 429 with `Retry-After`. 0 refuses all callers with a name.
    *
    * @default 16
    */
   maxSubscriptionsPerPrincipal?: number;
   /**
-   * Number of streams that this handler holds at once for callers without a name from one address.
-   * Further ones get 429 with `Retry-After`. 0 refuses all of them. Only Cloudflare provides
-   * addresses; IPv6 addresses count by their first 64 bits. If many callers share an address, raise
-   * the limit or name callers with `principal`.
+   * Number of streams that this handler holds at the same time for callers without a name from one
+   * address. Further ones get 429 with `Retry-After`. 0 refuses all of them. Only Cloudflare
+   * provides addresses; IPv6 addresses count by their first 64 bits. If many callers share an
+   * address, raise the limit or name callers with `principal`.
    *
    * @default 256
    */
@@ -94,9 +94,9 @@ export interface ListenLimits {
    */
   namesBytes?: number;
   /**
-   * Number of sessions of clients of earlier revisions that exist at once. Further ones get 503.
-   * With a `principal`, callers without a name may hold half of them, and half of `busUriBytes`. 0
-   * refuses all sessions.
+   * Number of sessions of clients of earlier revisions that exist at the same time. Further ones
+   * get 503. With a `principal`, callers without a name may hold half of them, and half of
+   * `busUriBytes`. 0 refuses all sessions.
    *
    * @default 10_000
    */

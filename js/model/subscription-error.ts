@@ -15,6 +15,7 @@ import { ListenError, type ListenErrorCode } from './error.js';
  * ```
  */
 export class SubscriptionLost extends ListenError {
+  /** The name of the class. */
   override readonly name = 'SubscriptionLost';
 }
 
@@ -31,6 +32,7 @@ export class SubscriptionLost extends ListenError {
  * ```
  */
 export class AckTimeout extends ListenError {
+  /** The name of the class. */
   override readonly name = 'AckTimeout';
 
   constructor() {
@@ -62,6 +64,7 @@ export interface RefusalDetails {
  * ```
  */
 export class SubscriptionRefused extends ListenError implements RefusalDetails {
+  /** The name of the class. */
   override readonly name: string = 'SubscriptionRefused';
   readonly status: number;
   readonly rpcCode?: number;
@@ -88,6 +91,7 @@ export class SubscriptionRefused extends ListenError implements RefusalDetails {
  * ```
  */
 export class SubscriptionsNotSupported extends SubscriptionRefused {
+  /** The name of the class. */
   override readonly name = 'SubscriptionsNotSupported';
 
   constructor(message: string, refusal: RefusalDetails) {

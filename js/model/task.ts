@@ -24,6 +24,18 @@ export interface TaskProgress {
 /** The status of a task, and the data that belongs to it. */
 export type TaskOutcome =
   | { status: 'working' | 'cancelled' }
-  | { status: 'input_required'; inputRequests: object }
-  | { status: 'completed'; result: object }
-  | { status: 'failed'; error: object };
+  | {
+      status: 'input_required';
+      /** The requests for input, by key. */
+      inputRequests: object;
+    }
+  | {
+      status: 'completed';
+      /** The result of the request. */
+      result: object;
+    }
+  | {
+      status: 'failed';
+      /** The JSON-RPC error. */
+      error: object;
+    };

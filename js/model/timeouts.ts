@@ -7,43 +7,44 @@ import { withDefaults } from './limits.js';
  */
 export interface ListenTimeouts {
   /**
-   * How long the body of a request that is read here may take to arrive, up to its limit in bytes.
-   * A later body gets 408. 0 disables.
+   * Milliseconds within which the body of a request that is read here must arrive, up to its limit
+   * in bytes. A later body gets 408. 0 disables.
    *
    * @default 10_000
    */
   bodyMs?: number;
   /**
-   * How long the body of a response to `server/discover`, to `initialize` or to a request of a
-   * gateway may take after its header. After that the request gets 504, a listen 503. 0 disables.
+   * Milliseconds that the body of a response to `server/discover`, to `initialize` or to a request
+   * of a gateway may take after its header. After that the request gets 504, a listen 503. 0
+   * disables.
    *
    * @default 10_000
    */
   responseMs?: number;
   /**
-   * How long each of `principal` and `authorize` may take. After that the caller gets 503. 0
-   * disables.
+   * Milliseconds that each of `principal` and `authorize` may take. After that the caller gets 503.
+   * 0 disables.
    *
    * @default 2_000
    */
   authorizeMs?: number;
   /**
-   * How long the bus may take to confirm a registration. After that a new stream gets 503. 0
-   * disables.
+   * Milliseconds that the bus may take to confirm a registration. After that a new stream gets 503.
+   * 0 disables.
    *
    * @default 2_900
    */
   attachMs?: number;
   /**
-   * Ends a stream without a result (`stalled`) if its client has read nothing for this long while
-   * data is pending. 0 disables.
+   * Ends a stream without a result (`stalled`) if its client has read nothing for this many
+   * milliseconds while data is pending. 0 disables.
    *
    * @default 60_000
    */
   writeMs?: number;
   /**
    * Ends a session of a client of earlier revisions that has had no request and no stream for this
-   * long; its next request gets 404. 0 disables.
+   * many milliseconds; its next request gets 404. 0 disables.
    *
    * @default 1_800_000
    */

@@ -6,15 +6,41 @@ export type LoggedStream = 'listen' | 'session';
 /** One log record about a server's streams. It contains no client, resource or id. */
 export type StreamLogRecord =
   /** A stream was opened. */
-  | { event: 'open'; stream: LoggedStream }
+  | {
+      event: 'open';
+      /** The kind of the stream. */
+      stream: LoggedStream;
+    }
   /** A request was refused. */
-  | { event: 'refuse'; reason: RefusalKind }
-  /** A stream ended, `ageMs` milliseconds after it was opened. */
-  | { event: 'end'; stream: LoggedStream; reason: EndReason; ageMs: number }
+  | {
+      event: 'refuse';
+      /** Why it was refused. */
+      reason: RefusalKind;
+    }
+  /** A stream ended. */
+  | {
+      event: 'end';
+      /** The kind of the stream. */
+      stream: LoggedStream;
+      /** Why it ended. */
+      reason: EndReason;
+      /** Milliseconds since it was opened. */
+      ageMs: number;
+    }
   /** Streams lost their bus; they stay open. */
-  | { event: 'outage'; streams: number }
-  /** Streams were attached to their bus again, after `awayMs` milliseconds. */
-  | { event: 'heal'; streams: number; awayMs: number };
+  | {
+      event: 'outage';
+      /** The number of streams. */
+      streams: number;
+    }
+  /** Streams were attached to their bus again. */
+  | {
+      event: 'heal';
+      /** The number of streams. */
+      streams: number;
+      /** Milliseconds since they lost it. */
+      awayMs: number;
+    };
 
 /** Called with each log record, at the time of the event. */
 export type StreamLogger = (record: StreamLogRecord) => void;

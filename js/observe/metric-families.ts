@@ -51,7 +51,7 @@ export function metricFamilies(stats: ListenStats, bus?: BusNumbers): MetricFami
 function gauges({ away, open }: ListenStats): MetricFamily[] {
   return [
     family('streams_open', 'gauge', 'Streams open now.', open),
-    family('streams_away', 'gauge', 'Open streams whose bus is away.', away),
+    family('streams_away', 'gauge', 'Open streams whose bus is unavailable.', away),
   ];
 }
 

@@ -34,8 +34,8 @@ export interface MetricsHandlerOptions {
 }
 
 /**
- * Creates an endpoint for Prometheus. It answers GET with {@link metricsText}, and requests without
- * the token with 401.
+ * Creates an endpoint for Prometheus. It responds to GET with {@link metricsText}, and to requests
+ * without the token with 401.
  *
  * @throws ListenError `invalid-options`.
  *

@@ -42,7 +42,11 @@ export interface TracedSpan {
 
 /** What caused a publish. */
 export interface PublishContext {
-  /** The `traceparent` of the cause, as in the header field of that name. */
+  /**
+   * The `traceparent` of the cause, as in the header field of that name.
+   *
+   * @default undefined
+   */
   traceparent?: string | null;
 }
 

@@ -49,7 +49,7 @@ export interface OperatorOptions {
 
 /**
  * Creates a handler that shows and operates a bus, with all its objects and isolates, or, for a bus
- * without a Durable Object, the process that answers: `GET stats` and `POST operate` below `path`.
+ * without a Durable Object, the process that responds: `GET stats` and `POST operate` below `path`.
  * Resolves with undefined for every other path.
  *
  * @throws ListenError `invalid-options`.

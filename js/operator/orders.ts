@@ -7,18 +7,42 @@ import { isObject, parsedJson } from '../model/json.js';
  * What `POST /operate` takes. `drain` ends all streams without a result and refuses new ones; with
  * `count`, it ends that many of the oldest streams of each isolate, and these continue to serve. It
  * applies to one isolate or to all that hold streams; for a bus without a Durable Object, to the
- * process that answers. `disconnect` ends the streams of one caller. `publish` publishes events,
+ * process that responds. `disconnect` ends the streams of one caller. `publish` publishes events,
  * all or none, or one occurrence of MCP Events.
  */
 export type Order =
-  | { do: 'drain'; count?: number; isolate?: string; windowMs?: number }
-  | { do: 'disconnect'; principal: string }
-  | { do: 'publish'; events: PublishedEvent[] };
+  | {
+      do: 'drain';
+      /** The number of streams of each isolate to end; without it, all. */
+      count?: number;
+      /** The id of the only isolate that drains; without it, all do. */
+      isolate?: string;
+      /** Milliseconds over which the streams are ended. */
+      windowMs?: number;
+    }
+  | {
+      do: 'disconnect';
+      /** The name of the caller. */
+      principal: string;
+    }
+  | {
+      do: 'publish';
+      /** The events to publish. */
+      events: PublishedEvent[];
+    };
 
 /** An event of the bus, or an occurrence of MCP Events. */
 export type PublishedEvent =
   | ServerEvent
-  | { kind: 'event'; name: string; data: Record<string, unknown>; group?: string };
+  | {
+      kind: 'event';
+      /** The name of the event type. */
+      name: string;
+      /** The payload. */
+      data: Record<string, unknown>;
+      /** Only callers with this group receive it. */
+      group?: string;
+    };
 
 /**
  * Reads an order. Does not check events.

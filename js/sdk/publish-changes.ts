@@ -89,7 +89,7 @@ function publishConnected(server: ServerLike, changes: ChangeBatch): void {
   };
 }
 
-/** After its request was answered, a server has no transport and would refuse to notify. */
+/** After the response to its request, a server has no transport and would refuse to notify. */
 function publishUnconnected(server: ServerLike, changes: ChangeBatch): void {
   const notification = server.notification.bind(server);
   server.notification = async (message, ...rest) => {

@@ -121,7 +121,7 @@ export class StreamManager {
   }
 
   /**
-   * Opens the stream that answers a listen request. `permit` is the filter that the caller may
+   * Opens the stream of a listen request. `permit` is the filter that the caller may
    * receive, as JSON text.
    */
   async open(
@@ -364,4 +364,4 @@ export class StreamManager {
 
 const COUNTERS = ['away', 'gaps', 'healed', 'outages', 'resyncs'] as const;
 const attachTimeout = (): ListenError =>
-  new ListenError('attach-timeout', 'the bus did not answer in time');
+  new ListenError('attach-timeout', 'the bus did not reply in time');

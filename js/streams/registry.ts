@@ -81,7 +81,7 @@ export class StreamRegistry {
     if (range !== undefined) range.count += 1;
   }
 
-  /** Handles a change in whether the bus of a stream is away. */
+  /** Handles a change in whether the bus of a stream is available. */
   away(stream: ServerStream, isAway: boolean): void {
     this.#streams.get(stream)?.away(isAway);
   }
@@ -158,7 +158,7 @@ export class StreamRegistry {
 
 /**
  * The least time in milliseconds over which streams end after a trap, so that clients do not
- * reconnect all at once.
+ * all reconnect at the same time.
  */
 const MIN_TRAP_MS = 2_000;
 /**

@@ -90,7 +90,7 @@ export const DROPS: BusTestOn<OpenRig> = {
       'each text is counted once',
     );
     const { away, resyncs: after } = await rig.there.stats();
-    expectSame([away, after], [0, resyncs], 'streams that are away, and resyncs');
+    expectSame([away, after], [0, resyncs], 'streams without their bus, and resyncs');
     stream.drop();
   },
 };
@@ -137,10 +137,10 @@ export const SURVIVES: BusTestOn<MortalRig> = {
     await loss(async () => {
       await eventually(async () => (await there.stats()).away === 1, 'the stream is away');
       const [streamed, published] = await Promise.all([
-        rejectionOf(there.open(TOOLS), 'a stream while the bus is gone'),
+        rejectionOf(there.open(TOOLS), 'a stream while the bus is unavailable'),
         rejectionOf(
           here.publish({ kind: 'prompts_list_changed' }),
-          'a publish while the bus is gone',
+          'a publish while the bus is unavailable',
         ),
       ]);
       expectSame(

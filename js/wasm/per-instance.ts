@@ -28,7 +28,7 @@ export class PerInstance<T> {
     return this.#value;
   }
 
-  /** Replaces the object. Returns the former one. */
+  /** Replaces the object. Returns the previous one. */
   renew(): T {
     const former = this.#value;
     this.#value = this.#make();

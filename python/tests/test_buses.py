@@ -110,7 +110,7 @@ class Buses(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(BusError):
             await bus.publish(ToolsListChanged())
         await eventually(lambda: len(errors) == 1)
-        self.assertEqual(errors, ["the broker of the bus is away"])
+        self.assertEqual(errors, ["the broker of the bus is unavailable"])
 
     async def test_redis_has_what_the_corpus_says(self) -> None:
         await publish_corpus(self.make("Redis", PLACES["bus"]))

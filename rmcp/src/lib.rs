@@ -42,7 +42,7 @@
 //!
 //! The SDK does not reveal the caller to a handler before it has acknowledged the request. If
 //! callers have different rights, put `mcp_listen_tower::ListenLayer` around the SDK's
-//! `StreamableHttpService`: it answers listen requests itself, and calls `authorize` first.
+//! `StreamableHttpService`: it serves listen requests itself, and calls `authorize` first.
 
 mod filter;
 mod pending;

@@ -15,8 +15,8 @@ async function checkComponent() {
     const file = 'wasm-tests/interop/component/corpus.test.ts';
     const env = { ...environment, COMPONENT_HOST: 'rust' };
     const code = await vitest(['--project', 'interop', file], env);
-    if (code !== 0) throw new Error('the component does not answer as the corpus says');
-    return 'the component answered the requests of the corpus in Rust (wasmtime) as it says';
+    if (code !== 0) throw new Error('the component does not respond as the corpus says');
+    return 'the component responded to the requests of the corpus in Rust (wasmtime) as it says';
   });
 }
 

@@ -24,10 +24,10 @@ export function rustCircles(files) {
 
 /** @param {[path: string, targets: string[]][]} imports */
 function circlesOf(imports) {
-  return [...neighbours(imports)].flatMap(([folder, graph]) =>
+  return [...neighbors(imports)].flatMap(([folder, graph]) =>
     [...graph.keys()]
       .filter((name) => reaches(graph, name, name))
-      .map((name) => `${folder}/${name} imports itself by way of its neighbours`),
+      .map((name) => `${folder}/${name} imports itself by way of its neighbors`),
   );
 }
 
@@ -36,7 +36,7 @@ function circlesOf(imports) {
  * @param {[path: string, targets: string[]][]} imports
  * @returns {Map<string, Map<string, Set<string>>>}
  */
-function neighbours(imports) {
+function neighbors(imports) {
   const folders = new Map();
   for (const [path, targets] of imports) {
     for (const target of targets) {

@@ -14,7 +14,7 @@ import { documentOf } from './requirements.mjs';
 /** The folder of the manifest, one file for each part. */
 export const folder = join(root, 'wasm-tests', 'requirements');
 
-/** The variable that tells the set-up of tests that they are listed, and none runs. */
+/** The variable that the set-up of tests reads: they are listed, and none runs. */
 export const LISTING = 'MCP_LISTEN_LISTING';
 
 /** The recorded results of the official conformance suite. */

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
+import { tap } from '../process/tap.mjs';
 
 /** @typedef {{ kind: string, text: string }} Part */
 /** @typedef {{ summary: Part[], blockTags?: { tag: string, content: Part[] }[] }} Comment */
 /**
  * @typedef {{ type: string, name?: string, value?: unknown, types?: Type[],
- * typeArguments?: Type[] }} Type
+ * typeArguments?: Type[], declaration?: Reflection }} Type
  */
 /**
  * @typedef {{ name: string, kind?: number, flags?: { isOptional?: boolean }, children?:
@@ -21,39 +22,64 @@ const api = join(root, '.build', 'typedoc', 'api.json');
 
 /**
  * Reads the types of the package with TypeDoc, where each warning is an error, and checks that each
- * exported function and class has an example, each option a default, and that the tables of options
- * in the docs match the types; one TAP line each. `--write` writes the tables.
+ * exported function and class has an example, each option a default, each member in milliseconds
+ * its unit and each type of options a table, and that the tables in the docs match the types; one
+ * TAP line each. `--write` writes the tables.
  */
 async function options() {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
   const warnings = await typedoc();
-  if (warnings !== '') return fail('TypeDoc reads the types without a warning', warnings);
-  process.stdout.write('ok 1 - TypeDoc reads the types without a warning\n');
   const project = JSON.parse(await readFile(api, 'utf8'));
-  const missing = undocumented(project);
-  if (missing.length > 0) return fail(DOCUMENTED, missing.join('\n'));
-  process.stdout.write(`ok 2 - ${DOCUMENTED}\n`);
-  const stale = await stalePages(project, process.argv.includes('--write'));
-  if (stale.length > 0)
-    return fail('the tables of options match the types', `run "npm run options": ${stale}`);
-  process.stdout.write('ok 3 - the tables of options match the types\n');
+  await tap(checks, { warnings, project, pages: await bookPages() });
+}
+
+/**
+ * @type {Array<[name: string, find: (evidence: { warnings: string, project: Reflection,
+ * pages: Map<string, string> }) => string[] | Promise<string[]>]>}
+ */
+const checks = [
+  [
+    'TypeDoc reads the types without a warning',
+    ({ warnings }) => (warnings === '' ? [] : warnings.split('\n')),
+  ],
+  [
+    'functions and classes have examples, and options have defaults',
+    ({ project }) => undocumented(project),
+  ],
+  ['members whose names end in Ms say milliseconds', ({ project }) => unitless(project)],
+  [
+    'each exported type of options has a table',
+    ({ pages, project }) => untabled(project, [...pages.values()]),
+  ],
+  [
+    'the tables of options match the types',
+    ({ pages, project }) => stalePages(pages, project, process.argv.includes('--write')),
+  ],
+];
+
+/** Returns the text of each page of the book by its path. */
+async function bookPages() {
+  const names = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md'));
+  const texts = names.map(
+    async (name) =>
+      /** @type {const} */ ([`docs/${name}`, await readFile(join(root, 'docs', name), 'utf8')]),
+  );
+  return new Map(await Promise.all(texts));
 }
 
 /**
  * Returns the pages whose tables do not match the types; with `write`, writes them instead.
+ * @param {Map<string, string>} pages
  * @param {Reflection} project
  * @param {boolean} write
  */
-async function stalePages(project, write) {
+async function stalePages(pages, project, write) {
   const stale = [];
-  for (const page of await readdir(join(root, 'docs'))) {
-    if (!page.endsWith('.md')) continue;
-    const path = join(root, 'docs', page);
-    const before = await readFile(path, 'utf8');
-    const after = withTables(before, project, `docs/${page}`);
+  for (const [path, before] of pages) {
+    const after = withTables(before, project, path);
     if (after === before) continue;
-    if (write) await writeFile(path, after);
-    else stale.push(page);
+    if (write) await writeFile(join(root, path), after);
+    else stale.push(`run "npm run options": ${path}`);
   }
   return stale;
 }
@@ -77,15 +103,6 @@ async function typedoc() {
 }
 
 /**
- * @param {string} name
- * @param {string} why
- */
-function fail(name, why) {
-  process.stdout.write(`not ok - ${name}\n${why.replace(/^/gm, '  # ')}\n`);
-  process.exitCode = 1;
-}
-
-/**
  * Returns the page with each table between `<!-- options of NAME -->` and `<!-- end -->` written
  * from the type of that name: an interface, or a `Pick` of one. `<!-- own options of NAME -->`
  * omits the members that an interface inherits.
@@ -94,15 +111,12 @@ function fail(name, why) {
  * @param {string} [page] the name of the page
  */
 export function withTables(text, project, page = 'the page') {
-  return text.replace(
-    /(<!-- (own )?options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, begin, own, name, end) => {
-      const members = membersOf(project, name);
-      if (members === undefined) throw new Error(`${page} names ${name}, which is not exported`);
-      const listed = members.filter(({ inheritedFrom }) => !own || inheritedFrom === undefined);
-      return `${begin}\n${tableOf(listed)}\n${end}`;
-    },
-  );
+  return text.replace(TABLE, (_, begin, own, name, end) => {
+    const members = membersOf(project, name);
+    if (members === undefined) throw new Error(`${page} names ${name}, which is not exported`);
+    const listed = members.filter(({ inheritedFrom }) => !own || inheritedFrom === undefined);
+    return `${begin}\n${tableOf(listed)}\n${end}`;
+  });
 }
 
 /**
@@ -126,6 +140,54 @@ export function undocumented(reflection) {
       !tagOf(commentOf(member), '@default'),
   );
   return [...below, ...lacking.map((member) => `${name}.${member.name} has no @default`)];
+}
+
+/**
+ * Returns the members whose names end in `Ms` and whose comments do not say milliseconds.
+ * @param {Reflection} reflection
+ * @param {string} [parent] the name of the type that it is a member of
+ * @returns {string[]}
+ */
+export function unitless(reflection, parent = '') {
+  const { children = [], kind, name, type } = reflection;
+  const below = [...children, ...literalsIn(type)].flatMap((child) =>
+    unitless(child, kind === TYPE_LITERAL ? parent : name),
+  );
+  if (kind !== PROPERTY || !name.endsWith('Ms')) return below;
+  const said = textOf(commentOf(reflection)?.summary ?? []);
+  return /milliseconds/i.test(said) ? below : [...below, `${parent}.${name} names no unit`];
+}
+
+/**
+ * Returns the types `{ ... }` within a type.
+ * @param {Type | undefined} type
+ * @returns {Reflection[]}
+ */
+function literalsIn(type) {
+  if (type?.declaration !== undefined) return [type.declaration];
+  return (type?.types ?? []).flatMap(literalsIn);
+}
+
+/**
+ * Returns the exported types of options, limits and timeouts that have a table on none of the
+ * pages.
+ * @param {Reflection} project
+ * @param {string[]} pages
+ * @returns {string[]}
+ */
+export function untabled(project, pages) {
+  const tables = pages.flatMap((page) => [...page.matchAll(TABLE)].map(([, , , name]) => name));
+  const names = new Set(containers(project).filter((name) => !tables.includes(name)));
+  return [...names].map((name) => `${name} has no table`);
+}
+
+/**
+ * @param {Reflection} reflection
+ * @returns {string[]} the names of the types that hold options
+ */
+function containers({ children = [], kind, name }) {
+  const isOne = (kind === INTERFACE || kind === TYPE_ALIAS) && CONTAINER.test(name);
+  return [...(isOne ? [name] : []), ...children.flatMap(containers)];
 }
 
 /**
@@ -226,8 +288,10 @@ function cell(text) {
 }
 
 /** The kinds of reflections of TypeDoc. */
-const [FUNCTION, CLASS, INTERFACE, CONSTRUCTOR] = [64, 128, 256, 512];
-const DOCUMENTED = 'functions and classes have examples, and options have defaults';
+const [FUNCTION, CLASS, INTERFACE, CONSTRUCTOR, PROPERTY] = [64, 128, 256, 512, 1024];
+const [TYPE_LITERAL, TYPE_ALIAS] = [65_536, 2_097_152];
+/** A table, from its first marker to its last. */
+const TABLE = /(<!-- (own )?options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g;
 /** The names of types that hold options. */
 const CONTAINER = /(Options|Limits|Timeouts)$/;
 /** A literal, an empty list or object, an instance of a class, or a member such as `a.b`. */

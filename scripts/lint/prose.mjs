@@ -25,6 +25,7 @@ function eachFile(find) {
 
 /** @param {SourceFile} file */
 function vagueWords(file) {
+  if (EXEMPT.test(file.path)) return [];
   const prose = proseOf(file);
   return [...prose.matchAll(VAGUE)].map(({ index }) => ({
     path: file.path,
@@ -33,8 +34,8 @@ function vagueWords(file) {
 }
 
 /**
- * Returns the prose of a file: Markdown outside code, or the comments of code. Each line keeps its
- * number.
+ * Returns the prose of a file: Markdown outside code, or the comments, docstrings and texts of
+ * code. Each line keeps its number.
  * @param {SourceFile} file
  */
 function proseOf({ path, lines }) {
@@ -45,20 +46,41 @@ function proseOf({ path, lines }) {
   if (path.endsWith('.html')) return lines.join('\n');
   const [, comment] = COMMENTS.find(([of]) => of.test(path)) ?? [];
   if (comment === undefined) return '';
-  return lines.map((line) => line.match(comment)?.[1] ?? messagesOf(path, line)).join('\n');
+  const isDocumentation = path.endsWith('.py') ? inDocstring(lines) : [];
+  return lines
+    .map((line, index) => {
+      const prose = isDocumentation[index] ? line : line.match(comment)?.[1];
+      return prose?.replace(/`[^`]*`/g, '`') ?? textsOf(path, line);
+    })
+    .join('\n');
 }
 
 /**
- * Returns the texts in quotes of a line that a user may read: those of three words or more.
+ * Returns for each line of Python whether it is a part of a docstring.
+ * @param {string[]} lines
+ */
+function inDocstring(lines) {
+  let isInside = false;
+  return lines.map((line) => {
+    const quotes = line.split('"""').length - 1;
+    const isPart = isInside || quotes > 0;
+    if (quotes % 2 === 1) isInside = !isInside;
+    return isPart;
+  });
+}
+
+/**
+ * Returns the texts in quotes of a line that a person may read, such as messages and the titles of
+ * tests: those of three words or more, except JSON.
  * @param {string} path
  * @param {string} line
  */
-function messagesOf(path, line) {
-  if (!SHIPPED.test(path)) return '';
-  const texts = [...line.matchAll(/(["'`])((?:\\.|(?!\1)[^\\])*)\1/g)].map(
-    ([, , text = '']) => text,
-  );
-  return texts.filter((text) => text.split(' ').length >= 3).join(' | ');
+function textsOf(path, line) {
+  if (!HAS_TEXTS.test(path)) return '';
+  return [...line.matchAll(/(["'`])((?:\\.|(?!\1)[^\\])*)\1/g)]
+    .map(([, , text = '']) => text.replace(/\$\{[^}]*\}/g, '$'))
+    .filter((text) => text.split(' ').length >= 3 && !/":|^[{[]/.test(text))
+    .join(' | ');
 }
 
 /** @param {SourceFile} file */
@@ -188,31 +210,35 @@ function withFolders(path) {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
+/** Words and idioms to avoid; a space stands for a space or a line break. */
 const VAGUE_WORDS = [
-  ...['whoever', 'nobody', 'somebody', 'anew', 'for[ \\n]ever', 'of[ \\n](its|their)[ \\n]own'],
-  ...[
-    '(is|are|was|were|be|been)[ \\n](not[ \\n])?told',
-    '(hears?|heard)[ \\n]of',
-    '(said|told)[ \\n]so',
-  ],
-  ...['what[ \\n](came|comes|became|becomes)[ \\n]of', 'by[ \\n]turns', 'could[ \\n]not[ \\n]say'],
-  ...[
-    'let[ \\n]in',
-    'of[ \\n]before',
-    'its?[ \\n]own[ \\n]kind',
-    'the[ \\n]answer[ \\n]is',
-    'cannot[ \\n]be[ \\n]had',
-  ],
+  ...['whoever', 'nobody', 'somebody', 'anew', 'for ever', 'of (its|their) own', 'of before'],
+  ...['told', 'tell(s|ing)?', 'heard', 'hear(s|ing)?', 'said so', 'could not say', 'lets? in'],
+  ...['what (came|comes|became|becomes) of', 'what (is|was|are|were)( (?!out)\\w+)? of'],
+  ...['by turns', 'its? own kind', 'cannot be had'],
+  // HTTP and MCP respond, the bus replies, and functions return.
+  '(un)?answer(s|ed|ing)?',
 ];
-const VAGUE = new RegExp(`\\b(${VAGUE_WORDS.join('|')})\\b`, 'gi');
+const VAGUE = new RegExp(`\\b(${VAGUE_WORDS.join('|').replaceAll(' ', '[ \\n]')})\\b`, 'gi');
+/** Files that list these words, and results of runs in the words of their time. */
+const EXEMPT =
+  /^(scripts\/lint\/prose\.mjs|wasm-tests\/node\/project\/prose\.test\.ts|bench\/RESULTS\.md)$/;
 const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
 /**
  * What is a comment in which files.
  * @type {[RegExp, RegExp][]}
  */
 const COMMENTS = [
-  [/\.(rs|ts|mjs|js|css)$/, /^(?:\s*(?:\*|\/\*\*?)|(?:.*[\s;{},])?\/\/[/!]?|^\/\/[/!]?)\s?(.*)$/],
+  [
+    /\.(rs|ts|mjs|js|css)$/,
+    /^(?:\s*(?:\*(?!\w)|\/\*\*?)|(?:.*[\s;{},])?\/\/[/!]?|^\/\/[/!]?)\s?(.*)$/,
+  ],
   [/\.(toml|py|jsonc|wit)$|^\.ci\//, /^(?:.*\s)?(?:#|\/\/[/!]?)\s(.*)$/],
 ];
-const SHIPPED = /^(js|console|src|bindings|browser|tower|rmcp)\/.*\.(ts|rs)$/;
+const FOLDERS = [
+  ...['js', 'console', 'src', 'bindings', 'browser', 'tower', 'rmcp', 'component', 'python'],
+  ...['examples', 'scripts', 'bench'],
+];
+/** The files whose quoted texts are prose. */
+const HAS_TEXTS = new RegExp(`^(${FOLDERS.join('|')})/.*\\.(ts|mjs|rs|py)$|\\.test\\.ts$`);
 const CODE = /\.(rs|ts|mjs|js|css|wit)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;

@@ -1,8 +1,8 @@
 /**
  * Who shows that a requirement is met. `ours`: our tests show it for every message that this
- * project answers or writes; `partly`: they show a part, and `but` says who is responsible for the
- * rest; `upstream`: the upstream server meets it, `but` says so, and our tests show that the
- * request reaches it, and its answer the client, unchanged.
+ * project responds to or writes; `partly`: they show a part, and `but` says who is responsible for
+ * the rest; `upstream`: the upstream server meets it, `but` says so, and our tests show that the
+ * request reaches it, and its response the client, unchanged.
  * @typedef {'ours' | 'partly' | 'upstream'} Share
  */
 /**
@@ -130,9 +130,9 @@ files in \`wasm-tests/requirements\`. \`npm test -- lint\` fails when a row name
 not exist.
 
 A row without a further word is *ours*: our tests show it for every message that this project
-answers or writes. *Partly* means that they show a part of it. *By the upstream server* means that
-the upstream server meets it, and that our tests show that the request reaches it, and its answer
-the client, unchanged.
+responds to or writes. *Partly* means that they show a part of it. *By the upstream server* means
+that the upstream server meets it, and that our tests show that the request reaches it, and its
+response the client, unchanged.
 
 \`rust\` names a test of \`wasm-tests/core\`, a path names one of \`wasm-tests\`, \`suite\` names a
 check of the official conformance suite with its record in \`wasm-tests/conformance/checks\`. Beside

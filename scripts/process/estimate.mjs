@@ -48,7 +48,7 @@ export class Estimate {
   }
 
   /**
-   * Changes the pace of one resource; the progress so far was counted at the former pace.
+   * Changes the pace of one resource; the progress so far was counted at the previous pace.
    * @param {'processor' | 'network'} by
    * @param {number} pace
    */

@@ -123,7 +123,7 @@ impl Bus {
         &self.cursor
     }
 
-    /// Lets the bus open shards, each of which holds `per_shard` edges. They have received
+    /// Allows the bus to open shards, each of which holds `per_shard` edges. They have received
     /// everything up to `settled`; `last` is the highest number that a shard has ever had. Call it
     /// before all other functions of shards.
     pub fn set_shards(&mut self, settled: Position, last: u32, per_shard: u32) {

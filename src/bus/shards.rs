@@ -266,7 +266,7 @@ impl Shards {
 }
 
 impl Default for Shards {
-    /// No shards, and none is ever opened.
+    /// Creates an empty set of shards, to which none is ever added.
     fn default() -> Self {
         Self::new(Position::default(), 0, u32::MAX)
     }

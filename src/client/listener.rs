@@ -27,11 +27,11 @@ use super::{
 /// One subscription to a server of any revision, over HTTP or on a message channel such as stdio:
 /// finds out which revision the server speaks, then listens accordingly.
 ///
-/// Over HTTP, several requests may be pending at once, so each has a number, which accompanies its
-/// response to [`Listener::handle_head`], [`Listener::handle_bytes`] and [`Listener::handle_end`].
-/// On a channel, the bodies of the requests are the messages to send, and each message from the
-/// server goes to [`Listener::handle_message`]. After each `handle_*` call, poll
-/// [`Listener::poll_action`] until it returns `None`, then [`Listener::poll_output`] when the
+/// Over HTTP, several requests may be pending at the same time, so each has a number, which
+/// accompanies its response to [`Listener::handle_head`], [`Listener::handle_bytes`] and
+/// [`Listener::handle_end`]. On a channel, the bodies of the requests are the messages to send, and
+/// each message from the server goes to [`Listener::handle_message`]. After each `handle_*` call,
+/// poll [`Listener::poll_action`] until it returns `None`, then [`Listener::poll_output`] when the
 /// owner is ready for more: pending changes collapse. Once [`Listener::is_ended`], close every
 /// response and send what is still pending.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The client side: requests, answers and deadlines. The driver only moves bytes.
+//! The client side: requests, responses and deadlines. The driver only moves bytes.
 //!
 //! [`Subscription`] is one listen request and its response. [`revision`] finds out which revision a
 //! server speaks, and [`session`] holds the messages of a client to a server of an earlier

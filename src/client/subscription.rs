@@ -223,8 +223,8 @@ impl Subscription {
         }
     }
 
-    /// Handles data that belongs to no subscription. An error without an id can only answer our
-    /// request. Data that is not JSON may have been a change.
+    /// Handles data that belongs to no subscription. An error without an id can only be the
+    /// response to our request. Data that is not JSON may have been a change.
     fn handle_unknown(&mut self, data: &[u8]) {
         if let Some(error) = RpcError::read(data).filter(|error| error.id.is_none()) {
             let RpcError { code, text, .. } = error;
@@ -268,8 +268,8 @@ impl Subscription {
         });
     }
 
-    /// Reads a JSON body: the server may answer with one JSON text instead of a stream (2026-07-28,
-    /// Streamable HTTP: Sending Messages).
+    /// Reads a JSON body: the server may respond with one JSON text instead of a stream
+    /// (2026-07-28, Streamable HTTP: Sending Messages).
     fn read_json(&mut self, bytes: &[u8]) {
         let error = RpcError::read(bytes);
         let own_id = self.stream.id().raw();

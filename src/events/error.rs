@@ -47,7 +47,7 @@ pub enum EventError {
     /// The callback URL did not consent to deliveries: the category of the failure, such as
     /// `timeout`.
     CallbackEndpoint(Cow<'static, str>),
-    /// The server cannot answer now: the part that failed, such as `bus`.
+    /// The server cannot respond now: the part that failed, such as `bus`.
     Internal(Cow<'static, str>),
 }
 
@@ -188,7 +188,7 @@ impl EventError {
         out
     }
 
-    /// Returns the members that tell clients the specifics, in either set of numbers.
+    /// Returns the members with the specifics for clients, in either set of numbers.
     fn data(&self) -> Option<String> {
         let data = match self {
             Self::InvalidParams(_) | Self::Forbidden { reason: None } => return None,

@@ -41,7 +41,7 @@ pub const EXTENSION: &str = capabilities::EVENTS;
 /// in the name of a group.
 pub const GROUP_PREFIX: &str = "mcp-events:";
 
-/// Returns the cue that tells readers of `name` that the log has a new occurrence.
+/// Returns the cue for readers of `name` when the log has a new occurrence.
 pub fn cue(name: &EventName, group: Option<&Name>) -> Option<ServerEvent> {
     Some(ServerEvent::ForGroup {
         group: cue_group(group.map_or("", |group| group))?,

@@ -316,7 +316,7 @@ impl Exchange {
         }
     }
 
-    /// Checks the session id and names the caller before anything is said about the request. An id
+    /// Checks the session id and names the caller before any other check of the request. An id
     /// that no session can have is refused first, which costs nothing.
     fn session(&mut self) -> Option<Step> {
         let Stage::Session(verdict) = &self.stage else {

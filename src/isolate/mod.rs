@@ -93,8 +93,8 @@ impl Isolate {
         self.upstream.set_timeouts(timeouts);
     }
 
-    /// Ends a stream gracefully. Events that may have been missed while the bus is away count as
-    /// pending, unless `is_settled`: see [`Isolate::settle`].
+    /// Ends a stream gracefully. Events that may have been missed while the bus is unavailable
+    /// count as pending, unless `is_settled`: see [`Isolate::settle`].
     pub fn close(&mut self, id: StreamId, is_settled: bool) {
         let is_certain = is_settled || self.upstream.is_certain();
         self.fanout.touch(id, |stream| {
@@ -151,9 +151,9 @@ impl Isolate {
     }
 
     /// Handles a connection that was lost or could not be opened; `random` is drawn from [0, 1).
-    /// Open streams stay. Waiting streams are refused if the bus was already away or is overloaded.
-    /// Otherwise they wait for one more attempt, because a connection that ends with the request
-    /// that owned it may look the same.
+    /// Open streams stay. Waiting streams are refused if the bus was already unavailable or is
+    /// overloaded. Otherwise they wait for one more attempt, because a connection that ends with
+    /// the request that owned it may look the same.
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
         let is_news = self.upstream.handle_lost(now, random, is_overloaded);
         if !is_news {

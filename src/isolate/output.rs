@@ -48,7 +48,7 @@ impl IsolateOutput {
 /// A stream that moves from one isolate to another.
 #[derive(Debug)]
 pub struct MovedStream {
-    /// Its id in the former isolate.
+    /// Its id in the previous isolate.
     pub id: StreamId,
     /// The stream.
     pub stream: ServerStream,

@@ -163,7 +163,7 @@ fn pick(random: f64, len: usize) -> usize {
     ((random * len as f64) as usize).min(len.saturating_sub(1))
 }
 
-/// Maximum number of former members that are kept, in addition to as many as there are members.
+/// Maximum number of previous members that are kept, in addition to as many as there are members.
 const MAX_GONE: usize = 16;
 /// Milliseconds between two checks of the owner by any of the members.
 const CHECK_MS: f64 = 1_000.0;

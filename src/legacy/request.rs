@@ -22,7 +22,7 @@ use super::VERSIONS;
 pub enum LegacyOutcome {
     /// A request of an earlier revision.
     Legacy(LegacyRequest),
-    /// A request that no session can answer. Unless [`Reason::is_transport_level`], the rejection
+    /// A request that no session can serve. Unless [`Reason::is_transport_level`], the rejection
     /// is sent once the caller has been authenticated.
     Rejected(Rejection),
     /// Anything else: pass it on to the MCP server.
@@ -65,20 +65,20 @@ pub enum LegacyCall {
     },
     /// DELETE: ends the session.
     End,
-    /// Any other method, which the MCP server answers.
+    /// Any other method, which the MCP server serves.
     Other,
 }
 
 impl LegacyRequest {
     /// Whether the request concerns sessions, so that its caller has to be authenticated; the MCP
-    /// server answers all others.
+    /// server serves all others.
     pub fn is_of_sessions(&self) -> bool {
         self.session.is_some() || self.call == LegacyCall::Initialize || self.call.needs_session()
     }
 }
 
 impl LegacyCall {
-    /// Whether only a session can answer it.
+    /// Whether only a session can serve it.
     pub fn needs_session(&self) -> bool {
         matches!(
             self,

@@ -20,7 +20,7 @@ use super::{params, stream::ServerStream};
 pub enum ListenOutcome {
     /// A request that can be served.
     Accepted(Accepted),
-    /// A request that is answered with an error.
+    /// A request that gets an error.
     Rejected(Rejection),
 }
 
@@ -48,7 +48,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// Creates the stream that answers this request. It honors what the server advertises and, if
+    /// Creates the stream of this request. It honors what the server advertises and, if
     /// the caller's rights are known, what `authorized` names too. Keep-alives are as in
     /// [`ServerStream::new`].
     pub fn open(

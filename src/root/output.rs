@@ -8,7 +8,7 @@ use crate::{
 /// An output of a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RootOutput {
-    /// Store this before any later output is carried out, and before any request is answered.
+    /// Store this before any later output is carried out, and before any request gets its reply.
     Persist(JournalEntry),
     /// Call a shard with a batch.
     Batch(BatchCall),

@@ -15,7 +15,7 @@ impl LocalStreams {
         self.edges.get(session).copied()
     }
 
-    /// Records the edge that holds the stream. Returns the former one, if it is another.
+    /// Records the edge that holds the stream. Returns the previous one, if it is another.
     pub(super) fn insert(&mut self, session: &str, edge: EdgeId) -> Option<EdgeId> {
         let former = self.edges.insert(session.into(), edge);
         let former = former.filter(|former| *former != edge);
@@ -26,7 +26,7 @@ impl LocalStreams {
         former
     }
 
-    /// Records that no edge holds the stream any more. Returns the former one.
+    /// Records that no edge holds the stream any more. Returns the previous one.
     pub(super) fn remove(&mut self, session: &str) -> Option<EdgeId> {
         let edge = self.edges.remove(session)?;
         self.sessions.remove(&edge);

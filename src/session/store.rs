@@ -15,7 +15,7 @@ pub trait SessionStore {
     /// If the read fails; likewise for all functions below if a read or write fails.
     fn get(&self, id: &str) -> Result<Option<Session>, Self::Error>;
 
-    /// Stores a session, replacing its former state.
+    /// Stores a session, replacing its previous state.
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
     fn put(&mut self, id: &str, session: &Session) -> Result<(), Self::Error>;
 

@@ -226,7 +226,7 @@ impl<S: SessionStore> Sessions<S> {
     }
 }
 
-/// Returns why the edge with the former stream closes it. If it is the same stream, an edge that
+/// Returns why the edge with the previous stream closes it. If it is the same stream, an edge that
 /// still holds it has to reconnect.
 fn close_reason(session: &Session, claim: &Claim) -> EdgeCloseReason {
     if session.attached == claim.stream {

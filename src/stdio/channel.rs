@@ -61,14 +61,14 @@ pub struct ChannelLimits {
 pub enum Input {
     /// Not for this channel: forward these bytes unchanged to the MCP server.
     Forward(Vec<u8>),
-    /// A valid listen request: answer it with [`Channel::open`] or [`Channel::refuse`].
+    /// A valid listen request: respond with [`Channel::open`] or [`Channel::refuse`].
     Listen {
         /// The handle of the subscription.
         handle: SubscriptionHandle,
         /// The requested filter.
         requested: SubscriptionFilter,
     },
-    /// Notifications for a client of an earlier revision: answer with [`Channel::open_session`] or
+    /// Notifications for a client of an earlier revision: respond with [`Channel::open_session`] or
     /// [`Channel::refuse`].
     Session {
         /// The handle of the subscription.
@@ -140,7 +140,7 @@ impl Channel {
         Some(subscription.honored(capabilities, authorized))
     }
 
-    /// Rejects the request. Does nothing if it was answered or cancelled already.
+    /// Rejects the request. Does nothing if it has a response or was cancelled already.
     pub fn refuse(&mut self, handle: SubscriptionHandle, reason: Reason) {
         let subscription = self.subscriptions.change(handle);
         let is_opening = subscription.is_some_and(|it| it.is_opening());
@@ -230,7 +230,8 @@ impl Channel {
         }
     }
 
-    /// Returns the number of subscriptions, including those that the host has not answered yet.
+    /// Returns the number of subscriptions, including those that the host has not opened or refused
+    /// yet.
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
     }

@@ -108,8 +108,8 @@ impl Channel {
         false
     }
 
-    /// Unsubscribes from a resource. A subscribe request whose stream is not open yet is answered
-    /// as successful.
+    /// Unsubscribes from a resource. A subscribe request whose stream is not open yet
+    /// succeeds.
     fn unwatch(&mut self, uri: &Uri) {
         let Some(handle) = self.session.unwatch(uri) else {
             return;

@@ -22,7 +22,7 @@ pub(super) struct ChannelSession {
     watched: Map<Uri, SubscriptionHandle>,
 }
 
-/// A request that the MCP server has not answered yet.
+/// A request to which the MCP server has not responded yet.
 #[derive(Clone, Debug)]
 pub(super) enum Awaited {
     Initialize,
@@ -68,7 +68,7 @@ impl ChannelSession {
         self.agreed.is_some_and(|agreed| agreed.resources_subscribe)
     }
 
-    /// Whether another resource would exceed the limit, including those not answered yet.
+    /// Whether another resource would exceed the limit, including those without a response yet.
     pub(super) fn is_full(&self, uri: &Uri, limit: usize) -> bool {
         let subscribing = |awaited: &&Awaited| matches!(awaited, Awaited::Subscribe(_));
         let coming = self.awaited.values().filter(subscribing).count();
@@ -79,7 +79,7 @@ impl ChannelSession {
         self.awaited.insert(id, to);
     }
 
-    /// Drops a request that the client cancelled: it may never be answered.
+    /// Drops a request that the client cancelled: it may never get a response.
     pub(super) fn forget(&mut self, id: &RequestId) {
         self.awaited.remove(id);
     }
@@ -116,7 +116,7 @@ impl ChannelSession {
     }
 
     /// Handles a line from the MCP server. If that server does not implement a method to subscribe,
-    /// answers the client in its place.
+    /// responds to the client in its place.
     pub(super) fn handle_line(&mut self, line: &[u8]) -> LineOutcome {
         let Some((id, awaited, has_method)) = self.take_awaited(line) else {
             return LineOutcome::AsItIs;
@@ -147,8 +147,8 @@ impl ChannelSession {
         }
     }
 
-    /// Returns the pending request that the line answers, and whether the MCP server implements its
-    /// method. A response with any other error has no effect.
+    /// Returns the pending request to which the line is the response, and whether the MCP server
+    /// implements its method. A response with any other error has no effect.
     fn take_awaited(&mut self, line: &[u8]) -> Option<(RequestId, Awaited, bool)> {
         let document = json::read(line, json::MAX_PEER_DEPTH).ok()?;
         let root = &document.root;

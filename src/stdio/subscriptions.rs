@@ -221,7 +221,7 @@ impl ChannelSubscriptions {
 }
 
 impl ChannelSubscription {
-    /// Returns the id of the unanswered request; a listen counts as one until it ends.
+    /// Returns the id of the request without a response; a listen counts as one until it ends.
     pub(super) fn id(&self) -> Option<&RequestId> {
         match &self.origin {
             Origin::Listen(accepted) => Some(&accepted.id),
@@ -254,7 +254,7 @@ impl ChannelSubscription {
         self.is_acknowledged
     }
 
-    /// Whether the host has not answered the request yet.
+    /// Whether the host has not opened or refused the subscription yet.
     pub(super) fn is_opening(&self) -> bool {
         self.stream.is_none()
     }

@@ -89,7 +89,7 @@ impl Link {
         matches!(self.state, State::Asking { .. })
     }
 
-    /// Handles the confirmation of the bus; returns whether the bus had been away.
+    /// Handles the confirmation of the bus; returns whether the bus had been unavailable.
     pub(super) fn handle_attached(&mut self, now: Millis) -> bool {
         let asks_again = core::mem::take(&mut self.asks_again);
         self.state = State::Attached {
@@ -104,7 +104,8 @@ impl Link {
         self.certain_at = now;
     }
 
-    /// Records that events may be missing, so that the bus is asked; returns whether this is news.
+    /// Records that events may be missing, so that the bus is asked. Returns whether this was not
+    /// known yet.
     pub(super) fn request_verify(&mut self, now: Millis) -> bool {
         match self.state {
             State::Attached { ask_at: None } => {

@@ -248,7 +248,7 @@ impl Upstream {
     }
 
     /// Handles a connection that was lost or could not be opened; `random` is drawn from [0, 1).
-    /// Returns `false` if the bus was already away or is overloaded.
+    /// Returns `false` if the bus was already unavailable or is overloaded.
     pub(crate) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) -> bool {
         let is_news = !self.follower.is_away() && !is_overloaded;
         self.handle_disconnected();

@@ -22,8 +22,8 @@ impl Settling {
         }
     }
 
-    /// Handles a new connection: what was pending on the former one will not arrive. The next reply
-    /// is the first one again.
+    /// Handles a new connection: what was pending on the previous one will not arrive. The next
+    /// reply is the first one again.
     pub(super) fn handle_connecting(&mut self) {
         if *self != Self::Over {
             *self = Self::Asked;

@@ -1,4 +1,4 @@
-//! Rejections: the errors that answer refused requests.
+//! Rejections: the errors that refused requests get.
 
 use alloc::string::String;
 use core::fmt;

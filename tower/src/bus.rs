@@ -43,7 +43,7 @@ impl Bus {
     }
 
     /// Ends all streams with their pending notifications and the result of their requests; later
-    /// listen requests are answered with 503. Call it when the server shuts down, before the host
+    /// listen requests get 503. Call it when the server shuts down, before the host
     /// waits for open responses.
     pub fn close(&self) {
         self.streams.close();

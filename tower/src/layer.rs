@@ -107,8 +107,8 @@ impl ListenLayer {
         self
     }
 
-    /// Limits how many streams the bus may hold. Default 4,000; a listen request beyond that is
-    /// answered with 503.
+    /// Limits how many streams the bus may hold. Default 4,000; a listen request beyond that
+    /// gets 503.
     #[must_use]
     pub fn max_subscriptions(mut self, max: usize) -> Self {
         self.settings.max_subscriptions = max;
@@ -132,7 +132,7 @@ impl ListenLayer {
     }
 
     /// Sets how long the body of a listen request may take to arrive. Default 10 s; after that, the
-    /// request is answered with 408.
+    /// request gets 408.
     #[must_use]
     pub fn body_timeout(mut self, span: Duration) -> Self {
         self.settings.body_timeout = span;

@@ -1,6 +1,6 @@
 //! `subscriptions/listen` of the Model Context Protocol (2026-07-28) for MCP servers in Rust: a
-//! tower layer that answers listen requests with a stream of notifications, and passes every other
-//! request on.
+//! tower layer that responds to listen requests with a stream of notifications, and passes every
+//! other request on.
 //!
 //! ```
 //! use mcp_listen_tower::{Bus, Capabilities, ListenLayer, ServerEvent};

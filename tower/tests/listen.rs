@@ -21,7 +21,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 type Answer = Response<Body<Full<Bytes>>>;
 
-/// Sends a request through the layer; the inner service answers 202 with the body that it
+/// Sends a request through the layer; the inner service responds with 202 and the body that it
 /// received.
 async fn answer(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
     let inner = service_fn(async |request: Request<Full<Bytes>>| {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { portOf } from '../host/port.ts';
 import { Elder } from './elder.ts';
 
-/** The answer of the player to a listen. */
+/** The response of the player to a listen. */
 interface Part {
   status?: number;
   headers?: Record<string, string>;
@@ -111,7 +111,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return (await request.setEncoding('utf8').toArray()).join('');
 }
 
-/** The answer to `server/discover`. */
+/** The response to `server/discover`. */
 function discovered(id: string): string {
   const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {} };
   return JSON.stringify({ jsonrpc: '2.0', id, result });

@@ -53,7 +53,7 @@ impl Stage {
         self.ask("worker/1/publish", event).await;
     }
 
-    /// A server that answers a listen as `part` says; see `player.ts`.
+    /// A server that responds to a listen as `part` says; see `player.ts`.
     pub fn player(&self, name: &str, part: &str) -> String {
         format!("{}/{name}?part={}", self.player, encode_uri_component(part))
     }

@@ -38,7 +38,7 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
     }
   });
 
-  test('cues everything where the broker is away, and sends no result to a named principal', async () => {
+  test('cues everything where the broker is unavailable, and sends no result to a named principal', async () => {
     const { broker, there } = await buses();
     const server = serving({ bus: there, ...QUIET });
     const named = serving({ bus: there, principal: () => 'ann', ...QUIET });

@@ -57,7 +57,10 @@ test('after a gap a handler of the SDK is cued for its lists, and the rest is re
   await broker.start();
   expect(await stream.message()).toContain('notifications/tools/list_changed');
   const reported = onError.mock.calls.map(([error]) => error.message);
-  expect(reported).toEqual(['the broker of the bus is away', 'listeners may have missed events']);
+  expect(reported).toEqual([
+    'the broker of the bus is unavailable',
+    'listeners may have missed events',
+  ]);
   stream.drop();
 });
 

@@ -19,7 +19,7 @@ async function passes(name: string, revision: Revision): Promise<void> {
 }
 
 // The suite skips what a client of subscriptions does not do: call tools, read resources, offer
-// sampling. Its scenario `sse-retry` is about the answer to a tool call; how this client handles
+// sampling. Its scenario `sse-retry` is about the response to a tool call; how this client handles
 // `retry` is tested in node/client/session.test.ts.
 test.each<[scenario: string, revision: Revision]>([
   ['request-metadata', '2026-07-28'],

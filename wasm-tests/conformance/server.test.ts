@@ -31,7 +31,8 @@ const QUESTIONS = [
 
 /**
  * Not scored: a tool call continues in another stream, which needs a handler with sessions too. On
- * Workers, GET opens the stream of our own sessions, which carries changes and no answers to calls.
+ * Workers, GET opens the stream of our own sessions, which carries changes and no responses to
+ * calls.
  */
 const POLLING = 'server-sse-polling';
 

@@ -93,7 +93,7 @@ describe('a server of another origin', () => {
     expect(await console.figure('A', 'Last cue').textContent()).toBe('none yet');
     await console.callTool('touch');
     await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('tools');
-    // The server refuses what is not of its revision.
+    // The server refuses requests of other revisions.
     expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ export interface Elsewhere extends NodeServer {
 
 /**
  * Serves an MCP server on Node, to pages of any origin. `accepts`: the only token that it accepts,
- * or whether it accepts one; `more`: further capabilities that it announces; `also`: answers other
+ * or whether it accepts one; `more`: further capabilities that it announces; `also`: serves other
  * requests.
  */
 export async function serveElsewhere(

@@ -1,4 +1,4 @@
-//! The answers of a server to a listen request over HTTP, and how the client handles them.
+//! The responses of a server to a listen request over HTTP, and how the client handles them.
 
 use mcp_listen::{
     client::{CloseReason, Loss, SubscriptionOptions, SubscriptionOutput},

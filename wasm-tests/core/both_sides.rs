@@ -97,7 +97,7 @@ struct Wired {
     /// The filter that each was opened with.
     honored: BTreeMap<RequestId, SubscriptionFilter>,
     open: BTreeMap<RequestId, Vec<ServerEvent>>,
-    /// Used ids. No request reuses one, because an answer may still be in flight.
+    /// Used ids. No request reuses one, because a reply may still be in flight.
     used: usize,
     chunk_bytes: usize,
 }

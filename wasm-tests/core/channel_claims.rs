@@ -1,4 +1,4 @@
-//! Which lines a stdio channel answers itself, and with what.
+//! Which lines a stdio channel responds to itself, and with what.
 
 use mcp_listen::{event::ServerEvent, stdio::DiscoverRequest};
 #[cfg(target_arch = "wasm32")]

@@ -107,7 +107,7 @@ fn a_session_begun_by_another_component_is_joined() {
     let acknowledged = SubscriptionOutput::Acknowledged(watched(&["a"]));
     assert_eq!(reported(&mut listener), [acknowledged, changed]);
     assert!(!say(&mut listener, r#"{"id":5,"method":"ping"}"#));
-    assert!(sent(&mut listener).is_empty(), "its owner answers");
+    assert!(sent(&mut listener).is_empty(), "its owner responds");
     listener.cancel();
     assert!(sent(&mut listener)[0].contains("resources/unsubscribe"));
 }
@@ -150,7 +150,7 @@ fn leaving_a_channel_sends_a_cancellation() {
     let own = message::notification(&id(1), &updated("a"));
     assert!(
         !say(&mut listener, &own),
-        "a late answer belongs to no request"
+        "a late response belongs to no request"
     );
     assert_eq!(reported(&mut listener), []);
     listener.cancel();

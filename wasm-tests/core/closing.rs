@@ -76,7 +76,7 @@ fn an_answer_to_an_earlier_question_does_not_count() {
     world.carry_out();
     world.take_up();
     world.publish(&updated("b"));
-    // The bus had answered before this was published, and the frame is lost.
+    // The bus had replied before this was published, and the frame is lost.
     world.down.pop_back();
     close(&mut world);
     let said = world.said();

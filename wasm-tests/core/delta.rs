@@ -64,7 +64,7 @@ enum Step {
     Change(SubscriptionFilter, SubscriptionFilter),
     Watch(Vec<Uri>),
     Detach,
-    /// The edge is restored from what was stored of it.
+    /// The edge is restored from its stored rows.
     Restore,
     Publish(ServerEvent),
 }

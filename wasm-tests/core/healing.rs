@@ -272,7 +272,7 @@ fn a_silent_bus_is_verified_only_if_configured() {
         world.pass(5_000);
         world.publish(&updated("a"));
         world.settle();
-        // An event in sequence proves as much as an answer.
+        // An event in sequence proves as much as a reply.
         world.pass(9_999);
         assert_eq!(world.kinds(), []);
         world.publish(&updated("b"));

@@ -70,7 +70,7 @@ fn a_possible_loss_reauthorizes_named_callers_with_a_grant() {
     stream.handle_loss();
     assert_eq!(stream.poll_output(T0), None);
     assert!(stream.poll_question().is_some());
-    // Another loss: the answer belongs to an earlier request.
+    // Another loss: the reply belongs to an earlier request.
     stream.handle_loss();
     stream.handle_granted(&honored, T0);
     assert_eq!(stream.poll_output(T0), None);

@@ -149,7 +149,7 @@ fn errors_carry_code_data_and_id() {
     }
 }
 
-/// A reason with the status, the code, the name and the `Retry-After` of its answer.
+/// A reason with the status, the code, the name and the `Retry-After` of its response.
 type Row = (Reason, u16, i32, &'static str, Option<u32>);
 
 /// Every reason.
@@ -296,7 +296,7 @@ fn every_error_code_is_defined_by_the_specification() {
         -32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_021, -32_022,
     ];
     for (reason, ..) in reasons() {
-        // Only earlier revisions have sessions, and their SDKs answer with this code.
+        // Only earlier revisions have sessions, and their SDKs respond with this code.
         let is_of_sessions = reason == Reason::SessionNotFound;
         let code = reason.json_rpc_code();
         assert_eq!(DEFINED.contains(&code), !is_of_sessions, "{reason:?}");

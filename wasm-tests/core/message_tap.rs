@@ -1,4 +1,4 @@
-//! The raw messages of an answer.
+//! The raw messages of a response.
 
 use mcp_listen::{client::MessageTap, http::Headers, sse::Bounds};
 #[cfg(target_arch = "wasm32")]

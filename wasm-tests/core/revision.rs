@@ -1,4 +1,4 @@
-//! Which revision a server speaks, according to its answer to `server/discover`.
+//! Which revision a server speaks, according to its response to `server/discover`.
 
 use mcp_listen::{
     client::{

@@ -142,7 +142,7 @@ fn events_after_a_failed_read_of_the_log_are_replayed() {
     assert_eq!(replayed(received), [Position(1), Position(3)]);
 }
 
-/// Returns the positions of the events that an answer replays.
+/// Returns the positions of the events that a reply replays.
 fn replayed(received: Result<RootReceived, Unreadable>) -> Vec<Position> {
     let Ok(RootReceived::Followed { frames, .. }) = received else {
         panic!("{received:?}")

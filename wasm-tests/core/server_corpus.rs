@@ -1,4 +1,4 @@
-//! The answers of servers to a listen request, from the files of the corpus, and what the client
+//! The responses of servers to a listen request, from the files of the corpus, and what the client
 //! reports.
 
 use mcp_listen::{
@@ -84,7 +84,7 @@ fn every_file_of_the_servers_corpus_is_tested() {
     }
 }
 
-/// Each answer arrives at once and, because this must make no difference, in small pieces.
+/// Each response arrives at once and, because this must make no difference, in small pieces.
 fn run(file: &str) {
     let cases: Vec<Case> = serde_json::from_str(file).unwrap();
     assert!(!cases.is_empty());

@@ -33,9 +33,9 @@ pub(crate) struct SessionHost {
     stream: Option<Stream>,
 }
 
-/// The answer to a request.
+/// The response to a request.
 pub(crate) enum Answer {
-    /// The answer of the upstream server.
+    /// The response of the upstream server.
     Passed,
     /// A status and a body.
     Text(u16, String),
@@ -51,7 +51,7 @@ struct Stream {
 }
 
 impl SessionHost {
-    /// `behind` is the answer of the upstream server to `initialize`.
+    /// `behind` is the response of the upstream server to `initialize`.
     pub(crate) fn new(limits: Limits, capabilities: Capabilities, behind: String) -> Self {
         Self {
             limits,

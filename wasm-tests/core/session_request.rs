@@ -1,4 +1,4 @@
-//! The course of a request through a session: its questions, their order, and its answer.
+//! The course of a request through a session: its questions, their order, and its response.
 
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ fn a_subscribe_is_authorized_before_it_takes_effect() {
     assert_eq!(asked(&mut exchange), Ask::Unsubscribe(uri("note://a")));
 }
 
-/// Answers of the upstream server to `DELETE` and `notifications/initialized`.
+/// Responses of the upstream server to `DELETE` and `notifications/initialized`.
 #[test]
 fn the_server_is_updated_before_the_session() {
     let upstream_id = || Step::Send {

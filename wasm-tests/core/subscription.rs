@@ -94,7 +94,7 @@ pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> Subscriptio
     }))
 }
 
-/// Returns the outcome of an answer that is not a stream.
+/// Returns the outcome of a response that is not a stream.
 pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<SubscriptionOutput> {
     let mut subscription = requested();
     subscription.handle_head(status, &Headers::new(fields), Millis(0));

@@ -43,7 +43,7 @@ impl Host {
         }
     }
 
-    /// Answers the latest request with an open, acknowledged stream.
+    /// Responds to the latest request with an open, acknowledged stream.
     fn live(seed: u64) -> Self {
         let mut host = Self::new(seed);
         host.open();

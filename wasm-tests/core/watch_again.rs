@@ -50,7 +50,7 @@ impl Host {
         }
     }
 
-    /// Answers the next request, which has to call `method`.
+    /// Responds to the next request, which has to call `method`.
     fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> RequestHandle {
         let (call, request) = self.request();
         let sent = request.body.unwrap();

@@ -1,7 +1,7 @@
 /**
  * The bytes of the heap and the buffers of an isolate of workerd after a collection.
  *
- * @param wake - sends the isolate a request: its inspector answers only while it is busy (workerd
+ * @param wake - sends the isolate a request: its inspector responds only while it is busy (workerd
  * 1.20261117).
  * @param service - a part of the name of the isolate; the first match counts.
  */

@@ -47,13 +47,13 @@ export interface Result {
   open: number;
   /** Streams that ended without being dropped by their client. */
   ended: number;
-  /** Requests for streams without the answer 200, by status; 0 stands for no answer. */
+  /** Requests for streams without the reply 200, by status; 0 stands for no reply. */
   refusals: Record<string, number>;
   /** Streams that opened and closed meanwhile. */
   passed: number;
   /** Events that the bus accepted. */
   taken: number;
-  /** Events that were refused or not answered. */
+  /** Events that were refused or got no reply. */
   refused: number;
   /** Publishes that were refused after the streams had healed. */
   refusedLater: number;

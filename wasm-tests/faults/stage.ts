@@ -82,7 +82,7 @@ export class Stage {
     return this.listeners.filter((each) => this.#hasEnded(each)).length + this.#endedBefore;
   }
 
-  /** Requests for streams without the answer 200, by status; 0 stands for no answer. */
+  /** Requests for streams without the reply 200, by status; 0 stands for no reply. */
   get refusals(): Record<string, number> {
     const counts = new Map(this.#refusals);
     for (const listener of this.listeners)

@@ -135,7 +135,7 @@ export class World {
     await this.#bus.kill();
   }
 
-  /** Starts the bus on its former port, with the same disk or an empty one. */
+  /** Starts the bus on its previous port, with the same disk or an empty one. */
   async startBus({ isDiskNew = false } = {}): Promise<void> {
     if (isDiskNew) this.#disks += 1;
     const disk = join(this.#folder, `disk-${this.#disks}`);
@@ -230,9 +230,7 @@ export class World {
       body: JSON.stringify(args),
     });
     if (!answer.ok)
-      throw new Error(
-        `${method} was answered with ${answer.status} ${answer.headers.get('x-thrown')}`,
-      );
+      throw new Error(`${method} got ${answer.status} ${answer.headers.get('x-thrown')}`);
     const text = await answer.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }

@@ -118,7 +118,7 @@ pub fn lines() -> BoxedStrategy<Vec<u8>> {
     damaged(vec(line, 0..6).prop_map(|lines| lines.concat()))
 }
 
-/// Answers of a server: a byte that selects the beginning, then the body.
+/// Responses of a server: a byte that selects the beginning, then the body.
 pub fn answers() -> BoxedStrategy<Vec<u8>> {
     let message = (any_id(), any_filter(), any_event()).prop_map(|(id, filter, event)| {
         [

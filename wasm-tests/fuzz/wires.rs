@@ -1,4 +1,4 @@
-//! Input over wires: frames of the bus, event streams, lines, and answers of servers.
+//! Input over wires: frames of the bus, event streams, lines, and responses of servers.
 
 use mcp_listen::{
     bus::{Bus, Shard},
@@ -161,8 +161,8 @@ pub fn sse_out(bytes: &[u8]) {
     assert_eq!(decoder.last_event_id(), Some("7"));
 }
 
-/// Any split of lines changes nothing, and any input from a client is answered in whole lines of
-/// JSON.
+/// Any split of lines changes nothing, and any input from a client gets a response in whole lines
+/// of JSON.
 pub fn stdio(bytes: &[u8]) {
     let lines = |chunk: usize| {
         let mut lines = Lines::new(60);
@@ -214,7 +214,7 @@ fn written(channel: &mut Channel) {
     }
 }
 
-/// For any answer of a server, its client gets in order: the acknowledgment, changes of what is
+/// For any response of a server, its client gets in order: the acknowledgment, changes of what is
 /// honored, one end.
 pub fn client(bytes: &[u8]) {
     let (head, body) = bytes.split_first().unwrap_or((&0, &[]));

@@ -1,4 +1,4 @@
-/** The status of an answer, and its JSON. */
+/** The status of a response, and its JSON. */
 export async function answerOf(
   answer: Promise<Response>,
 ): Promise<[number, Record<string, unknown>]> {

@@ -1,4 +1,4 @@
-/** The answer to one MCP request: its HTTP status, and the result or error of its message. */
+/** The response to one MCP request: its HTTP status, and the result or error of its message. */
 export interface Answer<Result> {
   status: number;
   result?: Result;
@@ -31,14 +31,14 @@ export function callRequest(url: string, method: string, params: Params = {}): R
   });
 }
 
-/** Calls a tool; resolves with its result. Throws if the server answers with an error. */
+/** Calls a tool; resolves with its result. Throws if the server responds with an error. */
 export async function callTool(
   url: string,
   name: string,
   args: Record<string, unknown> = {},
 ): Promise<ToolResult> {
   const { result, error } = await call<ToolResult>(url, 'tools/call', { name, arguments: args });
-  if (result === undefined) throw new Error(`${name} was answered with ${JSON.stringify(error)}`);
+  if (result === undefined) throw new Error(`${name} got ${JSON.stringify(error)}`);
   return result;
 }
 

@@ -11,7 +11,7 @@ export interface Received {
   signers: string[];
 }
 
-/** What an endpoint answers: a status, one with header fields and a body, or nothing at all. */
+/** How an endpoint responds: a status, one with header fields and a body, or nothing at all. */
 export type Reply =
   | number
   | 'never'
@@ -23,7 +23,7 @@ export interface Endpoint {
   received: Received[];
   /** The occurrences among what it has received. */
   readonly events: Received[];
-  /** Returns what to answer; undefined: the challenge, or 204. */
+  /** Returns the response; undefined: the challenge, or 204. */
   reply: (message: Received) => Reply | undefined | Promise<Reply | undefined>;
 }
 
@@ -59,7 +59,7 @@ export async function endpointAt(host: string, ...secrets: string[]): Promise<En
   return own;
 }
 
-/** Answers a challenge, or accepts a message. */
+/** Responds to a challenge, or accepts a message. */
 export function consent({ body }: Received): Reply {
   if (body['type'] !== 'verification') return 204;
   return { status: 200, body: JSON.stringify({ challenge: body['challenge'] }) };

@@ -3,7 +3,7 @@ import { WireStream } from './listen.ts';
 /** Sends one request, to an address or to a server in this process. */
 export type Send = (init: RequestInit) => Promise<Response>;
 
-/** The answer of an MCP server to one message. */
+/** The response of an MCP server to one message. */
 export interface LegacyAnswer {
   id?: unknown;
   result?: Record<string, unknown>;
@@ -50,7 +50,7 @@ export class LegacySession {
     return post(this.#send, message, { ...this.#headers(), ...headers });
   }
 
-  /** Sends a request in the session; resolves with the message of the answer. */
+  /** Sends a request in the session; resolves with the message of the response. */
   async ask(method: string, params: unknown = {}): Promise<LegacyAnswer> {
     const response = await this.post({ jsonrpc: '2.0', id: 7, method, params });
     const text = await response.text();

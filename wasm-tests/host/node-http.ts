@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import { portOf } from './port.ts';
 
-/** Answers requests, as on every other host. */
+/** Responds to requests, as on every other host. */
 export type Fetch = (request: Request) => Promise<Response>;
 
 /** A running HTTP server of Node. */

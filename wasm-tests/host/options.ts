@@ -5,7 +5,7 @@ import type {
   PrincipalResult,
 } from 'mcp-listen';
 
-/** Options of `createListenHandler` in JSON: `principal` is its answer, or that it throws. */
+/** Options of `createListenHandler` in JSON: `principal` is its result, or that it throws. */
 export interface WrittenOptions extends Omit<ListenHandlerOptions, 'principal'> {
   principal?: PrincipalResult | { throws: true };
 }

@@ -15,7 +15,7 @@ type Asked = string[];
 
 /**
  * Serves a server of the SDK that announces changes with `listen: 'off'`. With `announces`, its
- * answer to `server/discover` reaches clients unchanged, so that they do request a stream.
+ * response to `server/discover` reaches clients unchanged, so that they do request a stream.
  */
 async function serving(announces: boolean): Promise<{ url: string; asked: Asked }> {
   const handler = createMcpHandler(() => announcing());

@@ -13,7 +13,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 
 def main() -> None:
-    """Answers one question."""
+    """Replies to one question."""
     asked = json.load(sys.stdin)
     webhook = Webhook(asked["secret"])
     at = datetime.fromtimestamp(asked["timestamp"], timezone.utc)

@@ -214,7 +214,7 @@ async function python(at: string): Promise<Returning> {
   };
 }
 
-/** Retries while a server that has just trapped answers with 503. */
+/** Retries while a server that has just trapped responds with 503. */
 async function again<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

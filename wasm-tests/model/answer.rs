@@ -1,6 +1,6 @@
 use crate::network::{Close, Frame, SocketId};
 
-/// How a bus that is away answers.
+/// How a bus that is unavailable replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Refused,

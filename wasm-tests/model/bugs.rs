@@ -177,11 +177,11 @@ pub(crate) const BUGS: [(Planted, &str); 87] = [
     ),
     (
         Planted::Core(Bug::AnswersTooSoon),
-        "a shard answers an attach before the root has confirmed",
+        "a shard replies to an attach before the root has confirmed",
     ),
     (
         Planted::Core(Bug::ConfirmsChangesTooSoon),
-        "a shard answers a change of an edge before the root has confirmed",
+        "a shard replies to a change of an edge before the root has confirmed",
     ),
     (
         Planted::Core(Bug::ForgetsFailedCall),
@@ -205,7 +205,7 @@ pub(crate) const BUGS: [(Planted, &str); 87] = [
     ),
     (
         Planted::Core(Bug::AnswersOtherCallers),
-        "a session answers other callers",
+        "a session replies to other callers",
     ),
     (
         Planted::Core(Bug::NotifiesNoShard),
@@ -341,7 +341,7 @@ pub(crate) const BUGS: [(Planted, &str); 87] = [
     ),
     (
         Planted::Core(Bug::RootReleasesNone),
-        "the edge of a session that is over is answered",
+        "the edge of a session that is over gets a reply",
     ),
     (
         Planted::Around(HarnessBug::ForgetsLastSent),

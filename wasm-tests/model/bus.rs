@@ -88,7 +88,7 @@ impl Bus {
         self.is_old
     }
 
-    /// The answer to a connection attempt.
+    /// The reply to a connection attempt.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self.life {
             Life::Down(refusal) => Some(refusal),
@@ -281,7 +281,7 @@ impl Bus {
         }
     }
 
-    /// Sends an edge the answer to its follow, and what it missed.
+    /// Sends an edge the reply to its follow, and what it missed.
     fn answer(
         &mut self,
         socket: SocketId,

@@ -75,7 +75,7 @@ impl World {
         Ok(())
     }
 
-    /// The streams that are attached, or whose bus was away only briefly.
+    /// The streams that are attached, or whose bus was unavailable only briefly.
     fn prompt(&mut self) -> Vec<usize> {
         let now = self.now;
         let hosts: Vec<_> = self.hosts().map(|(at, host)| (at, host.line())).collect();
@@ -95,7 +95,7 @@ impl World {
         let whole = hosts.filter(|(_, socket, is_soon)| match socket {
             Some(socket) => {
                 let socket = self.network.get(*socket);
-                // A shard whose root was away may still have to answer.
+                // A shard whose root was unavailable may still have to reply.
                 (*is_soon || !self.setup.has_shards) && socket.is_some_and(|socket| !socket.is_hurt)
             }
             None => *is_soon,
@@ -163,9 +163,9 @@ impl World {
             .collect()
     }
 
-    /// Gives streams `span`. Failed or unanswered calls between root and shards are repeated after
-    /// a pause: that time is added, and a stream that waited for such a call at a shard has the
-    /// whole `span` after it.
+    /// Gives streams `span`. Calls that failed or got no reply between root and shards are repeated
+    /// after a pause: that time is added, and a stream that waited for such a call at a shard has
+    /// the whole `span` after it.
     fn pass_quietly(&mut self, span: Millis) -> Result<(), Violation> {
         if self.is_quiet() && !self.setup.has_shards {
             return self.pass(span);
@@ -301,7 +301,7 @@ impl Host {
 
 /// The time for shards to open and close.
 const MAX_MOVES: usize = 5;
-/// An unanswered call fails after ten seconds; the pause after it is at most 6.4 s.
+/// A call without a reply fails after ten seconds; the pause after it is at most 6.4 s.
 const MAX_PAUSE: Millis = Millis(20_000);
 const PAUSE_STEP: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);

@@ -85,7 +85,7 @@ impl World {
             || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_confirmed()
     }
 
-    /// Whether the bus may be unable to tell what was missed: its epoch is new, its log is too
+    /// Whether the bus may not know what was missed: its epoch is new, its log is too
     /// short, or one end is of the previous version, which detects no gaps.
     fn has_forgotten(&self) -> bool {
         self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.is_old()

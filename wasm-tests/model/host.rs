@@ -74,7 +74,7 @@ enum Progress {
 pub(crate) enum Doubt {
     None,
     Possible,
-    /// The bus is away.
+    /// The bus is unavailable.
     Certain,
 }
 
@@ -313,6 +313,6 @@ impl Host {
     }
 }
 
-/// How long an attach may stay unanswered.
+/// How long an attach may stay without a reply.
 pub(crate) const ATTACH: Millis = Millis(3_000);
 pub(crate) const STALL: Millis = Millis(60_000);

@@ -26,7 +26,7 @@ pub(crate) struct Isolate {
     pub(crate) home: Option<ShardId>,
     /// The number of redirects.
     pub(crate) moves: usize,
-    /// The first frame of the socket, and whether anything came in answer.
+    /// The first frame of the socket, and whether anything came in reply.
     pub(crate) attach_frame: String,
     pub(crate) has_received: bool,
     /// The number of redirects of the socket before anything came.

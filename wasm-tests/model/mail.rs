@@ -1,6 +1,6 @@
 use mcp_listen::bus::ShardId;
 
-/// A call or an answer.
+/// A call or a reply.
 #[derive(Clone, Debug)]
 pub(crate) enum Mail {
     Batch(ShardId, Call, String),
@@ -12,7 +12,7 @@ pub(crate) enum Mail {
     Done(ShardId, u32),
 }
 
-/// A call of a root: after a restart, it waits for no answer to earlier calls.
+/// A call of a root: after a restart, it waits for no reply to earlier calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) life: usize,

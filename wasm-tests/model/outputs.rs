@@ -121,8 +121,8 @@ impl World {
         Ok(())
     }
 
-    /// A stream that waited for the answer of the bus takes nothing at or before the head that the
-    /// answer names.
+    /// A stream that waited for the reply of the bus takes nothing at or before the head that the
+    /// reply names.
     fn check_head(&self, member: &Member, events: &[Published]) -> Result<(), Violation> {
         let client = &self.clients[member.client];
         let Some(host) = &client.host else {

@@ -72,7 +72,7 @@ impl Shards {
         self.life += usize::from(has_ended);
     }
 
-    /// The number of calls and answers in flight.
+    /// The number of calls and replies in flight.
     pub(crate) fn waiting(&self) -> usize {
         self.mail.len()
     }
@@ -249,7 +249,7 @@ impl World {
             return Ok(());
         }
         let sockets = object.reset();
-        // The root does not wait for the answer to a call of its earlier instance.
+        // The root does not wait for the reply to a call of its earlier instance.
         self.shards
             .mail
             .retain(|mail| !matches!(mail, Mail::Answer(to, ..) if *to == shard));

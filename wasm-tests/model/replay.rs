@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Bus {
-    /// Whether an answer names a position from which the log holds everything.
+    /// Whether a reply names a position from which the log holds everything.
     pub(crate) fn check_answered(&self, text: &str) -> Result<(), Violation> {
         let Ok(FollowResponse::Followed(Followed { missed, .. })) = FollowResponse::from_json(text)
         else {

@@ -77,7 +77,7 @@ impl Request {
     }
 }
 
-/// The answer of the upstream server to `initialize`.
+/// The reply of the upstream server to `initialize`.
 pub(crate) fn initialize_result(capabilities: Capabilities) -> String {
     let capabilities = capabilities.to_json();
     let result = format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#);

@@ -100,7 +100,7 @@ impl Bus {
         random: f64,
     ) {
         if let Some(memory) = self.memory() {
-            // An unreadable answer counts as a failure, which is handled then.
+            // An unreadable reply counts as a failure, which is handled then.
             memory.bus().handle_ack(shard, call, text, now, random).ok();
         }
     }

@@ -30,7 +30,7 @@ pub(crate) struct Setup {
     pub(crate) trial: u8,
     /// How much a request may write for others; 0: unlimited.
     pub(crate) budget: u8,
-    /// Whether some requests or answers are faulty.
+    /// Whether some requests or replies are faulty.
     pub(crate) has_bad_requests: bool,
     /// Whether each caller is authorized.
     pub(crate) authorizes: bool,

@@ -9,7 +9,7 @@ use crate::{
 /// The promises of sessions once everything has settled.
 impl World {
     pub(crate) fn check_sessions(&mut self) -> Result<(), Violation> {
-        ensure("a request is answered", self.visits.is_empty(), || {
+        ensure("a request gets a reply", self.visits.is_empty(), || {
             let asks: Vec<_> = self.visits.iter().map(|visit| visit.asks).collect();
             format!("{asks:?} are not")
         })?;

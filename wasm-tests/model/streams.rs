@@ -272,7 +272,7 @@ impl World {
     }
 }
 
-/// Where the log ended, according to an answer.
+/// Where the log ended, according to a reply.
 fn head_in(text: &str) -> Option<Position> {
     match BusMessage::from_json(text) {
         Ok(BusMessage::Response(FollowResponse::Followed(followed))) => {

@@ -51,16 +51,16 @@ pub(crate) enum Fault {
     Denied,
     /// Its caller may receive only lists.
     DeniedResources,
-    /// The upstream server answers with this status.
+    /// The upstream server replies with this status.
     Upstream(u16),
 }
 
 /// How it ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// With our answer.
+    /// With our reply.
     Responded(Response),
-    /// With an answer of the upstream server, with this status.
+    /// With a reply of the upstream server, with this status.
     Forwarded(u16),
     /// With a new session.
     Begun(Box<str>),
@@ -171,7 +171,7 @@ impl Visit {
                 Step::OpenSession => return Ok(Todo::OpenSession),
                 step => {
                     return Err(Violation::new(
-                        "our requests are answered here",
+                        "our requests get a reply here",
                         format!("{step:?} for {:?}", self.asks),
                     ));
                 }

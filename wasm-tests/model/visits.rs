@@ -68,7 +68,7 @@ impl World {
         self.go_on(visit)
     }
 
-    /// A call to a shard is done: requests that waited only for it are answered.
+    /// A call to a shard is done: requests that waited only for it get a reply.
     pub(crate) fn handle_confirmed(&mut self, ticket: u32) -> Result<(), Violation> {
         for mut visit in std::mem::take(&mut self.visits) {
             visit.awaited.remove(&ticket);
@@ -179,7 +179,7 @@ impl World {
         self.reset_bus(self.spin.is_multiple_of(2))
     }
 
-    /// Forwards it to the upstream server, and begins a session from the answer.
+    /// Forwards it to the upstream server, and begins a session from the reply.
     fn initialize(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
         let client = &self.clients[visit.at];
         if let Fault::Upstream(status) = visit.fault {
@@ -189,7 +189,7 @@ impl World {
         let result = initialize_result(known);
         let initialized = visit.core.initialized(result.as_bytes(), Some(known));
         let Some(initialized) = initialized else {
-            return Err(Violation::new("an answer to initialize is valid", result));
+            return Err(Violation::new("a reply to initialize is valid", result));
         };
         let principal = visit.principal.map(Into::into);
         let new = NewSession {
@@ -327,7 +327,7 @@ impl World {
         };
         let mut host = Host::open(opening, self.now);
         host.opened_in = visit.opened_in;
-        // A listen without an honored topic is answered with its result at once.
+        // A listen without an honored topic gets its result at once.
         if is_empty && !is_session {
             host.allow(EndReason::Closed);
         }

@@ -10,7 +10,7 @@ import { CAPABILITIES, declaring } from '../host/options.ts';
 /** The URL of the handlers under test. */
 export const URL = 'http://localhost/mcp';
 
-/** A server whose handler answers every request with 418. */
+/** A server whose handler responds to every request with 418. */
 export function serving(options: ListenHandlerOptions = {}): ListenHandler {
   return createListenHandler(() => new Response('from the handler', { status: 418 }), {
     server: declaring(CAPABILITIES),
@@ -67,7 +67,7 @@ export function messagesOf(response: Response): Promise<string[]> {
   return restOf(new WireStream(response, new AbortController()));
 }
 
-/** The status and JSON-RPC error code of an answer. */
+/** The status and JSON-RPC error code of a response. */
 export async function refusal(
   response: Response,
 ): Promise<{ status: number; code: number; retryAfter: string | null }> {

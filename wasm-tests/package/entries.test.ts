@@ -51,7 +51,7 @@ test.each([
 
 test.each([
   ['mcp-listen/sdk', 'createMcpHandler'],
-  ['mcp-listen/hono', 'listen'],
+  ['mcp-listen/hono', 'listenMiddleware'],
   ['mcp-listen/otel', 'observeStats'],
   ['mcp-listen/testing', 'busTests'],
   ['mcp-listen', 'brokerBus'],

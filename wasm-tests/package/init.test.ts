@@ -198,7 +198,7 @@ describe('the command prints what to change in a Worker', () => {
     [
       'with Hono',
       "import { Hono } from 'hono';\nimport { createMcpHandler } from '@modelcontextprotocol/server';\n",
-      ['src/mcp.js:1 serves MCP with Hono', "app.all('/mcp', listen("],
+      ['src/mcp.js:1 serves MCP with Hono', "app.all('/mcp', listenMiddleware("],
     ],
     [
       'of version 1 of the SDK',

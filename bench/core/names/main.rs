@@ -66,7 +66,7 @@ fn following(bus: &mut Bus, names: usize) -> EdgeId {
 }
 
 /// Microseconds of a bus object for one more stream on a connection: reads the frame, changes the
-/// index, and returns what to store and to answer.
+/// index, and returns what to store and to reply.
 fn change(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
     let one = topics(&["note://one-more".into()]);
     let mut follow = Follow {

@@ -115,7 +115,7 @@ fn row(streams: u32, shards: u32, watching: Watching) -> String {
 }
 
 /// The cells of one kind of publish: microseconds at the root, calls, microseconds at each called
-/// shard, bytes of one call with its answer, and frames.
+/// shard, bytes of one call with its reply, and frames.
 fn publish(bus: &mut Sharded, event: &ServerEvent) -> String {
     let (mut at_root, mut at_shards) = (0.0, 0.0);
     let rounds = if bus.shards.len() < 100 { 1_000 } else { 10 };

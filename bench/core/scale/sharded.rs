@@ -1,4 +1,4 @@
-//! A root and its shards in one process. Calls between them are made at once, and counted.
+//! A root and its shards in one process. Calls between them are made immediately, and counted.
 
 use mcp_listen::{
     bus::{Bus, EdgeId, Route, Shard, ShardId, ShardOutput},
@@ -22,7 +22,7 @@ pub(crate) struct Sharded {
 pub(crate) struct Traffic {
     /// Calls between root and shards.
     pub(crate) calls: usize,
-    /// Bytes of the calls and of their answers.
+    /// Bytes of the calls and of their replies.
     pub(crate) bytes: usize,
     /// Frames to edges.
     pub(crate) frames: usize,
@@ -81,7 +81,7 @@ impl Sharded {
         calls
     }
 
-    /// A shard's part of a publish: counts the frames, and returns the answer to the root.
+    /// A shard's part of a publish: counts the frames, and returns the reply to the root.
     pub(crate) fn deliver(&mut self, shard: ShardId, text: &str) -> String {
         let shard = &mut self.shards[shard.0 as usize - 1];
         let answer = shard.handle_batch(text, NOW).expect("a batch");
@@ -95,7 +95,7 @@ impl Sharded {
         answer
     }
 
-    /// Passes a shard's answer to the root.
+    /// Passes a shard's reply to the root.
     pub(crate) fn confirm(&mut self, shard: ShardId, call: u32, answer: &str) {
         let outcome = self.root.handle_ack(shard, call, answer, NOW, 0.0);
         outcome.expect("an answer");

@@ -35,8 +35,7 @@ export class Stream {
         if (this.events === 0 && !this.isEnded) return;
         this.#socket.off('data', settle).off('close', settle);
         if (this.events > 0) resolve();
-        else
-          reject(new Error(`a listen was answered with ${this.#response.status || this.#error}`));
+        else reject(new Error(`a listen got ${this.#response.status || this.#error}`));
       };
       this.#socket.on('data', settle).on('close', settle);
     });

@@ -3,7 +3,7 @@ import type { Contender, Sample } from '../../harness/experiment.ts';
 import { listenFor, resourceUri } from '../../requests.ts';
 import type { LoadServer } from '../servers/server.ts';
 
-/** Milliseconds until the server refuses a stream because its bus does not answer. */
+/** Milliseconds until the server refuses a stream because its bus does not reply. */
 export class Refusing implements Contender {
   readonly #server: LoadServer;
 
@@ -22,7 +22,7 @@ export class Refusing implements Contender {
     await response.text();
     const refused = performance.now() - started;
     if (response.status !== 503)
-      throw new Error(`a listen without a bus was answered with ${response.status}`);
+      throw new Error(`a listen without a bus got status ${response.status}`);
     return { refused };
   }
 

@@ -13,7 +13,7 @@ export class RoundTrip implements Contender {
     const started = performance.now();
     const response = await fetch(new URL(`/trips?times=${TRIPS}`, this.#server.listen));
     await response.text();
-    if (!response.ok) throw new Error(`the trips were answered with ${response.status}`);
+    if (!response.ok) throw new Error(`the trips got status ${response.status}`);
     return { ack: (performance.now() - started) / TRIPS };
   }
 

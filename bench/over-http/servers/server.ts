@@ -4,7 +4,7 @@ export interface LoadServer {
   listen: URL;
   /** The same endpoint in each isolate that holds streams. Default: `listen` alone. */
   isolates?: URL[];
-  /** Publishes a POST of `{"uris": [...]}`, one change after another, and then answers. */
+  /** Publishes a POST of `{"uris": [...]}`, one change after another, and then responds. */
   publish: URL;
   /** The id of its process. */
   pid: number;
@@ -15,6 +15,5 @@ export interface LoadServer {
 export async function publish({ publish: url }: LoadServer, uris: string[]): Promise<void> {
   const response = await fetch(url, { method: 'POST', body: JSON.stringify({ uris }) });
   const text = await response.text();
-  if (response.status !== 200)
-    throw new Error(`a publish was answered with ${response.status} ${text}`);
+  if (response.status !== 200) throw new Error(`a publish got status ${response.status} ${text}`);
 }

@@ -17,7 +17,7 @@ export interface WorkerOptions {
   sockets?: 'each';
   /** Isolates that hold streams. Default: 1. */
   isolates?: number;
-  /** Whether the object of the bus leaves connections unanswered. Default: false. */
+  /** Whether the object of the bus leaves connections without a reply. Default: false. */
   isAway?: boolean;
 }
 

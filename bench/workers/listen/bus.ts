@@ -13,7 +13,7 @@ export class BenchBus extends SubscriptionBus {
     ctx.storage.sql.exec('INSERT INTO wake VALUES (?)', Date.now());
   }
 
-  /** Answers no connection if the bus is away. */
+  /** Accepts no connection if the bus is unavailable. */
   override async fetch(request: Request): Promise<Response> {
     if (AWAY === 'true') await new Promise(() => setInterval(() => {}, 1_000));
     return super.fetch(request);

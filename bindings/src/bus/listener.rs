@@ -54,8 +54,8 @@ pub struct Listener(Follower);
 
 #[wasm_bindgen]
 impl Listener {
-    /// Creates a listener that has not attached yet: see `call`. An attach may stay unanswered for
-    /// `attachMs` milliseconds.
+    /// Creates a listener that has not attached yet: see `call`. An attach may stay without a reply
+    /// for `attachMs` milliseconds.
     #[wasm_bindgen(constructor)]
     pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
         let mut follower = Follower::unattached();

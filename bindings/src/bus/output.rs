@@ -54,7 +54,7 @@ export type BusOutput =
   | { kind: 'follow'; call: number; text: string }
   /**
    * A message about a session for a shard; `Bus.confirmed` confirms it. If it `isAwaited`, the
-   * request that caused it is answered afterwards.
+   * request that caused it gets its response afterwards.
    */
   | { kind: 'callShard'; shard: number; text: string; isAwaited: boolean }
   /** What is stored about the edge has changed: all of it, or as `change` says. */

@@ -19,7 +19,9 @@ const TYPES: &str = r"
 export interface SessionRows {
   /** Returns the stored text of a session. */
   get(id: string): string | undefined;
-  /** Stores `session`, replacing its former text. `of` repeats parts of it as keys for lookups. */
+  /**
+   * Stores `session`, replacing its previous text. `of` repeats parts of it as keys for lookups.
+   */
   put(id: string, session: string, of: SessionKeys): void;
   /** Removes a session, and its subscriptions. */
   remove(id: string): void;

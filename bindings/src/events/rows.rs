@@ -34,11 +34,11 @@ export interface EventRows {
   removeOldest(name: string, count: number, bytes: number): RemovedEvent[];
   /** Removes the occurrences published before `at`. */
   removeBefore(at: number): RemovedEvent[];
-  /** Returns what was kept of each name. */
+  /** Returns the stored row of each name. */
   names(): EventNameRow[];
-  /** Stores what is kept of a name, replacing what was. */
+  /** Stores the row of a name, replacing its previous row. */
   keepName(row: EventNameRow): void;
-  /** Removes what is kept of a name. */
+  /** Removes the stored row of a name. */
   forgetName(name: string): void;
 }
 

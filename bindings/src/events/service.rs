@@ -58,7 +58,7 @@ export interface EventServiceOptions {
   limits?: { bodyBytes?: number; depth?: number; idBytes?: number };
 }
 
-/** An event type whose subscriptions end, and the error that tells why, as JSON text. */
+/** An event type whose subscriptions end, and the error, which states the reason, as JSON text. */
 export interface EndedEvent {
   name: string;
   error: string;

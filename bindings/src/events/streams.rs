@@ -57,7 +57,7 @@ impl EventStreams {
         Some(query.to_json())
     }
 
-    /// Begins a stream with the page that answers its query. Returns its first bytes; undefined
+    /// Begins a stream with the page for its query. Returns its first bytes; undefined
     /// if it has begun before. `results` is a JSON array as of `EventExchange.matched`, for
     /// `argumentsOf`.
     pub fn begin(

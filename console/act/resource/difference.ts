@@ -4,7 +4,7 @@ import { timeOfDay } from '../../format.js';
 import type { ResourceState } from './resource-states.js';
 
 /**
- * Returns the two states of a resource side by side: lines that are gone are marked in the former
+ * Returns the two states of a resource side by side: lines that are gone are marked in the previous
  * one, and new lines in the current one.
  */
 export function sideBySide(now: ResourceState, before: ResourceState | undefined): HTMLElement[] {

@@ -10,7 +10,7 @@ export interface ResourceState {
 export class ResourceStates {
   readonly #states = new Map<string, { now: ResourceState; before: ResourceState | undefined }>();
 
-  /** Adds a state. The former one is kept as the last state only if its text differs. */
+  /** Adds a state. The previous one is kept as the last state only if its text differs. */
   add(uri: string, state: ResourceState): void {
     const known = this.#states.get(uri);
     const isSame = known?.now.text === state.text;

@@ -1,9 +1,9 @@
 import { EndpointError } from '../endpoint-error.js';
 
 /**
- * Throws why `fetch` has failed. A browser does not tell a script whether a server of another
- * origin is down or does not allow the page. A request whose response the script cannot read
- * succeeds in the second case only.
+ * Throws an error with the reason for which `fetch` failed. A script cannot distinguish whether a
+ * server of another origin is down or does not allow the page. A request whose response the script
+ * cannot read succeeds in the second case only.
  */
 export async function unreachable(url: URL, cause: unknown): Promise<never> {
   const probe = new AbortController();

@@ -1,4 +1,4 @@
-//! A placeholder for your MCP server: it answers `server/discover` only.
+//! A placeholder for your MCP server: it responds to `server/discover` only.
 
 use axum::{
     Json,
@@ -7,7 +7,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-/// Answers every request other than a listen request.
+/// Handles every request other than a listen request.
 pub async fn answer(Json(request): Json<Value>) -> Response {
     let Some(id) = request.get("id") else {
         return StatusCode::ACCEPTED.into_response();

@@ -7,7 +7,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { Hono } from 'hono';
 import { bearerAuth } from 'hono/bearer-auth';
 import { InMemoryBus, publishChanges } from 'mcp-listen';
-import { listen } from 'mcp-listen/hono';
+import { listenMiddleware } from 'mcp-listen/hono';
 
 /** What the middleware knows about a caller. */
 interface Caller {
@@ -42,7 +42,7 @@ const lamp = new Hono().all('*', async (c) => {
   return transport.handleRequest(c);
 });
 
-const mcp = listen<Caller>((request) => lamp.fetch(request), {
+const mcp = listenMiddleware<Caller>((request) => lamp.fetch(request), {
   bus,
   advertise: 'all',
   legacy: 'sessions',

@@ -3,7 +3,7 @@ import type { Denial } from '../authorize.js';
 import { metadataUrl } from './protected-resource.js';
 
 /**
- * Denials that tell the caller where to get a token, and why its token was rejected (RFC 6750, RFC
+ * Denials that name where to get a token, and why its token was rejected (RFC 6750, RFC
  * 9728).
  */
 export class Challenge {

@@ -1,6 +1,6 @@
 /**
  * Authentication by bearer tokens: verifies JSON Web Tokens of one issuer with `jose`, and serves
- * the metadata that tells clients where to get one.
+ * the metadata that names where to get one.
  *
  * @packageDocumentation
  */

@@ -37,7 +37,7 @@ export class IssuerKeys {
    * last fetch for `staleMs`.
    */
   readonly lenient: JWTVerifyGetKey = async (header, token) => {
-    // Many streams call at once: do not make all of them wait for a host that is down.
+    // Many streams call at the same time: do not make all of them wait for a host that is down.
     if (Date.now() - this.#failedAt < RETRY_MS) return this.#last()(header, token);
     try {
       return await this.#current(header, token);

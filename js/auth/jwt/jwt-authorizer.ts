@@ -78,7 +78,9 @@ export interface JwtOptions {
 
 /** Options to spread into those of `createListenHandler`. */
 export interface JwtAuthorization {
+  /** Names the caller by the `sub` of its token, or denies it. */
   principal: Principal;
+  /** Returns what the claim of the token allows. */
   authorize: Authorize;
 }
 

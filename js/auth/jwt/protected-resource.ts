@@ -16,7 +16,7 @@ export interface ProtectedResourceOptions {
 
 /**
  * Serves the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC 9728). The returned
- * function answers requests to the well-known path of the resource, and to the root path, which
+ * function serves requests to the well-known path of the resource, and to the root path, which
  * clients try next. It returns undefined for any other request. The metadata is public, and pages
  * of every origin may read it.
  *

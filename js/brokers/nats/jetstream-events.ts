@@ -55,7 +55,7 @@ export class JetStreamEvents implements BrokerLog {
     stopped.addEventListener('abort', () => messages.stop());
     try {
       const error = await Promise.race([failed.promise, messages.closed()]);
-      if (!stopped.aborted) throw error ?? new Error('the stream is gone');
+      if (!stopped.aborted) throw error ?? new Error('the stream no longer exists');
     } finally {
       messages.stop();
     }

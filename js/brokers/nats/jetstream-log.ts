@@ -104,7 +104,7 @@ export async function jetStreamOf(
 }
 
 function throwGone(error: unknown): never {
-  throw error instanceof Error ? error : new Error('the stream is gone');
+  throw error instanceof Error ? error : new Error('the stream no longer exists');
 }
 
 /** The position in a stream. */

@@ -137,7 +137,7 @@ export class NatsBroker implements Broker {
   ): Promise<T> {
     const lease = await this.#connections.lease();
     const manager = await this.#jetStream(lease);
-    if (manager === undefined || signal.aborted) throw new Error('JetStream is away');
+    if (manager === undefined || signal.aborted) throw new Error('JetStream is unavailable');
     const stopped = new AbortController();
     const ended = Promise.race([untilAborted(signal), lease.lost]);
     void ended.then(() => stopped.abort());

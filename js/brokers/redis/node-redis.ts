@@ -10,7 +10,10 @@ import {
 /** The part of a client of the package `redis` that is used. */
 export interface NodeRedisClient {
   /** The settings of the client. */
-  readonly options?: { socket?: object };
+  readonly options?: {
+    /** The settings of its connection. */
+    socket?: object;
+  };
   /** Returns another client with the same settings, except for `overrides`. */
   duplicate(overrides?: object): unknown;
 }

@@ -40,5 +40,5 @@ function entriesIn(reply: unknown, stream: string): unknown {
   return pair[1] ?? [];
 }
 
-/** The number of entries read at once. */
+/** The number of entries that one command reads. */
 const BATCH = 256;

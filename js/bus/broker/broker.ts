@@ -80,7 +80,7 @@ export interface Broker {
 /** Receives the events of a {@link Broker}. The bus implements it. */
 export interface BrokerListener {
   /**
-   * Tells the bus that every event published from now on is passed on. Call it once for each call
+   * Informs the bus that every event published from now on is passed on. Call it once for each call
    * of `follow`. `isContiguous` is true if no event published since the last loss is missing,
    * because the broker kept them. If it is false, every stream cues everything it honors.
    */

@@ -26,7 +26,7 @@ export interface LogEnd {
 
 /** What a broker holds of a log. */
 export interface LogState {
-  /** Identifies the log: its positions mean nothing in another one. Visible ASCII. */
+  /** Identifies the log: positions of different logs are not comparable. Visible ASCII. */
   epoch: string;
   /** The position of the first entry; without entries, the position of the next one. */
   first: number;

@@ -64,7 +64,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     change: () => wantedChange(this.#bus),
   };
   readonly #rows = new MemorySessionTable();
-  readonly #life: PerInstance<BusLife>;
+  readonly #instance: PerInstance<BusInstance>;
   readonly #sinks = new Set<FanoutSink>();
   readonly #onError: (error: Error) => void;
   readonly #openEvents: EventLogMaker | undefined;
@@ -83,8 +83,8 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   constructor({ events, onError = report, wanted, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
     this.#onError = onError;
-    this.#life = new PerInstance(
-      () => newLife(retention, this.#rows),
+    this.#instance = new PerInstance(
+      () => newInstance(retention, this.#rows),
       serverGuard,
       // The core does not have this bus any more, so missed events cannot be determined.
       (former) => this.#lose(former, new ListenError('bus-lost', 'the core was reset')),
@@ -204,17 +204,17 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   get #bus(): Bus {
-    return this.#life.value.core;
+    return this.#instance.value.core;
   }
 
-  #ensureCurrent(): BusLife {
-    return this.#life.value;
+  #ensureCurrent(): BusInstance {
+    return this.#instance.value;
   }
 
   async #emit(text: string): Promise<EventReceipt> {
     const store = this.#store;
     const draft = store.draft(text);
-    const next = this.#life.value.log.position + 1;
+    const next = this.#instance.value.log.position + 1;
     const { eventId, position } = store.append(draft, next, Date.now());
     const { cue, name } = draft;
     draft.free();
@@ -224,13 +224,13 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   #page(query: string): string {
-    return this.#store.page(query, this.#life.value.log.position, Date.now());
+    return this.#store.page(query, this.#instance.value.log.position, Date.now());
   }
 
   #webhooksOf(deliver: DeliverMaker): MemoryWebhooks {
     return new MemoryWebhooks(deliver, {
       end: () => {
-        const { epoch, position } = this.#life.value.log;
+        const { epoch, position } = this.#instance.value.log;
         return { epoch, head: position };
       },
       page: (query) => this.#page(query),
@@ -239,12 +239,16 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 
   /** The log of occurrences; it is empty after the bus was reset. */
   get #store(): EventStore {
-    const life = this.#life.value;
+    const instance = this.#instance.value;
     const reset = (): void => {
-      life.occurrences = undefined;
+      instance.occurrences = undefined;
     };
-    life.occurrences ??= this.#openEvents?.open(new MemoryEventRows(), life.log.epoch, reset);
-    if (life.occurrences !== undefined) return life.occurrences;
+    instance.occurrences ??= this.#openEvents?.open(
+      new MemoryEventRows(),
+      instance.log.epoch,
+      reset,
+    );
+    if (instance.occurrences !== undefined) return instance.occurrences;
     throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
   }
 
@@ -266,13 +270,13 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     }
   }
 
-  /** Begins a new epoch, so no stream resumes from its former position. */
+  /** Begins a new epoch, so no stream resumes from its previous position. */
   #reset(reason: ListenError): void {
-    this.#lose(this.#life.renew(), reason);
+    this.#lose(this.#instance.renew(), reason);
   }
 
-  /** Tells those who listened that the bus was lost. */
-  #lose({ listeners }: BusLife, reason: ListenError): void {
+  /** Notifies all listeners that the bus was lost. */
+  #lose({ listeners }: BusInstance, reason: ListenError): void {
     const lost = [...listeners.values()];
     // What was published before is not sent any more.
     listeners.clear();
@@ -282,29 +286,29 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   /** Publishes a batch. Returns what to send. */
   #publish(texts: string[]): Unsent {
     const lines = texts.join('\n');
-    const life = this.#life.value;
-    const deliveries = life.core.publish(lines, Date.now()) ?? [];
-    for (const text of texts) life.log.append(text);
-    return { deliveries, life, lines };
+    const instance = this.#instance.value;
+    const deliveries = instance.core.publish(lines, Date.now()) ?? [];
+    for (const text of texts) instance.log.append(text);
+    return { deliveries, instance, lines };
   }
 
-  #sendBatch({ deliveries, life, lines }: Unsent): void {
+  #sendBatch({ deliveries, instance, lines }: Unsent): void {
     for (const { edges, text } of deliveries)
-      for (const edge of edges) this.#send(life, edge, text);
+      for (const edge of edges) this.#send(instance, edge, text);
     this.#eachSink((sink) => sink.publish(lines));
   }
 
-  #send({ listeners }: BusLife, edge: number, frame: string): void {
+  #send({ listeners }: BusInstance, edge: number, frame: string): void {
     this.#guarded(() => listeners.get(edge)?.onFrame(frame));
   }
 
   #connect(frame: string, listener: AttachmentListener): BusConnection {
-    const life = this.#life.value;
-    const edge = life.core.connect(undefined, undefined, 0);
-    life.listeners.set(edge, listener);
+    const instance = this.#instance.value;
+    const edge = instance.core.connect(undefined, undefined, 0);
+    instance.listeners.set(edge, listener);
     // After a reset, edge numbers are assigned again to other connections.
     const ifCurrent = (action: () => void): void => {
-      if (this.#life.value === life) action();
+      if (this.#instance.value === instance) action();
     };
     this.#handleFrame(edge, frame);
     return {
@@ -317,22 +321,22 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   #handleFrame(edge: number, frame: string): void {
-    const life = this.#life.value;
-    const received = life.core.receive(edge, frame, performance.now());
+    const instance = this.#instance.value;
+    const received = instance.core.receive(edge, frame, performance.now());
     if (received.kind === 'released') this.#release(edge);
     if (received.kind !== 'followed') return;
     this.#flush();
-    for (const reply of received.frames) this.#send(life, edge, reply);
+    for (const reply of received.frames) this.#send(instance, edge, reply);
   }
 
   /** Performs the outputs of the core after a change of a session. */
   #flush(): void {
     this.sessionsChanged();
-    const life = this.#life.value;
-    const next = (): BusOutput | undefined => life.core.output(0, performance.now());
+    const instance = this.#instance.value;
+    const next = (): BusOutput | undefined => instance.core.output(0, performance.now());
     for (let output = next(); output !== undefined; output = next()) {
       if (output.kind === 'send')
-        for (const edge of output.edges) this.#send(life, edge, output.text);
+        for (const edge of output.edges) this.#send(instance, edge, output.text);
       else if (output.kind === 'close') this.#release(output.edge, output.reason === 'lost');
     }
   }
@@ -342,7 +346,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
    * too.
    */
   #release(edge: number, reattaches = false): void {
-    const listener = this.#life.value.listeners.get(edge);
+    const listener = this.#instance.value.listeners.get(edge);
     this.#leave(edge);
     const reason = reattaches
       ? new ListenError('bus-lost', 'the stream is attached on another connection')
@@ -354,7 +358,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   #leave(edge: number): void {
-    const { core, listeners } = this.#life.value;
+    const { core, listeners } = this.#instance.value;
     if (!listeners.delete(edge)) return;
     core.disconnect(edge, performance.now());
     this.sessionsChanged();
@@ -362,7 +366,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 }
 
 /** What a reset of the core or a loss of events replaces: the log, the core on it, who listens. */
-interface BusLife {
+interface BusInstance {
   readonly log: MemoryLog;
   readonly core: Bus;
   readonly listeners: Map<number, AttachmentListener>;
@@ -374,12 +378,12 @@ interface Unsent {
   deliveries: Delivery[];
   /** The events, each a line of JSON text. */
   lines: string;
-  /** The life of the bus in which they were published. */
-  life: BusLife;
+  /** The instance of the bus in which they were published. */
+  instance: BusInstance;
 }
 
-/** Creates a life of a bus. The sessions have no streams: those of a former bus attach again. */
-function newLife(retention: RetentionOptions, rows: MemorySessionTable): BusLife {
+/** Creates an instance. The sessions have no streams: those of a previous instance attach again. */
+function newInstance(retention: RetentionOptions, rows: MemorySessionTable): BusInstance {
   const log = new MemoryLog(retention);
   const core = new Bus(log, rows);
   core.restored(performance.now());
@@ -387,7 +391,7 @@ function newLife(retention: RetentionOptions, rows: MemorySessionTable): BusLife
 }
 
 /**
- * Number of events that the core and a sink receive at once. It bounds the memory that they take
- * there, and the bytes that each stream has to write for them.
+ * Number of events that the core and a sink receive in one call. It bounds the memory that they
+ * take there, and the bytes that each stream has to write for them.
  */
 const BATCH = 32;

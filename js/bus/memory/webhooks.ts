@@ -18,7 +18,7 @@ export type DeliverMaker = NonNullable<EventLogMaker['deliver']>;
 export interface MemoryLogEnd {
   /** The epoch of the log, and its last position. */
   end(): { epoch: string; head: number };
-  /** Returns the page that answers a query, both as text of the core. */
+  /** Returns the page for a query, both as text of the core. */
   page(query: string): string;
 }
 

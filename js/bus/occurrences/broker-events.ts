@@ -27,7 +27,7 @@ export interface BrokerEventsHost {
 
 /**
  * The occurrences of a bus between processes. Each process copies the log of the broker into its
- * memory, and answers its readers from there; positions are those of the broker, so that cursors
+ * memory, and serves its readers from there; positions are those of the broker, so that cursors
  * are valid in every process. A broker without a log passes occurrences on once.
  */
 export class BrokerEvents implements EventSource, LogCopy {
@@ -39,8 +39,8 @@ export class BrokerEvents implements EventSource, LogCopy {
   #live = deferred();
   #isLive = false;
   #isFollowing = false;
-  /** Reports an absence of the log once. */
-  #isTold = false;
+  /** Whether the outage was reported. */
+  #isReported = false;
   /** The last position that the log had when it was followed. */
   #last = 0;
   /** The cues of what has arrived, and was not delivered yet. */
@@ -63,7 +63,7 @@ export class BrokerEvents implements EventSource, LogCopy {
     await withTimeout(
       READY_MS,
       this.#live.promise,
-      () => new ListenError('bus-lost', 'the log of occurrences is away'),
+      () => new ListenError('bus-lost', 'the log of occurrences is unavailable'),
     );
     // The reader has read in a process that received the latest occurrences earlier.
     for (let waited = 0; this.#copy.isBehind(query) && waited < BEHIND_MS; waited += STEP_MS)
@@ -143,7 +143,7 @@ export class BrokerEvents implements EventSource, LogCopy {
   #settle(): void {
     if (this.#head < this.#last) return;
     this.#isLive = true;
-    this.#isTold = false;
+    this.#isReported = false;
     const cues = [...this.#cues];
     this.#cues.clear();
     if (cues.length > 0) this.#host.deliver(cues);
@@ -153,9 +153,11 @@ export class BrokerEvents implements EventSource, LogCopy {
   #lose(cause: unknown): void {
     if (this.#isLive) this.#live = deferred();
     this.#isLive = false;
-    if (this.#isTold) return;
-    this.#isTold = true;
-    this.#host.onError(new ListenError('bus-lost', 'the log of occurrences is away', { cause }));
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#host.onError(
+      new ListenError('bus-lost', 'the log of occurrences is unavailable', { cause }),
+    );
   }
 }
 

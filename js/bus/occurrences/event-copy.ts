@@ -53,7 +53,7 @@ export class EventCopy {
     return this.#current.draft(text);
   }
 
-  /** Returns the page that answers a query. */
+  /** Returns the page for a query. */
   page(query: string): string {
     return this.#current.page(query, this.#head, Date.now());
   }

@@ -20,7 +20,7 @@ export interface OperatedStreams {
 export interface CountedBus {
   /**
    * Resolves with how many streams the caller that the option `principal` named `principal` has
-   * open, at all servers of the bus in all isolates. Isolates that do not answer within half a
+   * open, at all servers of the bus in all isolates. Isolates that do not reply within half a
    * second are not counted.
    *
    * @throws ListenError (as a rejection) `bus-unavailable`, `bus-overloaded`.

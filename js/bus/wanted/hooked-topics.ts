@@ -54,13 +54,13 @@ export interface Sweep {
 export class HookedTopics {
   readonly #options: HookedTopicsOptions;
   readonly #states = new Map<string, State>();
-  /** Topics that were held by a former process, or by this one before a restart. */
+  /** Topics that were held by a previous process, or by this one before a restart. */
   readonly #former = new Set<string>();
   /** Topics to check in the next sweep. */
   #changed = new Set<string>();
   /** Topics that no stream has had since they were added. */
   readonly #unwanted: DelayQueue;
-  /** Topics whose stream may be on its way to the bus: it was granted them, or comes back. */
+  /** Topics whose stream may be on its way to the bus: it was granted them, or reconnects. */
   readonly #granted: DelayQueue;
   /** Topics that streams have already, and for which `onWanted` was called lately, or refused. */
   readonly #refused = new DelayQueue(RETRY_MS);
@@ -181,7 +181,7 @@ export class HookedTopics {
 
   /**
    * Treats a topic from before a restart as held, so that `onUnwanted` is called for it, once its
-   * streams have had time to come back.
+   * streams have had time to reconnect.
    */
   #adopt(topic: string, now: number): void {
     this.#former.delete(topic);

@@ -119,7 +119,7 @@ export class PeerInterests {
     if (topics.length > 0) this.#listener.onChange(topics);
   }
 
-  /** Answers a question for everything once for all that ask at about the same time. */
+  /** Replies to a request for everything once for all that ask at about the same time. */
   #reply(of: string): void {
     if (of !== '' && of !== this.#id) return;
     this.#repeating ??= unref(setTimeout(() => this.#repeat(), REPEAT_MS));

@@ -7,7 +7,11 @@ import { LISTS, type SubscriptionFilter } from '../../model/filter.js';
  */
 export type Topic =
   | Exclude<ChangeEvent, { kind: 'task_status' }>
-  | { kind: 'task_status'; taskId: string };
+  | {
+      kind: 'task_status';
+      /** The id of the task. */
+      taskId: string;
+    };
 
 /** Returns the text of a topic, as the core writes it. */
 export function textOfTopic(topic: Topic): string {

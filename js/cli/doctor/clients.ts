@@ -1,6 +1,6 @@
 /**
- * What known clients do, as their sources and users said in November 2026. A finding lists those
- * that it breaks.
+ * What known clients do, by their source code and the reports of their users in November 2026. A
+ * finding lists the clients that it breaks.
  */
 export const WAITS_FOR_ACK = [
   'Claude Code: waits for the acknowledgment before its first turn',
@@ -26,7 +26,7 @@ export const NEEDS_KEEP_ALIVES = [
   'mcp-listen/client: treats a stream as lost after 60 s without a byte, and listens again',
 ];
 export const NEGOTIATES = [
-  'every client that speaks several revisions: it cannot tell which one to use',
+  'every client that speaks several revisions: it does not learn which one to use',
 ];
 export const OF_2025 = ['VS Code, OpenHands and clients built on SDKs of 2025: receive no change'];
 export const RESUMES = ['clients of 2025: lose what changes while their stream reconnects'];
@@ -39,9 +39,7 @@ export const KEEPS_SESSION = [
 export const HOLDS_FOR_NOTHING = [
   'serverless hosts: a request is held, and billed, for a stream that carries no notification',
 ];
-export const ANSWERED_EMPTY = [
-  'clients that listen again after an end without a result: repeat it',
-];
+export const EMPTY_ENDS = ['clients that listen again after an end without a result: repeat it'];
 export const RETURNS = ['every client: stays without notifications after it has reconnected'];
 export const UNCHANGED = [
   'if the call changed nothing, this is no failure: $NOW in its arguments differs each time',

@@ -37,7 +37,7 @@ async function examine(examination: Examination): Promise<void> {
     const isModern = await examineListen(examination);
     const isLegacy = await examineSessions(examination);
     if (!isModern && !isLegacy)
-      throw new Error('it answers neither server/discover nor initialize');
+      throw new Error('it responds neither to server/discover nor to initialize');
   } catch (error) {
     throw new UserError(
       `cannot examine ${examination.endpoint.url}: ${reasonOf(error)}`,
@@ -57,13 +57,13 @@ async function expectReachable(endpoint: Endpoint): Promise<void> {
     .open('POST', ping, version)
     .catch((error) => fail(reasonOf(error)));
   stream.close();
-  if (status === 0) fail('it does not answer');
+  if (status === 0) fail('it does not respond');
   if (status === 401 || status === 403)
     fail(`it refuses the caller with ${status}: pass --token, or set MCP_TOKEN`);
   if (status >= 300 && status < 400) fail(`it redirects to ${headers.get('location')}: use that`);
-  if (status >= 500) fail(`it answers with status ${status}`);
+  if (status >= 500) fail(`it responds with status ${status}`);
   if (status === 404 && !headers.get('content-type')?.includes('json'))
-    fail('it answers 404: the endpoint is often at /mcp');
+    fail('it responds with 404: the endpoint is often at /mcp');
 }
 
 function reasonOf(error: unknown): string {

@@ -44,7 +44,7 @@ const USES: Record<ServerKind, string> = {
   agents: 'uses createMcpHandler of the Agents SDK, which notifies within one isolate. Wrap it:',
   hono: 'serves MCP with Hono. Register the handler for its route like this:',
   'mcp-agent':
-    'uses McpAgent, which is deprecated and does not answer subscriptions/listen. Move what its\n' +
+    'uses McpAgent, which is deprecated and does not serve subscriptions/listen. Move what its\n' +
     'init() registers into a function that returns the server, and serve that:',
   sdk:
     'uses createMcpHandler of the SDK, which notifies within one isolate. Import it\n' +
@@ -71,10 +71,10 @@ const BY_KIND: Record<ServerKind, string> = {
   hono: `${BUS_IMPORTS}
   ${imports('createMcpHandler', '@modelcontextprotocol/server')}
   ${imports('publishChanges', 'mcp-listen')}
-  ${imports('listen', 'mcp-listen/hono')}
+  ${imports('listenMiddleware', 'mcp-listen/hono')}
 
   const bus = durableObjectBus(env.MCP_BUS);
-  app.all('/mcp', listen(createMcpHandler(publishChanges(factory, bus)), { bus }));
+  app.all('/mcp', listenMiddleware(createMcpHandler(publishChanges(factory, bus)), { bus }));
 
 factory is the function that returns your McpServer.`,
   'mcp-agent': `${BUS_IMPORTS}

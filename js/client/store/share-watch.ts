@@ -65,8 +65,8 @@ export interface SharedWatch extends AsyncDisposable {
 
 /**
  * Shares one watch between many filters: it subscribes to all of them together. A filter that needs
- * more opens another watch, and the former one stays open until the new one is live, so nothing is
- * missed, and only what is new is read.
+ * more opens another watch, and the previous one stays open until the new one is live, so nothing
+ * is missed, and only what is new is read.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ class Sharing implements SharedWatch {
   #current: Line | undefined;
   /** Replaces `#current` once it is live. */
   #next: Line | undefined;
-  /** Former watches, which stay open until nothing of theirs can be in transit. */
+  /** Previous watches, which stay open until nothing of theirs can be in transit. */
   readonly #former = new Set<Line>();
   readonly #timer = new WakeTimer(() => this.#update());
   /** Until when the watch may subscribe to more than is needed, on the clock of {@link now}. */
@@ -229,7 +229,7 @@ class Sharing implements SharedWatch {
     const wasLive = line.isLive;
     line.isLive = state === 'live';
     if (line.isLive && !wasLive) this.#handleLive(line);
-    // A server that refuses more leaves the former watch as it is.
+    // A server that refuses more leaves the previous watch as it is.
     if (line === this.#next && state === 'stopped') this.#next = undefined;
     if (line !== this.#current) return;
     const { error, honored } = line.watch;

@@ -3,9 +3,13 @@ import type { SdkClient } from './sdk-channel.js';
 
 /** The parts of a request that the core wants sent. */
 export interface RequestParts {
+  /** The HTTP method. */
   method: string;
+  /** The header fields. */
   headers: Headers;
+  /** The body as text; `null`: none. */
   body: string | null;
+  /** Aborts the request. */
   signal: AbortSignal;
   /** `manual` if `token` or `headers` are set: credentials must not reach another host. */
   redirect: 'follow' | 'manual';

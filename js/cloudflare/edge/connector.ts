@@ -16,7 +16,7 @@ import {
 import { deployment } from './deployment.js';
 import { ATTEMPTS, ObjectKeyCache } from './object-keys.js';
 
-/** Answers a frame with `reply` if it is a question of an operator; otherwise returns false. */
+/** Replies to a frame by `reply` if it is a question of an operator; otherwise returns false. */
 export type OperatorResponder = (frame: string, reply: (frame: string) => void) => boolean;
 
 /** An open socket and the object at its other end. */
@@ -41,7 +41,7 @@ export class BusConnector {
   readonly #keys = new ObjectKeyCache();
   readonly #responder: OperatorResponder | undefined;
 
-  /** @param responder - answers questions of operators; undefined: none are asked. */
+  /** @param responder - replies to questions of operators; undefined: none are asked. */
   constructor(
     namespace: BusNamespace,
     bus: string,
@@ -54,7 +54,7 @@ export class BusConnector {
     this.#responder = responder;
   }
 
-  /** Answers a frame that is a question of an operator; returns false for every other frame. */
+  /** Replies to a frame that is a question of an operator; returns false for every other frame. */
   respondsTo(frame: string | ArrayBuffer, reply: (frame: string) => void): boolean {
     return typeof frame === 'string' && this.#responder?.(frame, reply) === true;
   }
@@ -157,7 +157,10 @@ function whileWanted(stub: () => SocketStub, isWanted: () => boolean): () => Soc
 
 function socketOf({ status, webSocket }: Response): WebSocket {
   if (webSocket) return webSocket;
-  throw new ListenError('bus-unavailable', `the bus answered ${status} instead of a socket`);
+  throw new ListenError(
+    'bus-unavailable',
+    `the bus responded with status ${status} instead of a socket`,
+  );
 }
 
 const MISDIRECTED = 421;

@@ -243,11 +243,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, Coun
   ): Promise<string> {
     const address = { bus: this.#name, object: webhookObjectOf(webhook.principal) };
     const text = JSON.stringify(webhook);
-    return answered(MAX_ATTEMPTS, () => call(webhookStub(this.#namespace, address), text));
+    return replied(MAX_ATTEMPTS, () => call(webhookStub(this.#namespace, address), text));
   }
 
   #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
-    return answered(attempts, () => call(this.#stub()));
+    return replied(attempts, () => call(this.#stub()));
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {
@@ -272,11 +272,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, Coun
 }
 
 /** Calls an object of the bus, at most `attempts` times. */
-async function answered<T>(attempts: number, call: () => Promise<T>): Promise<T> {
+async function replied<T>(attempts: number, call: () => Promise<T>): Promise<T> {
   try {
     return await retrying(attempts, call);
   } catch (cause) {
-    throw unavailable('the bus did not answer', cause);
+    throw unavailable('the bus did not reply', cause);
   }
 }
 

@@ -55,9 +55,13 @@ export class DurableObjectSessions implements SessionStore {
     try {
       return await call(this.#stub());
     } catch (cause) {
-      throw new ListenError('bus-unavailable', 'the bus did not answer a request about a session', {
-        cause,
-      });
+      throw new ListenError(
+        'bus-unavailable',
+        'the bus did not reply to a request about a session',
+        {
+          cause,
+        },
+      );
     }
   }
 }

@@ -24,7 +24,7 @@ export interface OperatedBus {
 }
 
 /**
- * Watches and operates a bus from one isolate. Answers the questions that the objects of the bus
+ * Watches and operates a bus from one isolate. Replies to the questions that the objects of the bus
  * ask this isolate, and asks them about all others.
  */
 export class DurableObjectOperator implements BusOperator {
@@ -44,7 +44,7 @@ export class DurableObjectOperator implements BusOperator {
     this.#servers.push(new WeakRef(streams));
   }
 
-  /** Answers a frame of an object with `reply`; returns false if it is not a question. */
+  /** Replies to a frame of an object by `reply`; returns false if it is not a question. */
   respond(frame: string, reply: (frame: string) => void): boolean {
     const question = readQuestion(frame);
     if (question === undefined) return false;
@@ -83,7 +83,7 @@ export class DurableObjectOperator implements BusOperator {
     return isolates.filter((isolate) => (order.isolate ?? isolate) === isolate);
   }
 
-  /** Returns how many streams a caller has open in all isolates that answer in time. */
+  /** Returns how many streams a caller has open in all isolates that reply in time. */
   async listeners(principal: string): Promise<number> {
     const question = { hasCallers: false, after: Number.MAX_SAFE_INTEGER, principal };
     const reply = await this.#bus.call(true, (stub) => stub.operate(question));

@@ -43,7 +43,7 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
   publish?: Omit<PublishHandlerOptions, 'bus' | 'events' | 'onError' | 'secret'>;
   /**
    * The event types of MCP Events. The gateway adds the capability to the responses of the upstream
-   * server, answers `events/*` itself, and accepts occurrences at `/publish`. Without event types,
+   * server, serves `events/*` itself, and accepts occurrences at `/publish`. Without event types,
    * the upstream server receives these requests. The bus needs a log of occurrences. If `rights`
    * is `acknowledged`, `defineEvents` needs an `authorize`, because no listen of the upstream
    * server says who may receive an event.

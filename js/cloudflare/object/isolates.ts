@@ -18,7 +18,7 @@ export class Isolates {
   }
 
   /**
-   * Asks each isolate over one of its sockets. Resolves with the reports of those that answer in
+   * Asks each isolate over one of its sockets. Resolves with the reports of those that reply in
    * time, and with the number of sockets of each isolate. Visits all sockets.
    */
   async ask(
@@ -30,7 +30,7 @@ export class Isolates {
     const frame = questionFrame(ask, question);
     const asked = [...sockets].filter(([, own]) => sent(own[ask % own.length], frame));
     const pending = { missing: asked.length, reports: [], done: deferred<void>() };
-    if (asked.length > 0) await this.#answered(ask, pending);
+    if (asked.length > 0) await this.#replied(ask, pending);
     const counts = [...sockets].map(([isolate, own]) => [isolate, own.length] as const);
     return { sockets: Object.fromEntries(counts), reports: pending.reports };
   }
@@ -46,9 +46,9 @@ export class Isolates {
     return true;
   }
 
-  async #answered(ask: number, pending: Pending): Promise<void> {
+  async #replied(ask: number, pending: Pending): Promise<void> {
     this.#pending.set(ask, pending);
-    const timer = setTimeout(pending.done.resolve, ANSWER_MS);
+    const timer = setTimeout(pending.done.resolve, REPLY_MS);
     await pending.done.promise;
     clearTimeout(timer);
     this.#pending.delete(ask);
@@ -84,7 +84,7 @@ function sent(socket: WebSocket | undefined, frame: string): boolean {
   }
 }
 
-/** A question that isolates have not answered yet. */
+/** A question to which isolates have not replied yet. */
 interface Pending {
   missing: number;
   reports: IsolateReport[];
@@ -92,5 +92,5 @@ interface Pending {
 }
 
 const TAG = 'isolate:';
-/** Milliseconds within which an isolate has to answer. */
-const ANSWER_MS = 500;
+/** Milliseconds within which an isolate has to reply. */
+const REPLY_MS = 500;

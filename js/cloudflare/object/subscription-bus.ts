@@ -127,7 +127,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#root.emit(event).catch(refusedEvent);
   }
 
-  /** Returns the page of occurrences that answers a query, both as text of the core. */
+  /** Returns the page of occurrences for a query, both as text of the core. */
   readEvents(query: string): string {
     return this.#root.readEvents(query);
   }

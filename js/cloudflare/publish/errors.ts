@@ -58,5 +58,5 @@ const REFUSALS = {
     'the bus has reached its maximum of signed publishes',
     { 'Retry-After': '60' },
   ],
-  'bus-unavailable': [503, 'the bus did not answer', { 'Retry-After': '1' }],
+  'bus-unavailable': [503, 'the bus did not reply', { 'Retry-After': '1' }],
 } satisfies Record<string, ErrorResponse>;

@@ -9,7 +9,7 @@ import type {
 } from '../../model/stats/snapshot.js';
 
 /**
- * Header of an edge's upgrade: the id of its isolate. An edge that sends it answers questions of
+ * Header of an edge's upgrade: the id of its isolate. An edge that sends it replies to questions of
  * operators on the socket.
  */
 export const ISOLATE_HEADER = 'mcp-listen-isolate';
@@ -26,7 +26,7 @@ export interface OperatorQuestion extends SnapshotOptions {
 export interface ObjectReply {
   /** The object; of a bus also its shards. */
   objects: ObjectSnapshot[];
-  /** One for each isolate that answered in time, or more if it has sockets at several objects. */
+  /** One for each isolate that replied in time, or more if it has sockets at several objects. */
   reports: IsolateReport[];
   /** The counters; of a bus only. */
   bus?: BusStats;
@@ -54,7 +54,7 @@ export function readQuestion(frame: string): (OperatorQuestion & { ask: number }
   return read(frame, 'operate') as (OperatorQuestion & { ask: number }) | undefined;
 }
 
-/** Writes the report that answers the question `ask`. */
+/** Writes the report for the question `ask`. */
 export function reportFrame(ask: number, report: IsolateReport): string {
   return JSON.stringify({ report: { ...report, ask } });
 }

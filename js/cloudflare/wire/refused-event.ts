@@ -8,7 +8,7 @@ export interface RefusedEvent {
   message: string;
 }
 
-/** Returns what the object answers in place of an error of the publisher; throws other errors. */
+/** Returns what the object returns in place of an error of the publisher; throws other errors. */
 export function refusedEvent(error: unknown): RefusedEvent {
   if (!(error instanceof ListenError)) throw error;
   return { refused: error.code, message: error.message };

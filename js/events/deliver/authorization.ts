@@ -21,7 +21,7 @@ export function authorizationOf(result: unknown): WebhookAuthorization {
   throw invalidGroups();
 }
 
-/** The error of an `authorize` that returned something else than names. */
+/** The error of an `authorize` that returned anything but names. */
 export function invalidGroups(): ListenError {
   return new ListenError('authorizer-failed', 'authorize returned groups that are not names');
 }

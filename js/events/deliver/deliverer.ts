@@ -18,8 +18,8 @@ import {
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
-import { answered } from './answered.js';
 import { authorizationOf, invalidGroups, type WebhookAuthorization } from './authorization.js';
+import { busReply } from './bus-reply.js';
 import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
 import { postSigned } from './post.js';
@@ -148,7 +148,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     this.#calls.set(call, response);
     try {
       this.#call(() => this.#core.subscribe(call, subscribe, Date.now()));
-      const late = () => new ListenError('bus-unavailable', 'the delivery to webhooks is stuck');
+      const late = () => new ListenError('bus-unavailable', 'the webhook delivery timed out');
       return await withTimeout(CALL_MS, response.promise, late);
     } finally {
       this.#calls.delete(call);
@@ -246,7 +246,7 @@ export class WebhookDeliverer implements WebhookDelivery {
   }
 
   async #page({ query, read }: Extract<DelivererStep, { kind: 'read' }>): Promise<() => void> {
-    const page = await answered(this.#host.page(query));
+    const page = await busReply(this.#host.page(query));
     return () => this.#core.page(read, page, Date.now());
   }
 

@@ -1,5 +1,5 @@
 import type { FollowedEvents, WebhookHost } from '../../bus/events.js';
-import { answered } from './answered.js';
+import { busReply } from './bus-reply.js';
 
 /** What a {@link Follower} reports to the bus, and what it does with the response. */
 export interface Following {
@@ -89,7 +89,7 @@ export class Follower {
   async #report(): Promise<FollowedEvents & { reported: number }> {
     const names = this.#of.names();
     const subscriptions = this.#of.subscriptions();
-    const followed = await answered(this.#host.follow(names, subscriptions));
+    const followed = await busReply(this.#host.follow(names, subscriptions));
     const added = names.filter((name) => !this.#followed.has(name));
     this.#followed = new Set(names);
     this.#reported = subscriptions;

@@ -112,7 +112,12 @@ export interface EventWebhookOptions {
 /**
  * Whether a caller may still receive the events of a subscription, or its current groups if it may.
  */
-export type SubscriptionDecision = boolean | { groups: readonly string[] };
+export type SubscriptionDecision =
+  | boolean
+  | {
+      /** The groups that the caller has now. */
+      groups: readonly string[];
+    };
 
 /** A subscription of a webhook that is authorized again. */
 export interface AuthorizedSubscription {

@@ -53,8 +53,8 @@ async function headersOf(
 }
 
 /**
- * Returns the secrets to sign a message with: the newest one, and the former ones that can be read.
- * Undefined if the newest one cannot.
+ * Returns the secrets to sign a message with: the newest one, and the previous ones that can be
+ * read. Undefined if the newest one cannot.
  */
 async function openedSecrets(
   { secrets: stored, subscription }: WebhookPost,

@@ -1,7 +1,10 @@
 /** A message to post to the endpoint of a webhook. */
 export interface WebhookRequest {
+  /** The URL of the endpoint. */
   url: string;
+  /** The header fields, among them the signature. */
   headers: Record<string, string>;
+  /** The message. */
   body: Uint8Array<ArrayBuffer>;
   /** Whether the endpoint is on this machine, as `allowInsecureLocalhost` accepts. */
   isLocal: boolean;
@@ -13,6 +16,7 @@ export interface WebhookRequest {
 
 /** The response of an endpoint. */
 export interface WebhookResponse {
+  /** The HTTP status. */
   status: number;
   /** The header field `Retry-After`. */
   retryAfter: string | undefined;

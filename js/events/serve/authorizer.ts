@@ -66,5 +66,5 @@ export class EventAuthorizer {
 
 function expectDecision(decision: unknown): boolean | string {
   if (typeof decision === 'boolean' || typeof decision === 'string') return decision;
-  throw new ListenError('authorizer-failed', 'authorize answered neither true, false nor a reason');
+  throw new ListenError('authorizer-failed', 'authorize returned neither true, false nor a reason');
 }

@@ -10,14 +10,29 @@ export interface StandardSchema<Output = unknown> {
     /** Validates a value. */
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     /** The types of the schema; a value at compile time only. */
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly types?:
+      | {
+          /** The type of values to validate. */
+          readonly input: unknown;
+          /** The type of valid values. */
+          readonly output: Output;
+        }
+      | undefined;
   };
 }
 
 /** The valid value, or why a value is not valid. */
 export type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] };
+  | {
+      /** The valid value. */
+      readonly value: Output;
+      /** Undefined: the value is valid. */
+      readonly issues?: undefined;
+    }
+  | {
+      /** Why the value is not valid. */
+      readonly issues: readonly SchemaIssue[];
+    };
 
 /** One reason why a value is not valid. */
 export interface SchemaIssue {

@@ -3,7 +3,8 @@ export interface ListenStats {
   /** Streams open now. */
   open: number;
   /**
-   * Open streams whose bus is away. They stay open and receive what they missed when it is back.
+   * Open streams whose bus is unavailable. They stay open and receive what they missed when it is
+   * back.
    */
   away: number;
   /** Streams opened so far. */

@@ -5,9 +5,9 @@ import type { ListenStats } from './listen.js';
 export interface Snapshot {
   /** When it was taken, in milliseconds since 1970. */
   at: number;
-  /** The id of the isolate that answered; one of `isolates`. */
+  /** The id of the isolate that responded; one of `isolates`. */
   isolate: string;
-  /** The streams of the isolate that answered. */
+  /** The streams of the isolate that responded. */
   streams: ListenStats;
   /** The counters of the bus object; absent for a bus without a Durable Object. */
   bus?: BusStats;
@@ -16,8 +16,8 @@ export interface Snapshot {
   /** The bus object, which is 0, and its shards; empty for a bus without a Durable Object. */
   objects: ObjectSnapshot[];
   /**
-   * The isolates that hold streams of the bus and answered in time, and the one that answered; for
-   * a bus without a Durable Object only the process that answered.
+   * The isolates that hold streams of the bus and replied in time, and the one that responded; for
+   * a bus without a Durable Object only the process that responded.
    */
   isolates: IsolateSnapshot[];
   /** The topics with the most streams, largest first. */
@@ -34,7 +34,7 @@ export interface ObjectSnapshot {
   shard: number;
   /** The continent whose clients the shard was opened for; empty if unknown. */
   continent: string;
-  /** Streams and shared sockets that are attached here; undefined if the object did not answer. */
+  /** Streams and shared sockets that are attached here; undefined if the object did not reply. */
   attached: number | undefined;
   /** The number of sockets of each isolate, by its id. */
   sockets: Record<string, number>;
@@ -66,7 +66,11 @@ export interface LoggedEvent {
   /** When it was published, in milliseconds since 1970. */
   at: number;
   /** The event. Names of principals and groups are left out unless they were asked for. */
-  event: { kind: string; [member: string]: unknown };
+  event: {
+    /** The kind of the event. */
+    kind: string;
+    [member: string]: unknown;
+  };
 }
 
 /** What a snapshot contains. */
@@ -80,8 +84,8 @@ export interface SnapshotOptions {
 /** Which streams to end without a result. */
 export interface DrainOrder {
   /**
-   * The isolate whose streams to end; undefined for the one that answers and all that hold streams,
-   * or for the process that answers if the bus has no Durable Object.
+   * The isolate whose streams to end; undefined for the one that responds and all that hold
+   * streams, or for the process that responds if the bus has no Durable Object.
    */
   isolate?: string | undefined;
   /** The number of streams that each isolate ends, oldest first; undefined for all. */

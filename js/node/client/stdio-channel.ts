@@ -8,15 +8,21 @@ import type {
 
 /** How to start an MCP server on stdio. */
 export interface StdioTarget {
+  /** The program to start. */
   command: string;
+  /** Its arguments. */
   args?: string[];
+  /** Variables to add to the environment of this process. */
   env?: Record<string, string>;
+  /** Its working directory; without it, that of this process. */
   cwd?: string;
 }
 
 /** A running server: a `ChildProcess` whose stdin and stdout are pipes. */
 export interface StdioProcess {
+  /** The stream that the server reads. */
   stdin: Writable;
+  /** The stream that the server writes. */
   stdout: Readable;
 }
 

@@ -23,7 +23,7 @@ async function send(message: WebhookRequest): Promise<WebhookResponse> {
     signal,
     // A connection that is kept might lead to an address of an earlier response.
     agent: false,
-    lookup: answering(addresses),
+    lookup: resolvingTo(addresses),
   };
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -47,7 +47,7 @@ async function addressesOf({ hostname }: URL, isLocal: boolean): Promise<LookupA
 }
 
 /** Returns a function that resolves every name to these addresses. */
-function answering(addresses: LookupAddress[]): LookupFunction {
+function resolvingTo(addresses: LookupAddress[]): LookupFunction {
   const [{ address, family } = { address: '', family: 4 }] = addresses;
   return (_host, { all }, callback) => {
     if (all === true) callback(null, addresses);

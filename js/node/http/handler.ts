@@ -107,8 +107,8 @@ async function respond(
 }
 
 /**
- * Answers 500. A response that has begun is cut off instead, so that the client does not take it
- * for complete.
+ * Responds with 500. A response that has begun is cut off instead, so that the client does not take
+ * it for complete.
  */
 function fail(outgoing: ServerResponse, error: Error, reportError: (error: Error) => void): void {
   reportError(error);

@@ -37,7 +37,7 @@ export class StdioDiscovery {
     const { response } = this.#pending ?? this.#sendDiscover();
     const timeout = deferred<never>();
     const timer = setTimeout(
-      () => timeout.reject(failure('the server did not answer server/discover in time')),
+      () => timeout.reject(failure('the server did not respond to server/discover in time')),
       ms,
     );
     // The timer must not keep the process alive after the client has disconnected.
@@ -79,7 +79,7 @@ export class StdioDiscovery {
     this.#pending = undefined;
     const discovered = Discovered.fromResponse(line, askedAt);
     if (discovered === undefined) {
-      response.reject(failure('the server did not answer server/discover with its capabilities'));
+      response.reject(failure('the server returned no capabilities for server/discover'));
       return true;
     }
     this.#known?.free();

@@ -15,7 +15,7 @@ import { Subscriptions } from './subscriptions.js';
 
 /**
  * Serves `subscriptions/listen` (2026-07-28) on the process's stdin and stdout, in front of a stdio
- * server. This package answers listen requests and their cancellations; every other line passes
+ * server. This package handles listen requests and their cancellations; every other line passes
  * through byte for byte, in both directions.
  *
  * A client of an earlier revision, which begins with `initialize`, receives the notifications of

@@ -235,9 +235,9 @@ export class Subscriptions implements FanoutSink {
 }
 
 function attachTimeout(): ListenError {
-  return new ListenError('attach-timeout', 'the bus did not answer in time');
+  return new ListenError('attach-timeout', 'the bus did not reply in time');
 }
 
 function settleTimeout(): ListenError {
-  return new ListenError('bus-lost', 'the bus did not answer in time');
+  return new ListenError('bus-lost', 'the bus did not reply in time');
 }

@@ -110,7 +110,7 @@ export class SharedConnection {
 
   /**
    * Asks the bus, once for all streams, for the events that were published before the call.
-   * Resolves when the streams have received them. Stays pending if the bus does not answer.
+   * Resolves when the streams have received them. Stays pending if the bus does not reply.
    */
   settle(): Promise<void> {
     if (!this.isCurrent || this.#members.size === 0) return Promise.resolve();
@@ -269,7 +269,7 @@ export class SharedConnection {
     return result;
   }
 
-  /** Reports whether the bus is away, as the core knows it. */
+  /** Reports whether the bus is unavailable, as the core knows it. */
   #reportAway(isAway: boolean, streams: number): void {
     if (this.#options.isShared) this.#outage.update(isAway, streams);
     else if (isAway !== this.#isAway)

@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 class BusError(Exception):
-    """The broker did not accept a publish, is away, or may have lost changes."""
+    """The broker did not accept a publish, is unavailable, or may have lost changes."""
 
 
 @dataclass(frozen=True)
 class EventReceipt:
-    """What became of an occurrence of MCP Events."""
+    """The result of publishing an occurrence of MCP Events."""
 
     position: int
     """Its position in the log of the bus; 0 on a bus that keeps no log."""
@@ -167,7 +167,7 @@ class ProcessBus(ABC):
             await asyncio.sleep(random.uniform(0.1, 1))
 
     def _report_loss(self, cause: Exception | None) -> None:
-        error = BusError("the broker of the bus is away")
+        error = BusError("the broker of the bus is unavailable")
         error.__cause__ = cause
         self._on_error(error)
 

@@ -71,7 +71,7 @@ class NatsBus(ProcessBus):
     async def _follow(self) -> None:
         client, jetstream = await self._connected()
         if not client.is_connected:
-            raise BusError("NATS is away")
+            raise BusError("NATS is unavailable")
         self._lost.clear()
         if jetstream is None:
             subscription = await client.subscribe(self._subject, cb=self._on_message)

@@ -120,7 +120,7 @@ impl Registry {
         edge
     }
 
-    /// Removes an edge; returns its former state if it had attached.
+    /// Removes an edge; returns its previous state if it had attached.
     pub(super) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.leave(edge);
         self.connections.remove(edge);
@@ -135,7 +135,7 @@ impl Registry {
         edge
     }
 
-    /// Sets the topics of an edge, in place of its former ones.
+    /// Sets the topics of an edge, in place of its previous ones.
     pub(super) fn enter(
         &mut self,
         edge: EdgeId,

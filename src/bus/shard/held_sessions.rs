@@ -34,7 +34,7 @@ impl HeldSessions {
         holder.and_then(|(stream, edge)| (stream == claim.stream).then_some(edge))
     }
 
-    /// Records that an edge holds a stream, in place of the former stream of its session.
+    /// Records that an edge holds a stream, in place of the previous stream of its session.
     pub(super) fn insert(&mut self, claim: Claim, edge: EdgeId) {
         self.held.retain(|(held, _)| !held.is_of_session(&claim));
         self.left.retain(|left| !left.is_of_session(&claim));

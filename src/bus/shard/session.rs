@@ -36,7 +36,7 @@ impl Shard {
         }
     }
 
-    /// Tells the root that the stream of a session is not here, unless that call is pending.
+    /// Reports to the root that the stream of a session is not here, unless that call is pending.
     pub(super) fn leave_out(&mut self, session: Claim) {
         let pending = self.flight.call().map_or(&[][..], |call| &call.sent.left);
         self.sessions.leave_out(session, pending);

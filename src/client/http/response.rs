@@ -21,7 +21,7 @@ pub enum Media {
 /// A JSON-RPC error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcError {
-    /// The id of the request that it answers, as JSON text; `None` if the id is missing or null.
+    /// The id of its request, as JSON text; `None` if the id is missing or null.
     pub id: Option<String>,
     /// The error code.
     pub code: i32,

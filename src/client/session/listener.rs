@@ -93,7 +93,7 @@ impl SessionListener {
     }
 
     /// As [`SessionListener::started`], on a channel. If another component has begun the session,
-    /// that one sends the notification and answers the server's requests.
+    /// that one sends the notification and responds to the server's requests.
     pub(crate) fn started_on_channel(mut self, has_begun: bool, queue: &mut RequestQueue) -> Self {
         self.replies = has_begun;
         self.stream = SessionStream::Channel;
@@ -160,8 +160,8 @@ impl SessionListener {
         }
     }
 
-    /// Handles a message on a channel. Returns whether it answers one of our requests: changes
-    /// concern every listener, answers only one.
+    /// Handles a message on a channel. Returns whether it is the response to one of our
+    /// requests: changes concern every listener, responses only one.
     pub(crate) fn handle_line(&mut self, message: &[u8], queue: &mut RequestQueue) -> bool {
         let message = session::read_message(message, &self.options.limits);
         if let SessionMessage::Response { id, is_result } = &message
@@ -373,7 +373,7 @@ impl SessionListener {
         self.ask_more(queue);
     }
 
-    /// Subscribes to more resources. Once all of them are answered, the subscription is open.
+    /// Subscribes to more resources. Once all of them have a response, the subscription is open.
     fn ask_more(&mut self, queue: &mut RequestQueue) {
         self.subscribes.ask(&self.session, queue);
         if self.subscribes.is_done() && !self.pending.is_open() {

@@ -81,8 +81,8 @@ pub(crate) enum SessionMessage {
     Nothing,
 }
 
-/// Classifies a message of a session. A ping is answered; the client has offered the server nothing
-/// else to call (2025-11-25, Ping, Lifecycle: Capability Negotiation).
+/// Classifies a message of a session. A ping gets a response; the client has offered the server
+/// nothing else to call (2025-11-25, Ping, Lifecycle: Capability Negotiation).
 pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
     if let Some(event) = event_of(message, limits) {
         return SessionMessage::Changed(event);

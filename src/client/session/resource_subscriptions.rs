@@ -45,7 +45,7 @@ impl ResourceSubscriptions {
         self.max_concurrent = usize::MAX;
     }
 
-    /// Sends as many requests as may be pending at once.
+    /// Sends as many requests as may be pending at the same time.
     pub(crate) fn ask(&mut self, session: &ClientSession, queue: &mut RequestQueue) {
         while self.asked.len() < self.max_concurrent
             && let Some(uri) = self.waiting.pop_front()
@@ -91,7 +91,7 @@ impl ResourceSubscriptions {
         Some(self.asked.swap_remove(place).uri)
     }
 
-    /// Whether all requests are answered.
+    /// Whether all requests have a response.
     pub(crate) fn is_done(&self) -> bool {
         self.asked.is_empty() && self.waiting.is_empty()
     }

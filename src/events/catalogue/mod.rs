@@ -104,7 +104,7 @@ impl Catalogue {
 
     /// Returns the event types whose subscriptions end when `newer` takes the place of this
     /// catalogue, with the error of each: types that are gone, and those with a schema that is not
-    /// an extension of the former one (SEP-3415, Event type removal and breaking changes).
+    /// an extension of the previous one (SEP-3415, Event type removal and breaking changes).
     pub fn ended_by(&self, newer: &Self) -> Vec<(EventName, EventError)> {
         let ended = self.definitions.iter().filter_map(|(name, definition)| {
             let error = match newer.definitions.get(name) {

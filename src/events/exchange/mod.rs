@@ -193,7 +193,7 @@ impl EventExchange {
         Headers::new(&self.headers)
     }
 
-    /// Refuses a request of which nothing is known yet.
+    /// Refuses a request that has not been parsed yet.
     fn refused(&self, problem: Problem) -> Response {
         let settings = self.service.settings();
         problem.response(None, (settings, settings.codes.for_client(false)))

@@ -100,7 +100,7 @@ impl<R: EventRows> EventLog<R> {
         })
     }
 
-    /// Returns the page that answers a question, for a log whose end is at `head`.
+    /// Returns the page for a query, for a log whose end is at `head`.
     ///
     /// # Errors
     /// If the store cannot be read.

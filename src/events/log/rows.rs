@@ -56,15 +56,15 @@ pub trait EventRows {
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, Self::Error>;
 
-    /// Returns what was kept of each name.
+    /// Returns the stored row of each name.
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn names(&self) -> Result<Vec<NameRow>, Self::Error>;
 
-    /// Stores what is kept of a name, replacing what was.
+    /// Stores the row of a name, replacing its previous row.
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn keep_name(&mut self, row: &NameRow) -> Result<(), Self::Error>;
 
-    /// Removes what is kept of a name.
+    /// Removes the stored row of a name.
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn forget_name(&mut self, name: &str) -> Result<(), Self::Error>;
 }

@@ -116,7 +116,7 @@ impl EventStreams {
         Some(type_streams::query(&stream.name, groups, from))
     }
 
-    /// Begins a stream with the page that answers its query. Returns its first bytes: where it
+    /// Begins a stream with the page for its query. Returns its first bytes: where it
     /// begins, and the occurrences of the page. `results` are those of the server, if it decides:
     /// see [`EventStreams::arguments_of`]. `None` if it has begun before.
     pub fn begin(&mut self, id: StreamId, page: &Page, results: &[MatchResult]) -> Option<Vec<u8>> {

@@ -68,7 +68,7 @@ impl TypeStreams {
             if !is_of || place.position > read_to.position {
                 self.ahead.insert(stream.id);
             }
-            // The others have lost what is theirs: the next page tells them.
+            // The others have lost what is theirs: the next page reports it.
             self.is_due |= !is_of;
         }
         stream.state = EventStreamState::At(place);
@@ -154,13 +154,13 @@ impl TypeStreams {
     }
 
     /// Returns the place of a reading among those under way; `None` if it is over, or if a later
-    /// one was answered.
+    /// one has its page.
     pub(super) fn reading(&self, number: u32) -> Option<usize> {
         let mut readings = self.readings.iter();
         readings.position(|reading| reading.number == number)
     }
 
-    /// Removes a reading that was answered, and those before it. Returns the number of the newest
+    /// Removes a reading that has its page, and those before it. Returns the number of the newest
     /// class for which it was; `None` if it is not under way.
     pub(super) fn end_reading(&mut self, number: u32) -> Option<u32> {
         for _ in 0..self.reading(number)? {
@@ -207,7 +207,7 @@ pub(super) fn query(
     }
 }
 
-/// After this time without an answer the log is read again.
+/// After this time without a page the log is read again.
 const LATE: Millis = Millis(1_000);
 /// Maximum number of readings of a type that are under way.
 const MAX_READINGS: usize = 8;

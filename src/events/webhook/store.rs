@@ -21,7 +21,7 @@ pub trait WebhookStore {
     /// If the read fails; likewise for all functions below if a read or write fails.
     fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, Self::Error>;
 
-    /// Stores a subscription, replacing its former state.
+    /// Stores a subscription, replacing its previous state.
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
     fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), Self::Error>;
 
@@ -33,7 +33,7 @@ pub trait WebhookStore {
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
     fn watermarks(&self) -> Result<Vec<SharedWatermark>, Self::Error>;
 
-    /// Stores the shared watermark of an event type, replacing its former one.
+    /// Stores the shared watermark of an event type, replacing its previous one.
     #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
     fn put_watermark(&mut self, watermark: &SharedWatermark) -> Result<(), Self::Error>;
 

@@ -142,7 +142,7 @@ impl WebhookSubscription {
         self.progress.probe_now();
     }
 
-    /// Makes a secret the newest one. Messages are also signed with the former one for a while.
+    /// Makes a secret the newest one. Messages are also signed with the previous one for a while.
     fn replace_secret(&mut self, subscribe: &SubscribeRequest, now: Millis) {
         self.drop_secrets(now);
         self.secrets

@@ -42,7 +42,7 @@ impl Grant {
 /// Authorization of the caller when a cue is about to be sent.
 impl ServerStream {
     /// Limits the current authorization to `span`. After that, no cue is sent until
-    /// [`ServerStream::poll_question`] has been answered. Zero: valid without a limit.
+    /// [`ServerStream::poll_question`] has had a reply. Zero: valid without a limit.
     pub fn grant_for(&mut self, span: impl Into<Millis>, now: Millis) {
         let span = span.into();
         self.grant = (span > Millis(0)).then(|| {

@@ -35,7 +35,7 @@ impl StreamKind {
         self.id().map(|id| message::listen_result(id, server_info))
     }
 
-    /// Whether a request is answered by the result of the stream.
+    /// Whether the result of the stream is the response to a request.
     pub(crate) fn is_listen(&self) -> bool {
         self.id().is_some()
     }

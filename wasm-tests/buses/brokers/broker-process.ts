@@ -93,7 +93,7 @@ export function startValkey(isKept = false): Promise<BrokerProcess> {
 function startServer(server: string, isKept: boolean, more: string[]): Promise<BrokerProcess> {
   return BrokerProcess.start(({ folder, port }) => [
     ...[program(server), '--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-    // It answers a write once that is in the file: otherwise a kill may lose it on a slow disk.
+    // It replies to a write once that is in the file: otherwise a kill may lose it on a slow disk.
     ...['--appendonly', isKept ? 'yes' : 'no', '--appendfsync', 'always', '--logfile', '', ...more],
   ]);
 }

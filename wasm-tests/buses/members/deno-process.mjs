@@ -1,5 +1,5 @@
 // A process of Deno whose workers are members of a bus: passes requests from stdin to them, and
-// prints their answers.
+// prints their replies.
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 

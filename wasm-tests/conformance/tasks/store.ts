@@ -57,7 +57,7 @@ export class Tasks {
     await this.#publish(changed);
   }
 
-  /** Records the answers to requests of a task, which completes with the last one. */
+  /** Records the responses to requests of a task, which completes with the last one. */
   async answer(taskId: string, answered: string[]): Promise<void> {
     const task = this.#tasks.get(taskId);
     if (task?.status !== 'input_required') return;

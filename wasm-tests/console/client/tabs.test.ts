@@ -9,7 +9,7 @@ import { clientPages, documentedPage } from './pages.ts';
 const browser = useChromium();
 const PAGES = join(import.meta.dirname, 'pages');
 
-/** A server that answers all requests once `decide` is called with a status. */
+/** A server that responds to all requests once `decide` is called with a status. */
 async function hesitating() {
   const decided = Promise.withResolvers<number>();
   let asked = 0;

@@ -9,7 +9,7 @@ import { type Elsewhere, serveElsewhere } from '../guarded-server.ts';
 const open = useBrowser();
 const TOOLS = { toolsListChanged: true };
 
-test('on a bus between processes a drain ends the streams of the one that answers, as it says', async () => {
+test('on a bus between processes a drain ends the streams of the one that responds, as it says', async () => {
   const bus = `of-${crypto.randomUUID()}`;
   const [here, there] = [await process(bus), await process(bus)];
   const [own, other] = [await subscribed(here), await subscribed(there)];
@@ -25,12 +25,12 @@ test('on a bus between processes a drain ends the streams of the one that answer
   await console.button('End the oldest streams').click();
   const dialog = console.page.getByRole('dialog', { name: 'End the oldest streams?' });
   expect(await dialog.getByRole('paragraph').textContent()).toContain(
-    'oldest streams of the process that answers over 30 seconds. Other processes,',
+    'oldest streams of the process that responds over 30 seconds. Other processes,',
   );
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await console.button('Drain all').click();
   expect(await console.confirm('Drain all?', 'Drain all')).toMatch(
-    /^Ends every stream of the process that answers over .* Other processes, .* keep theirs\.$/,
+    /^Ends every stream of the process that responds over .* Other processes, .* keep theirs\.$/,
   );
   await console.actions.getByText('Begun in 1 isolate.').waitFor();
   expect(await restOf(own)).toEqual([]);

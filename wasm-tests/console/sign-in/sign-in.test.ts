@@ -74,7 +74,7 @@ test('a page that is mounted under a path returns there, and reports that the us
   expectRefusalsOnly(console);
 });
 
-test('an answer to another sign-in is not redeemed', async () => {
+test('a response to another sign-in is not redeemed', async () => {
   authorizer.grants.length = 0;
   const console = await open(`${lamp.origin}/tools/console/`);
   await console.connection.getByText(MISSING).waitFor();
@@ -88,7 +88,7 @@ test('an answer to another sign-in is not redeemed', async () => {
   expectRefusalsOnly(console);
 });
 
-/** Signs in, and answers on the page of the authorization server. */
+/** Signs in, and submits the page of the authorization server. */
 async function signIn({ page }: ConsolePage, answer: 'Allow' | 'Deny'): Promise<void> {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('link', { name: answer }).click();

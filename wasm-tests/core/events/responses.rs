@@ -1,4 +1,4 @@
-//! How a request about events is answered.
+//! How a request about events gets a response.
 
 use mcp_listen::events::error::{EventError, Missing};
 use serde_json::json;

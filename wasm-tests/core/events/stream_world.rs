@@ -28,7 +28,7 @@ pub(crate) struct World {
     /// Queries get at most so many occurrences.
     pub(crate) most: usize,
     pub(crate) streams: EventStreams,
-    /// What was asked of the log.
+    /// The queries to the log.
     pub(crate) asked: Vec<LogQuery>,
     /// The time of the process.
     pub(crate) now: Millis,

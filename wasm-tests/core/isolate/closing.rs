@@ -44,7 +44,7 @@ fn a_connection_lost_during_a_replay_needs_another_answer_to_settle() {
     world.publish(&updated("a"));
     world.down.clear();
     world.isolate.settle(world.now);
-    // The answer names a later head, and what it replays is lost.
+    // The reply names a later head, and what it replays is lost.
     answered_without_replay(&mut world);
     world.carry_out();
     world.move_on();

@@ -116,7 +116,7 @@ fn a_stream_opened_during_a_replay_receives_only_later_events() {
     world.publish(&updated("b"));
     world.carry_out();
     world.take_up();
-    // The answer and the first replayed event have arrived.
+    // The reply and the first replayed event have arrived.
     let frames: Vec<String> = world.down.drain(..).collect();
     world.down.extend(frames[..2].iter().cloned());
     world.settle();

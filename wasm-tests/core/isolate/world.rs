@@ -55,7 +55,7 @@ pub(crate) struct World {
     /// Whether frames arrive one by one, and clients read once all of them have arrived. Otherwise
     /// several may arrive together, and clients read in turns.
     pub(super) is_stepwise: bool,
-    /// When and why the only stream ends, whether or not the bus has answered by then.
+    /// When and why the only stream ends, whether or not the bus has replied by then.
     pub(super) ends_by: Option<(Millis, EndReason)>,
     /// Another edge, which takes up room.
     pub(crate) other: Option<EdgeId>,

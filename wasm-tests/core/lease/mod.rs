@@ -248,7 +248,7 @@ fn a_late_proof_is_ignored() {
     let outputs = [(); 3].map(|()| world.lease.poll_output(NOW, 0.0));
     assert_eq!(outputs, [Some(Release(0)), Some(Appoint(1)), None]);
     world.take(1);
-    // The former owner runs again and proves it while the new one is asked.
+    // The previous owner runs again and proves it while the new one is asked.
     world.lease.handle_timeout_of(0, Millis(3_000), 0.5);
     world.lease.handle_timeout_of(0, Millis(5_000), 0.5);
     assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Prove(Term(2))));

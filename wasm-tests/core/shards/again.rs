@@ -61,7 +61,7 @@ fn a_second_fresh_follow_replaces_the_first() {
         r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
     );
     assert_eq!(sent(&mut shard), []);
-    // Its former topics are dropped.
+    // Its previous topics are dropped.
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""drop":["tools"]"#), "{}", call.text);
 }

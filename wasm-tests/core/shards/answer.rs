@@ -1,4 +1,4 @@
-//! The frames with which a shard answers.
+//! The frames with which a shard replies.
 
 pub(super) use crate::follow::{attached as answered, confirmed};
 

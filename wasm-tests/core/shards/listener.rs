@@ -96,7 +96,7 @@ impl Listener {
             BusMessage::Response(FollowResponse::Followed(followed)) => {
                 assert!(
                     self.state == State::Attaching && followed.seq == self.seq,
-                    "an unawaited answer"
+                    "an unawaited reply"
                 );
                 self.state = State::Attached;
                 let cursor = Cursor {
@@ -117,7 +117,7 @@ impl Listener {
 
     fn take(&mut self, batch: Batch) {
         // While it asks again on its open socket, batches may still arrive.
-        assert!(self.state == State::Attached, "a batch before the answer");
+        assert!(self.state == State::Attached, "a batch before the reply");
         let cursor = self.cursor.as_mut().unwrap();
         assert_eq!(
             batch.previous,
@@ -141,7 +141,7 @@ impl Listener {
         if self.state == State::Over {
             return;
         }
-        assert!(self.state == State::Attached, "it was never answered");
+        assert!(self.state == State::Attached, "it never got a reply");
         for (topic, position) in &self.expected {
             let reported = self.reported.get(topic).copied().unwrap_or_default();
             assert!(

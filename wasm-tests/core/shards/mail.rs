@@ -10,7 +10,7 @@ use mcp_listen::{
 use super::world::{Mail, World};
 
 impl World {
-    /// Delivers a letter; if it is a call, its answer is then in flight.
+    /// Delivers a letter; if it is a call, its reply is then in flight.
     pub(crate) fn arrive(&mut self, mail: Mail) {
         match mail {
             Mail::Batch { shard, call, text } => {

@@ -312,7 +312,7 @@ fn an_unanswered_call_of_a_restarted_shard_is_forgotten() {
     let event = ServerEvent::ToolsListChanged;
     root.publish(&event);
     assert!(root.poll_batch(Millis(0)).is_some());
-    // The shard was reset during the call, and has everything from its answer.
+    // The shard was reset during the call, and has everything from its reply.
     root.handle_follow(shard, &follow(2)).unwrap();
     root.handle_timeout(Millis(10_000), 0.5);
     assert!(root.is_settled());

@@ -55,7 +55,7 @@ impl Pair {
             .unwrap();
     }
 
-    /// The root answers the call of the shard with these subscriptions of the sessions.
+    /// The root replies to the call of the shard with these subscriptions of the sessions.
     fn answer(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
         let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
         let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
@@ -148,7 +148,7 @@ fn a_change_of_subscriptions_is_done_once_followed() {
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
     assert!(pair.bus.wants(&Topic::Resource(uri("b"))));
-    // Its former subscriptions are dropped with the next call.
+    // Its previous subscriptions are dropped with the next call.
     pair.attach("t 1");
     let follow = pair.answer(&[("t 1", vec![])]);
     assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);

@@ -99,11 +99,11 @@ fn an_attach_waits_for_the_root() {
         call.text,
         r#"{"v":1,"type":"follow","seq":5,"fresh":true,"add":["tools"],"edges":1}"#
     );
-    // These need no more than is in flight, and wait for the same answer.
+    // These need no more than is in flight, and wait for the same reply.
     attach(&mut shard, TOOLS, None);
     assert_eq!(shard.poll_call(NOW), None);
     assert_eq!(sent(&mut shard), []);
-    // Events published after the root answered may arrive before its answer.
+    // Events published after the root replied may arrive before its reply.
     batch(
         &mut shard,
         r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,

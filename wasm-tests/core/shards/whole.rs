@@ -40,7 +40,7 @@ fn events_left_out_before_the_first_answer_are_requested() {
     assert_eq!(sent(&mut shard), [(0, "Lost".into())]);
 }
 
-/// The answer in flight was written before it.
+/// The reply in flight was written before it.
 #[test]
 fn events_during_a_recovery_are_requested_next() {
     let mut shard = shard();

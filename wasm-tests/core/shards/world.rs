@@ -45,7 +45,7 @@ pub(crate) struct ShardObject {
 pub(crate) enum Mail {
     Batch {
         shard: ShardId,
-        /// `None`: the root that made it has restarted, and does not wait for the answer.
+        /// `None`: the root that made it has restarted, and does not wait for the reply.
         call: Option<u32>,
         text: String,
     },

@@ -29,7 +29,7 @@ struct Case {
     reads: Value,
 }
 
-/// What reading a text gives, and what is written of that.
+/// The value that reading a text gives, and the text that is written from it.
 struct Both {
     reads: Value,
     writes: String,
@@ -45,7 +45,7 @@ fn written((file, cases): (&str, &str), read: impl Fn(&str) -> Option<Both>) {
     }
 }
 
-/// Checks that the texts of a file are read, as a former version of the wire has written them.
+/// Checks that the texts of a file are read, as a previous version of the wire has written them.
 #[track_caller]
 fn former((file, cases): (&str, &str), read: impl Fn(&str) -> Option<Both>) {
     for Case { name, text, reads } in cases_of(cases) {

@@ -10,7 +10,7 @@ export interface Watched {
 
 /** The stream of one client, with the time of the last cue of each key; cheap, for thousands. */
 export class Listener {
-  /** The HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 without a reply. */
   status = 0;
   /** The time of the acknowledgment by `performance.now`; 0 before it. */
   acknowledgedAt = 0;

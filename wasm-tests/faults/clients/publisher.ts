@@ -3,14 +3,14 @@ import type { Listener } from './listener.ts';
 
 /** Publishes through edges, and records which cues each stream must have received. */
 export class Publisher {
-  /** Publishes that the bus accepted, and those that were refused or not answered. */
+  /** Publishes that the bus accepted, and those that were refused or got no reply. */
   readonly counts = { taken: 0, refused: 0 };
-  /** The accepted publishes of each key, in the order of the answers. */
+  /** The accepted publishes of each key, in the order of the replies. */
   readonly #taken = new Map<string, Taken[]>();
   readonly #origins: () => string[];
   #turn = 0;
   #state = 0;
-  /** The last publish of each task that is not answered yet. */
+  /** The last publish of each task without a reply yet. */
   readonly #stating = new Map<string, Promise<boolean>>();
   #publishing: Promise<void> | undefined;
   #isPublishing = false;
@@ -170,7 +170,7 @@ function isTask(key: string): boolean {
 interface Taken {
   /** The time of its beginning. */
   began: number;
-  /** The time of its answer. */
+  /** The time of its reply. */
   resolved: number;
   /** The state of a task. */
   state: number | undefined;
@@ -178,7 +178,7 @@ interface Taken {
 
 const AT = '2026-11-21T10:00:00Z';
 const STATE = { status: 'working', createdAt: AT, lastUpdatedAt: AT, ttlMs: 60_000 };
-/** Milliseconds after which a publish without an answer counts as refused. */
+/** Milliseconds after which a publish without a reply counts as refused. */
 const PATIENCE_MS = 15_000;
 /** Concurrent publishes. */
 const AT_ONCE = 8;

@@ -64,7 +64,7 @@ test('times without a measurement before the fault are a violation', () => {
 
 test('a scenario may allow a number of ends, and refused publishes during the fault', () => {
   const ends = { most: () => 500, why: 'half of the streams are at the killed edge' };
-  const scenario = { ...SCENARIO, ends, losesPublishes: 'the bus is away' };
+  const scenario = { ...SCENARIO, ends, losesPublishes: 'the bus is unavailable' };
   expect(violationsOf(scenario, { ...WELL, ended: 500, refused: 300 })).toEqual([]);
   expect(violationsOf(scenario, { ...WELL, ended: 501, refused: 300, refusedLater: 2 })).toEqual([
     'publishes refused after the fault: 2',
@@ -108,7 +108,7 @@ test('the time without a processor raises both bounds', () => {
 });
 
 test('a documented ceiling raises both bounds', () => {
-  const ceiling = { ms: 1_000, why: 'an attempt without an answer fails after attachMs' };
+  const ceiling = { ms: 1_000, why: 'an attempt without a reply fails after attachMs' };
   const heal = { median: 3_050, p99: 5_100, max: 5_100 };
   expect(violationsOf({ ...SCENARIO, ceiling }, { ...WELL, heal })).toEqual([]);
   expect(violationsOf(SCENARIO, { ...WELL, heal })).toHaveLength(2);

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
-const AWAY = 'the bus is away';
+const AWAY = 'the bus is unavailable';
 
 /** Faults of the process of the bus, and of an edge, without the wire between them. */
 export const BUS_PROCESS: Scenario[] = [
@@ -79,14 +79,14 @@ async function killAndReturn(stage: Stage, awayMs: number, isDiskNew: boolean): 
   await setTimeout(1_000);
 }
 
-/** A stopped process keeps its sockets, and does not answer. */
+/** A stopped process keeps its sockets, and does not reply. */
 function stopped(ms: number): Scenario {
   return {
     name: `the bus hangs for ${ms / 1_000} s (SIGSTOP)`,
     promise: 'P1, P6',
     streams: 1_000,
     world: { isDirect: true },
-    losesPublishes: 'the bus does not answer within the 15 s that a publisher waits',
+    losesPublishes: 'the bus does not reply within the 15 s that a publisher waits',
     run: async (stage) => {
       process.kill(stage.world.busPid, 'SIGSTOP');
       await setTimeout(ms);

@@ -28,8 +28,8 @@ export const EACH: Scenario[] = [
   each('a fifth of all events is truncated'),
   each('sockets stay open and silent, busProbeIntervalMs 1,000'),
   each('the bus loses sockets without the edges noticing, busProbeIntervalMs 1,000'),
-  each('upgrades are answered with 200 without a socket for 5 s'),
-  each('upgrades are answered with an overloaded error for 60 s'),
+  each('upgrades get 200 without a socket for 5 s'),
+  each('upgrades get an overloaded error for 60 s'),
   each('upgrades hang for 4 s, attachMs 1,000'),
   each('all clients disconnect and reconnect at once'),
 ];

@@ -10,7 +10,7 @@ import type { Rule } from '../wire/wire.ts';
 
 /** The number of streams; one socket each costs more. */
 const RACES_OF = { auto: { short: 1_000, whole: 100_000 }, each: { short: 300, whole: 10_000 } };
-/** The share of streams that may be refused: with `auto`, those of an edge wait for one answer. */
+/** The share of streams that may be refused: with `auto`, those of an edge wait for one reply. */
 const MOST_REFUSED = { auto: 0.3, each: 0.05 };
 
 const ATTACH_MS = 20_000;
@@ -31,7 +31,7 @@ export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   opens: RACES_OF[sockets],
   refusals: {
     most: (streams) => streams * MOST_REFUSED[sockets],
-    why: 'a lost request, or a lost answer, refuses the streams that wait for it after attachMs',
+    why: 'a lost request, or a lost reply, refuses the streams that wait for it after attachMs',
   },
   world: { sockets, options: { timeouts: { attachMs: ATTACH_MS } } },
   run: race,
@@ -152,7 +152,7 @@ function answering(chance: () => number, lose: () => void): Rule {
   };
 }
 
-/** Streams that open together; fewer beside other tests, so that publishes are answered. */
+/** Streams that open together; fewer beside other tests, so that publishes get a reply. */
 const AT_ONCE = { short: 50, whole: 200 };
 /** The share of races that may be repeated: the machine was busy when their publish was due. */
 const MAX_LATE = 0.1;

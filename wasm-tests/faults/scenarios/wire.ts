@@ -66,7 +66,7 @@ export const WIRE: Scenario[] = [
       const forgotten = [...stage.world.wire.tunnels];
       for (const tunnel of forgotten) tunnel.forget();
       await stage.heal();
-      // workerd waits without end for an answer to the edge's close, which never comes.
+      // workerd waits without end for a reply to the edge's close, which never comes.
       for (const tunnel of forgotten) tunnel.cut();
     },
   },
@@ -82,7 +82,7 @@ export const WIRE: Scenario[] = [
     name: 'upgrades hang for 4 s, attachMs 1,000',
     promise: 'P1, P6',
     streams: 1_000,
-    ceiling: { ms: 1_000, why: 'an attempt without an answer fails after attachMs' },
+    ceiling: { ms: 1_000, why: 'an attempt without a reply fails after attachMs' },
     world: { options: { timeouts: { attachMs: 1_000 } } },
     run: async (stage) => {
       const { wire } = stage.world;
@@ -150,7 +150,7 @@ function spoilt(name: string, faults: Faults, short: { short?: number } = {}): S
 
 function refusing(what: string, upgrade: Faults['upgrade'], ms = 5_000): Scenario {
   return {
-    name: `upgrades are answered with ${what} for ${ms / 1_000} s`,
+    name: `upgrades get ${what} for ${ms / 1_000} s`,
     promise: 'P1, P6',
     streams: 1_000,
     run: async (stage) => {

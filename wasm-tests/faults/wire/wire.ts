@@ -20,7 +20,7 @@ export interface Faults {
   toEdge?: Rule;
   /** Frames of edges. */
   toBus?: Rule;
-  /** The answer to upgrades, instead of that of the bus. */
+  /** The reply to upgrades, instead of that of the bus. */
   upgrade?: { status: number; headers?: Record<string, string> };
   /** Milliseconds for which upgrades hang before their connection is closed. */
   hangMs?: number;
@@ -151,7 +151,7 @@ export class Tunnel {
     this.#bus.removeAllListeners('close').destroy();
   }
 
-  /** Passes the head of the answer, and applies the rule to the frames after it. */
+  /** Passes the head of the reply, and applies the rule to the frames after it. */
   #readBus(): void {
     const frames = new FrameSplitter();
     let head: Buffer | undefined = Buffer.alloc(0);

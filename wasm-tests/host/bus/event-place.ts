@@ -6,7 +6,7 @@ import { EventReader } from '../events.ts';
 
 const URL = 'http://localhost/mcp';
 
-/** The answer to a poll. */
+/** The response to a poll. */
 export interface Polled {
   events: { eventId: string; data: Record<string, unknown> }[];
   cursor: string | null;

@@ -27,7 +27,7 @@ export interface Case {
   };
 }
 
-/** The answer of a host to a case. */
+/** The response of a host to a case. */
 export interface CaseAnswer {
   status: number;
   headers: Headers;
@@ -65,14 +65,14 @@ function filesOf(kind: string, host: 'node' | 'workerd'): string[] {
   return host === 'node' ? files : files.filter((name) => !OF_THE_CORE.includes(name));
 }
 
-/** The request that the handler behind reports in its answer, if it answered. */
+/** The request that the handler behind reports in its response, if it responded. */
 export function passedIn(text: string): Passed | undefined {
   if (!text.startsWith('{"method":')) return undefined;
   const { base64, headers, method } = JSON.parse(text);
   return { method, headers, body: Buffer.from(base64, 'base64') };
 }
 
-/** Checks an answer against the case. */
+/** Checks a response against the case. */
 export function expectAnswer(wanted: Case, answer: CaseAnswer): void {
   const { ack, dropped, headers = {}, status } = wanted.expect;
   for (const [name, value] of Object.entries(headers))
@@ -97,7 +97,7 @@ function expectOurs({ ack, code, data, id, status }: Case['expect'], answer: Cas
   }
 }
 
-/** Checks that an answer is exactly this JSON-RPC error. */
+/** Checks that a response is exactly this JSON-RPC error. */
 export function expectError(
   { code, data, id }: { code: number; data?: string | undefined; id?: Text | undefined },
   answer: Pick<CaseAnswer, 'headers' | 'text'>,

@@ -41,7 +41,7 @@ export function legacyCorpusFor(host: 'node' | 'workerd'): { file: string; cases
   });
 }
 
-/** Plays a case, and checks each answer. */
+/** Plays a case, and checks each response. */
 export async function play(wanted: LegacyCase, host: LegacyHost): Promise<void> {
   const conversation = new Conversation(host, wanted.session);
   try {
@@ -124,7 +124,7 @@ class Conversation {
   }
 
   /**
-   * Only the answer to `initialize` names a session. Its id is visible ASCII (2025-11-25, Session
+   * Only the response to `initialize` names a session. Its id is visible ASCII (2025-11-25, Session
    * Management).
    */
   #expectSession({ headers }: Response, begins: boolean): void {

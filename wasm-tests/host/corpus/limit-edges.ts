@@ -6,7 +6,7 @@ export interface LimitEdge {
   limit: number;
   /** The body of a request of this size. */
   body: (size: number) => string;
-  /** The answer to a request beyond the limit. */
+  /** The response to a request beyond the limit. */
   refusal: { status: number; code: number };
 }
 

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../../scripts/process/project.mjs';
 
-/** A call of an object and its answer. */
+/** A call of an object and its response. */
 export interface WireCall {
   name: string;
   /** The name of the object. */
   object: string;
   call: unknown[];
-  /** The answer, or a placeholder if it differs each time: see {@link placeholderFor}. */
+  /** The response, or a placeholder if it differs each time: see {@link placeholderFor}. */
   answer: unknown;
 }
 
@@ -51,7 +51,7 @@ export function allVersionsOf(kinds: readonly string[]): number[] {
   return [...new Set(kinds.flatMap(versionsOf))].sort((one, other) => one - other);
 }
 
-/** Returns an answer, or its placeholder in the corpus if it differs each time. */
+/** Returns a response, or its placeholder in the corpus if it differs each time. */
 export function placeholderFor(answer: unknown): unknown {
   if (typeof answer === 'number') return 'a position';
   return /^[0-9a-f-]{36}\.[0-9a-f]{64}$/.test(String(answer)) ? 'the id of a session' : answer;

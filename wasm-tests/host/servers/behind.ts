@@ -1,4 +1,6 @@
-/** A handler behind that answers `initialize` with `text`, and any other request as `echo` does. */
+/**
+ * A handler behind that responds to `initialize` with `text`, and any other request as `echo` does.
+ */
 export function behind(text: string): (request: Request) => Promise<Response> {
   return async (request) => {
     const body = await request.clone().text();
@@ -8,7 +10,7 @@ export function behind(text: string): (request: Request) => Promise<Response> {
   };
 }
 
-/** Answers a request with its method, header fields and body. */
+/** Responds to a request with its method, header fields and body. */
 export async function echo(request: Request): Promise<Response> {
   const { headers, method } = request;
   const bytes = new Uint8Array(await request.arrayBuffer());

@@ -1,4 +1,4 @@
-/** A handler that answers `server/discover`, and 404 to any other request. */
+/** A handler that responds to `server/discover`, and with 404 to any other request. */
 export async function discovering(request: Request): Promise<Response> {
   if (request.headers.get('mcp-method') !== 'server/discover')
     return new Response(null, { status: 404 });

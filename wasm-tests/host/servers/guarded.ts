@@ -6,7 +6,7 @@ import { portOf } from '../port.ts';
 /** The callers of a guarded server, by their credential, and the topics that each may receive. */
 export type Rights = Record<string, { uris?: string[]; taskIds?: string[] }>;
 
-/** Answers a request instead of the server. Returns false to let the server answer. */
+/** Responds to a request instead of the server. Returns false to let the server respond. */
 export type Trick = (
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -116,7 +116,7 @@ export class GuardedServer {
   }
 }
 
-/** Answers with JSON text. */
+/** Responds with JSON text. */
 export function json(
   outgoing: ServerResponse,
   status: number,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { portOf } from '../port.ts';
 
-/** One request to the hostile server, and its answer, which the test plays. */
+/** One request to the hostile server, and its response, which the test plays. */
 export class Turn {
   /** The number of earlier requests. */
   readonly before: number;
@@ -38,7 +38,7 @@ export class Turn {
     return this.say(acknowledgment(id));
   }
 
-  /** Tells that the tools changed. */
+  /** Announces that the tools changed. */
   change(id = this.id): this {
     return this.say(toolsChanged(id));
   }
@@ -48,13 +48,13 @@ export class Turn {
     this.say(result(this.id)).response.end();
   }
 
-  /** Answers with the rest of a JSON-RPC message. */
+  /** Responds with the rest of a JSON-RPC message. */
   answer(rest: string, headers: Record<string, string> = {}): void {
     this.response.writeHead(200, { 'content-type': 'application/json', ...headers });
     this.response.end(`{"jsonrpc":"2.0","id":${this.id},${rest}}`);
   }
 
-  /** Answers with a status and no body. */
+  /** Responds with a status and no body. */
   refuse(status: number, headers: Record<string, string> = {}): void {
     this.response.writeHead(status, headers).end();
   }
@@ -65,7 +65,7 @@ export class Turn {
   }
 }
 
-/** Starts a server whose requests `play` answers. */
+/** Starts a server whose requests `play` serves. */
 export async function hostile(play: (turn: Turn) => unknown) {
   let count = 0;
   const server = createServer(async (request, response) => {

@@ -29,9 +29,9 @@ export async function sessionKeeper() {
     url: `${node.origin}/mcp`,
     /** The requests so far. */
     reached,
-    /** The status of its answers to DELETE. */
+    /** The status of its responses to DELETE. */
     ends: 200,
-    /** Whether each answer to a message names a new session. */
+    /** Whether each response to a message names a new session. */
     namesAlways: false,
     /** The ids of its sessions, the latest last. */
     ids: () => [...sessions],

@@ -2,7 +2,7 @@ import { hostile, type Turn } from '../servers/hostile.ts';
 
 /** The behavior of a scripted server of 2025-11-25. */
 export interface SessionScript {
-  /** Answers a GET; `count` is its number, from 1. */
+  /** Responds to a GET; `count` is its number, from 1. */
   stream: (turn: Turn, count: number) => unknown;
   /** URIs whose subscription it refuses. */
   refused?: string[];

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 /** A POST on its own connection whose body the test sends piece by piece, or never. */
 export class Drip {
   readonly #socket: Socket;
-  /** The part of the answer that has arrived. */
+  /** The part of the response that has arrived. */
   #text = '';
 
   private constructor(socket: Socket) {
@@ -33,7 +33,7 @@ export class Drip {
     return drip;
   }
 
-  /** The status of the answer; undefined if the connection ends without one. */
+  /** The status of the response; undefined if the connection ends without one. */
   async status(): Promise<number | undefined> {
     while (!this.#text.includes('\r\n') && !this.#socket.closed) {
       await Promise.race([once(this.#socket, 'data'), once(this.#socket, 'close')]);

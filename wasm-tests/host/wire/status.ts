@@ -8,7 +8,7 @@ export interface RequestParts {
   body?: string;
 }
 
-/** Sends a request; resolves with the status of its answer. */
+/** Sends a request; resolves with the status of its response. */
 export function statusAt(
   url: URL,
   { body, headers, method = 'GET' }: RequestParts,

@@ -38,7 +38,7 @@ export class AiSdkClient {
   readonly ends: number[] = [];
   /** The ids of the events that the handler refused. */
   readonly refused: string[] = [];
-  /** The statuses with which its webhook answered, in order. */
+  /** The statuses with which its webhook responded, in order. */
   readonly statuses: number[] = [];
   /** Makes the handler of events fail. */
   isFailing = false;

@@ -1,7 +1,7 @@
-"""The official Python SDK's client, driven by JSON lines: one command a line in, one answer a line out.
+"""The official Python SDK's client, driven by JSON lines: one command a line in, one response a line out.
 
 Usage: notebook_client.py MODE URL EXTENSION..., where the client declares the extensions, or notebook_client.py MODE
-PROGRAM ARGUMENT... for a server on stdio. Every command has an `id`, which its answer repeats, and a `do`: `listen`,
+PROGRAM ARGUMENT... for a server on stdio. Every command has an `id`, which its response repeats, and a `do`: `listen`,
 `next_event` and `close` name a `subscription`; `call_tool`, `list` and `read` ask the server, and `request` sends any
 `method`. In the mode `legacy`, the client speaks an earlier revision: `subscribe` and `unsubscribe` name a `uri`, and
 `next_notification` waits for the next notification of the session. The end of the input ends the client.
@@ -122,7 +122,7 @@ async def subscribe(client: Client, opening: Command, inbox: MemoryObjectReceive
 
 
 async def serve(subscription: Subscription, inbox: MemoryObjectReceiveStream[Command]) -> Command:
-    """Answers `next_event` until `close`, which is returned."""
+    """Responds to `next_event` until `close`, which is returned."""
     async for command in inbox:
         if command["do"] == "close":
             return command

@@ -30,7 +30,7 @@ export class PythonClient {
 
   /**
    * Starts a client of the server at a URL, or of a program on stdio with its arguments; it
-   * connects before it answers its first command. To a URL it declares these extensions.
+   * connects before it responds to its first command. To a URL it declares these extensions.
    */
   constructor(
     server: string | string[],

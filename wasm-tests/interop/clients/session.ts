@@ -52,7 +52,7 @@ export class SessionClient {
     return session;
   }
 
-  /** The `Last-Event-ID` of each GET that was answered with a stream. */
+  /** The `Last-Event-ID` of each GET that got a stream. */
   get lastEventIds(): readonly (string | null)[] {
     return this.#lastEventIds;
   }

@@ -1,5 +1,5 @@
 """
-The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client and the answers of
+The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client and the responses of
 the corpus. `component_machines.py relay` or `component_machines.py answers` ends with a traceback if one is wrong.
 """
 
@@ -74,7 +74,7 @@ class Relay:
             self.take(output)
 
     def follow(self, text):
-        """The answer of the bus to its shard, completed from the log."""
+        """The response of the bus to its shard, completed from the log."""
         resource = self.bus.call("handle-follow", 1, text)
         reply = Handle("bus", "follow-reply", resource)
         after = reply.call("replay-after")
@@ -108,7 +108,7 @@ def relay():
     world.publish()
     world.pump()
     assert world.taken().count("note://a") == 1
-    # What is published while the connection is away arrives on the next one.
+    # What is published while the connection is down arrives on the next one.
     world.isolate.call("handle-lost", "lost", world.now, 0.5)
     world.shard.call("disconnect", world.edge, world.now)
     world.publish()
@@ -150,7 +150,7 @@ def opened():
 
 
 def answers():
-    """Plays the answers of servers, and compares what the client reports."""
+    """Plays the responses of servers, and compares what the client reports."""
     played = 0
     for file in sorted((ROOT / "wasm-tests/corpus/2026-07-28/server").glob("*/*.json")):
         for case in json.loads(file.read_text()):

@@ -51,7 +51,7 @@ export function playOf({ body, headers, method, options, url }: Case): Play {
   };
 }
 
-/** The answer as that of other hosts; what is passed on is passed unchanged. */
+/** The response as that of other hosts; what is passed on is passed unchanged. */
 export function answerOf(wanted: Case, played: Played): CaseAnswer {
   const headers = new Headers(played.headers);
   const { dropped = [] } = wanted.expect;

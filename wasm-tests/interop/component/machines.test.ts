@@ -12,7 +12,7 @@ describe('the component in Python by wasmtime', () => {
     await run(python, [SCRIPT, 'relay']);
   });
 
-  test('the client reports the answers of servers as the corpus says', async () => {
+  test('the client reports the responses of servers as the corpus says', async () => {
     await run(python, [SCRIPT, 'answers']);
   });
 });

@@ -15,7 +15,7 @@ import type {
   WatchOutput,
 } from './node-core.ts';
 
-/** What a server answers to the client, and what the client reports: one case of the corpus. */
+/** The response of a server to the client, and what the client reports: one case of the corpus. */
 export interface ServerCase {
   name: string;
   status?: number;
@@ -26,7 +26,7 @@ export interface ServerCase {
   retryAfterMs?: number;
 }
 
-/** The answers of servers in the corpus. */
+/** The responses of servers in the corpus. */
 export function serverCases(): ServerCase[] {
   const folder = join(root, 'wasm-tests/corpus/2026-07-28/server');
   return ['accept', 'reject'].flatMap((kind) =>
@@ -36,7 +36,7 @@ export function serverCases(): ServerCase[] {
   );
 }
 
-/** Plays the answer of a server, and checks what the client reports. */
+/** Plays the response of a server, and checks what the client reports. */
 export function expectReport(core: Core, wanted: ServerCase): void {
   const { body, headers = EVENT_STREAM, silentMs, status = 200 } = wanted;
   const watch = opened(core);

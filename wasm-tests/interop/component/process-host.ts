@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { ComponentHost, Play, Played } from './host.ts';
 
-/** A program of another language: a line of JSON in for each request, one out for its answer. */
+/** A program of another language: a line of JSON in for each request, one out for its response. */
 export class ProcessHost implements ComponentHost {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #lines: AsyncIterator<string>;

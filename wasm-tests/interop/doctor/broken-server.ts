@@ -10,7 +10,7 @@ export type Fault =
   | 'no result at the end'
   | 'every version'
   | 'refusals in HTML'
-  | 'malformed requests unanswered'
+  | 'malformed requests without a response'
   | 'one stream only'
   | 'sessions lost'
   | 'unknown sessions get 400';
@@ -59,7 +59,7 @@ async function listened(
   if (version !== '2026-07-28' && fault !== 'every version')
     return refused(id, { code: -32022, message: 'version', data: { supported: ['2026-07-28'] } });
   if (typeof filter !== 'object' || filter === null) {
-    if (fault === 'malformed requests unanswered') await new Promise(() => {});
+    if (fault === 'malformed requests without a response') await new Promise(() => {});
     if (fault !== 'refusals in HTML') return refused(id, { code: -32602, message: 'filter' });
     const html = { status: 500, headers: { 'content-type': 'text/html' } };
     return new Response('<h1>Internal error</h1>', html);

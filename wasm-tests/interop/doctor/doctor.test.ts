@@ -88,7 +88,7 @@ const FAULTS: [Fault, string][] = [
   ['no result at the end', '2026-07-28 empty-filter: warning'],
   ['every version', '2026-07-28 version: failure'],
   ['refusals in HTML', '2026-07-28 refusal: failure'],
-  ['malformed requests unanswered', '2026-07-28 refusal: failure'],
+  ['malformed requests without a response', '2026-07-28 refusal: failure'],
   ['one stream only', '2026-07-28 cancel: failure'],
   ['sessions lost', '2025-11-25 session: failure'],
   ['unknown sessions get 400', '2025-11-25 unknown-session: failure'],
@@ -206,8 +206,8 @@ describe('the doctor exits with 2', () => {
     [404, {}, '/mcp'],
     [307, { location: 'https://elsewhere.example/mcp' }, 'https://elsewhere.example/mcp'],
     [502, {}, 'status 502'],
-    [200, {}, 'neither server/discover nor initialize'],
-  ])('for an endpoint that answers %i', async (status, headers, message) => {
+    [200, {}, 'neither to server/discover nor to initialize'],
+  ])('for an endpoint that responds with %i', async (status, headers, message) => {
     const { code, output } = await examined(async () => new Response('x', { status, headers }));
     expect([code, output]).toEqual([2, expect.stringContaining(message)]);
   });

@@ -20,7 +20,7 @@ interface Server {
 
 const HOSTS: [string, () => Promise<Server>][] = [
   ['Node, from a bus in memory', onNode],
-  ['workerd, from objects of their own', onWorkerd],
+  ['workerd, from separate objects', onWorkerd],
 ];
 
 describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s', (_, start) => {

@@ -10,7 +10,7 @@ export interface LambdaEvent {
   requestContext: { http: { method: string; path: string }; domainName: string; stage: '$default' };
 }
 
-/** The answer of a Lambda. */
+/** The response of a Lambda. */
 export interface LambdaResult {
   statusCode: number;
   headers: Record<string, string>;

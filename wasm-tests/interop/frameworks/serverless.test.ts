@@ -76,7 +76,7 @@ describe.each([
   });
 });
 
-/** Serves a function, and counts its requests, and those whose answer is not complete. */
+/** Serves a function, and counts its requests, and those whose response is not complete. */
 class CountedServer {
   open = 0;
   /** The MCP methods of the requests so far. */

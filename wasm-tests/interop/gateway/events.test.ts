@@ -107,7 +107,7 @@ describe('a gateway with EVENTS, in front of a server of the Python SDK', () => 
     expect((await poll(gateway, cursor)).events).toEqual([]);
   });
 
-  test('answers requests for other types itself', async () => {
+  test('serves requests for other types itself', async () => {
     const { error, status } = await call(gateway.mcp(0), 'events/poll', { name: 'order.lost' });
     expect([status, error?.data]).toEqual([400, { kind: 'event' }]);
   });
@@ -137,7 +137,7 @@ describe('a gateway without event types, in front of a server that has some', ()
     ['events/poll', { name: 'order.lost' }],
     ['events/subscribe', { name: 'order.paid' }],
   ])(
-    'passes %s to the server, and its answer to the client, byte for byte',
+    'passes %s to the server, and its response to the client, byte for byte',
     async (method, params) => {
       const [direct, passed] = await Promise.all(
         [`${node.origin}/mcp`, gateway.mcp(0)].map((url) =>

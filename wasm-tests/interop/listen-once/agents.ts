@@ -20,7 +20,7 @@ export async function agents(
   });
   const ask = async (query = ''): Promise<Known> => {
     const answer = await fetch(`${workerd.bus}/${query}`);
-    if (!answer.ok) throw new Error(`the agent answered ${answer.status}\n${workerd.log()}`);
+    if (!answer.ok) throw new Error(`the agent responded with ${answer.status}\n${workerd.log()}`);
     return (await answer.json()) as Known;
   };
   const user = new WebSocket(workerd.bus);

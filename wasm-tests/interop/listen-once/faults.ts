@@ -43,7 +43,7 @@ export const FAULTS: Fault[] = [
   },
 ];
 
-/** The bus is away for a while, and comes back with its storage. */
+/** The bus is unavailable for a while, and comes back with its storage. */
 async function redeploy({ world }: Stage): Promise<void> {
   await world.killBus();
   await setTimeout(DEPLOY_MS);
@@ -70,6 +70,6 @@ async function isAt({ world }: Stage, place: 'shards' | 'root'): Promise<void> {
   expect([shards.length > 0, sockets > 0]).toEqual([place === 'shards', place === 'root']);
 }
 
-/** Milliseconds that the bus is away. */
+/** Milliseconds that the bus is unavailable. */
 const DEPLOY_MS = 2_000;
 const WITHIN = { timeout: 30_000 };

@@ -18,7 +18,7 @@ export interface StartedExample {
 
 /**
  * Starts an example on the port `PORT`, or any free one, until the end of the test; resolves when
- * it answers.
+ * it responds.
  */
 export async function startedExample(
   example: string,

@@ -12,12 +12,12 @@ export interface PythonServer {
   stop(): void;
 }
 
-/** Starts `peer_server.py` with its arguments; resolves when it answers. */
+/** Starts `peer_server.py` with its arguments; resolves when it responds. */
 export function pythonServer(...args: string[]): Promise<PythonServer> {
   return started('peer_server.py', args);
 }
 
-/** Starts `bus_server.py` on the bus of a broker; resolves when it answers. */
+/** Starts `bus_server.py` on the bus of a broker; resolves when it responds. */
 export function pythonBusServer(kind: 'redis' | 'nats', port: number): Promise<PythonServer> {
   return started('bus_server.py', [kind, `${port}`]);
 }

@@ -41,7 +41,7 @@ pub(super) struct World<'p> {
     /// Whether the deliverer has found out what its predecessor left behind.
     is_checked: bool,
     log: Log,
-    /// The names that the bus tells the deliverer of.
+    /// The names that the bus reports to the deliverer.
     followed: BTreeSet<EventName>,
     endpoints: Endpoints,
     subscribers: Vec<Subscriber>,
@@ -290,7 +290,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Makes a deliverer, if there is none, and tells the bus which names it follows.
+    /// Makes a deliverer, if there is none, and reports to the bus which names it follows.
     fn wake_up(&mut self, alarm: Option<Millis>) {
         if self.deliverer.is_some() {
             return;

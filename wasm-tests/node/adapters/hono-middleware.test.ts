@@ -1,7 +1,7 @@
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { isOpenStream } from 'mcp-listen';
-import { type HonoListenOptions, listen as listenMiddleware } from 'mcp-listen/hono';
+import { type HonoListenOptions, listenMiddleware } from 'mcp-listen/hono';
 import { expect, test, vi } from 'vitest';
 import { served } from '../../host/http-server.ts';
 import { LegacySession } from '../../host/legacy.ts';
@@ -110,7 +110,7 @@ test('calls principal for sessions too', async () => {
   expect((await session.via(send('eve')).post(watch)).status).toBe(404);
 });
 
-test('passes other requests on, and leaves the answer to outer middleware', async () => {
+test('passes other requests on, and leaves the response to outer middleware', async () => {
   const { hono } = routed({});
   const init = {
     method: 'POST',

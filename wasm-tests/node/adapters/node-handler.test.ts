@@ -91,7 +91,7 @@ describe('a listen stream under node:http', () => {
   });
 });
 
-describe('an answer under node:http', () => {
+describe('a response under node:http', () => {
   test('is pulled only once the last chunk has left the process', async () => {
     let pulled = 0;
     let response: ServerResponse | undefined;
@@ -203,7 +203,7 @@ describe('the body of a request under node:http', () => {
 });
 
 describe('a request under node:http', () => {
-  test('is aborted when its client leaves before the answer', async () => {
+  test('is aborted when its client leaves before the response', async () => {
     let signal: AbortSignal | undefined;
     const handler = toNodeHandler({
       fetch: (request) => {

@@ -27,7 +27,7 @@ function endless(onCancel: () => void): ReadableStream<Uint8Array> {
 describe.each([
   ['too long', () => '{'.repeat(2_000), 'upstream-too-large', 502],
   ['endless', endless, 'upstream-timeout', 504],
-])('an answer of the handler that is %s', (_name, bodyOf, code, status) => {
+])('a response of the handler that is %s', (_name, bodyOf, code, status) => {
   test('to server/discover refuses the listen, and is cancelled', async () => {
     const cancelled = Promise.withResolvers<void>();
     const { codes, server } = answering(() => new Response(bodyOf(cancelled.resolve)));

@@ -22,7 +22,7 @@ const server = createServer((request, response) => void handler(request, respons
 beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'));
 afterAll(() => void server.close());
 
-/** The status and the body of the answer. */
+/** The status and the body of the response. */
 async function asked(target: string, host: string): Promise<{ status: number; body: string }> {
   const socket = connect(portOf(server), '127.0.0.1');
   socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);

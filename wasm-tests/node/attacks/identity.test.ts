@@ -14,7 +14,7 @@ const TTL = 30_000;
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A principal whose answer a test can change. */
+/** A principal whose result a test can change. */
 function changeable(first: PrincipalResult) {
   const caller = {
     answer: (): PrincipalResult | Promise<PrincipalResult> => first,
@@ -125,7 +125,7 @@ describe.each(BUSES)('while a stream is open on %s,', (_, newBus) => {
   });
 });
 
-test('principal is called before authorize, which receives its answer', async () => {
+test('principal is called before authorize, which receives its result', async () => {
   const caller = changeable({ name: 'ann', groups: ['acme'], expiresAt: 4e12 });
   const asked: AuthorizeContext[] = [];
   const authorize: ListenHandlerOptions['authorize'] = (context) => {

@@ -49,7 +49,7 @@ describe('while the keys of the issuer cannot be fetched', () => {
     expect(server.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
   });
 
-  test('open streams stay open where the host accepts a connection and never answers', async () => {
+  test('open streams stay open where the host accepts a connection and never responds', async () => {
     const { issuer, server, stream } = await guarded();
     issuer.isSilent = true;
     later(601_000);
@@ -65,7 +65,7 @@ describe('while the keys of the issuer cannot be fetched', () => {
     expect(await stream.message()).toBeUndefined();
   });
 
-  test('new keys count as soon as the issuer answers again', async () => {
+  test('new keys count as soon as the issuer responds again', async () => {
     const { issuer, server, stream } = await guarded();
     issuer.instead = { status: 503, body: '' };
     later(601_000);

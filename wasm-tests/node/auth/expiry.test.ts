@@ -115,7 +115,7 @@ test.each([
   ]);
 });
 
-/** The errors that are reported for an answer that is refused with 503. */
+/** The errors that are reported for a response that is refused with 503. */
 async function errorsOf(answer: unknown): Promise<Error[]> {
   const errors: Error[] = [];
   const server = serving({

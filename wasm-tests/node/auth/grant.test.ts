@@ -13,7 +13,7 @@ const CUE = listChanged('1', 'tools');
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
-/** An authorizer whose answer a test can change. */
+/** An authorizer whose result a test can change. */
 function changeable() {
   const asked: AuthorizeContext[] = [];
   const rights = {

@@ -232,10 +232,10 @@ function failures(): [name: string, principal: Principal, code: string][] {
     ],
     ['rejects', () => Promise.reject(new Error('secret path')), 'authorizer-failed'],
     ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
-    ['answers with null', () => null as unknown as undefined, 'authorizer-failed'],
-    ['answers with a number', () => 7 as unknown as string, 'authorizer-failed'],
+    ['returns null', () => null as unknown as undefined, 'authorizer-failed'],
+    ['returns a number', () => 7 as unknown as string, 'authorizer-failed'],
     [
-      'answers with an unknown object',
+      'returns an unknown object',
       () => ({ user: 'ann' }) as unknown as string,
       'authorizer-failed',
     ],

@@ -35,7 +35,7 @@ test('scopes are left out where there are none', async () => {
   );
 });
 
-test('HEAD has no body, and a preflight is answered', async () => {
+test('HEAD has no body, and a preflight gets a response', async () => {
   const answer = createProtectedResourceHandler(OPTIONS);
   expect(await answer(asked(ROOT, { method: 'HEAD' }))?.text()).toBe('');
   const preflight = answer(asked(ROOT, { method: 'OPTIONS' }));

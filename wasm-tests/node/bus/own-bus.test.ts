@@ -49,7 +49,7 @@ test('brokerBus reports a loss once, reconnects, and cues its streams after a ga
   expect(await stream.message()).toBeUndefined();
 });
 
-test('processes tell each other what is wanted over a broker that has only events', async () => {
+test('processes inform each other what is wanted over a broker that has only events', async () => {
   const brokers: LoopBroker[] = [];
   const published: string[] = [];
   const busWith = (options: BrokerBusOptions) => {

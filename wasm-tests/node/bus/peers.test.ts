@@ -71,7 +71,7 @@ test('many long topics travel in messages that every broker carries', () => {
   expect(longest).toBeLessThan(7_999);
 });
 
-test('a process that is silent is gone, with what it held, until it is heard again', () => {
+test('a process that is silent counts as left, with what it held, until its next message', () => {
   const { all, state } = processes(2);
   all[0].update(note(true, true));
   state.loses = () => true;

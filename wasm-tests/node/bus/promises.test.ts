@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 /** How a hub breaks the promises of a bus. */
 interface Flaw {
-  /** Returns what is delivered of the events of a publish. */
+  /** Returns the events of a publish that are delivered. */
   carry?: (events: string) => string[];
   /** Whether a closed bus stays open. */
   neverCloses?: boolean;

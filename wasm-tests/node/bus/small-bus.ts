@@ -15,7 +15,7 @@ export class SmallBus {
   readonly sockets: SmallSocket[] = [];
   /** What requests were kept alive for. */
   readonly openings: Promise<void>[] = [];
-  /** What happens to a new socket: it opens, is refused, or gets no answer. */
+  /** What happens to a new socket: it opens, is refused, or gets no response. */
   availability: Availability = 'open';
   /** How many of the next batches are lost. */
   muted = 0;

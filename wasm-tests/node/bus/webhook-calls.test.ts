@@ -15,7 +15,7 @@ afterEach(() => {
 
 type Parts = ConstructorParameters<typeof RootWebhooks>;
 
-/** The calls of a bus to its objects, which `wake` answers. */
+/** The calls of a bus to its objects, which `wake` handles. */
 function calling(wake: () => Promise<void>) {
   const calls: WakeCall[] = [];
   const stub = {

@@ -87,7 +87,7 @@ describe('before the acknowledgment a hostile server', () => {
     expect((await outcome(binary)).events).toEqual(['disconnected']);
   });
 
-  test('sends an endless answer', async () => {
+  test('sends an endless response', async () => {
     const mode = (turn: Turn) => {
       turn.response.writeHead(200, { 'content-type': 'application/json' });
       const timer = setInterval(() => turn.response.write(' '.repeat(65_536)), 1);

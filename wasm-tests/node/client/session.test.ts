@@ -91,7 +91,7 @@ describe('the stream of a session', () => {
     expect(await events(subscription, 2)).toEqual(['tools_list_changed', 'resource_updated']);
   });
 
-  test('answers pings of the server, and refuses its other requests', async () => {
+  test('responds to pings of the server, and refuses its other requests', async () => {
     const answers: string[] = [];
     const { url } = await scripted({
       stream: (turn) => {

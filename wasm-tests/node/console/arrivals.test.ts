@@ -19,7 +19,7 @@ test('a change is measured for each subscription, from the publish to its first 
   ]);
 });
 
-test('the subjects of a tool call come with its answer, and earlier cues count', () => {
+test('the subjects of a tool call come with its response, and earlier cues count', () => {
   const { arrivals, measured } = measuring();
   const publication = arrivals.begin(0);
   arrivals.cue('A', 'note://a', 5);

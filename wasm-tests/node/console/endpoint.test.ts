@@ -9,7 +9,7 @@ test.each([
     ': hello\n\ndata: {"jsonrpc":"2.0","method":"x"}\n\nevent: message\ndata: {"jsonrpc":"2.0","id":ID,\ndata: "result":{"ok":1}}\n\n',
   ],
   ['text/event-stream', 'data: {"jsonrpc":"2.0","id":ID,"result":{"ok":1}}\r\n\r\n'],
-])('an answer of the type %s yields its result', async (type, body) => {
+])('a response of the type %s yields its result', async (type, body) => {
   expect(await answered(body, { headers: { 'Content-Type': type } })).toEqual({ ok: 1 });
 });
 
@@ -23,7 +23,7 @@ test.each([
   ['<html>', 502, 'unreadable', false],
   ['', 405, 'unreadable', true],
 ])(
-  'the answer %j with the status %i is the error %s, with mayBeOlder: %s',
+  'the response %j with the status %i is the error %s, with mayBeOlder: %s',
   async (body, status, code, mayBeOlder) => {
     const type = body.startsWith('{') ? 'application/json' : 'text/html';
     const init = { status, headers: { 'Content-Type': type } };
@@ -36,7 +36,7 @@ test('an event stream that ends without a result is an error', async () => {
   await expect(answered(': bye\n\n', init)).rejects.toMatchObject({ code: 'unreadable' });
 });
 
-test('a session ends with the endpoint, and requests of its server are answered', async () => {
+test('a session ends with the endpoint, and requests of its server get a response', async () => {
   const seen: string[] = [];
   const answers: unknown[] = [];
   const stream = Promise.withResolvers<ReadableStreamDefaultController>();
@@ -94,7 +94,7 @@ interface Message {
   method?: string;
 }
 
-/** Sends a request that is answered with this body, in which `ID` stands for its id. */
+/** Sends a request that gets this body, in which `ID` stands for its id. */
 async function answered(body: string, init: ResponseInit): Promise<Record<string, unknown>> {
   const url = await serving(async (request) => {
     const { id, method } = (await request.json()) as Message;

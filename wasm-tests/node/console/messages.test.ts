@@ -55,7 +55,7 @@ describe('a message', () => {
     expect(seen(text)).toMatchObject({ kind, title, detail, topic, subscription });
   });
 
-  test('with an answer is named after its request, once', () => {
+  test('with a response is named after its request, once', () => {
     const conversation = new Conversation();
     const titleOf = (text: string) =>
       conversation.message({ at: 0, source: 'page', direction: 'in', text }).title;

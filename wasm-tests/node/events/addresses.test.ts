@@ -41,7 +41,7 @@ async function sent(host = 'hooks.example.com', isLocal = false) {
 }
 
 test('a message goes to the address that was checked, and a redirect is not followed', async () => {
-  // A second answer would be private: a name is resolved once.
+  // A second response would be private: a name is resolved once.
   answers.push([GOOD], [PRIVATE]);
   const { host, hosts, response } = await sent();
   expect(await response).toEqual({ status: 302, retryAfter: '7', body: 'x'.repeat(4_096) });

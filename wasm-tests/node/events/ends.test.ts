@@ -243,7 +243,7 @@ describe('a refusal', () => {
   });
 });
 
-test('a server that does not answer has failed after a minute', async () => {
+test('a server that does not respond has failed after a minute', async () => {
   const script = new Script();
   const { codes } = watching(script);
   await elapse(60_002);

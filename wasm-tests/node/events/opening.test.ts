@@ -5,7 +5,7 @@ import { EventReader } from '../../host/events.ts';
 import { discovering, requestOf } from './requests.ts';
 import { settled } from './scripted.ts';
 
-/** A server whose callers are all named `ann`, and the answers to requests. */
+/** A server whose callers are all named `ann`, and the responses to requests. */
 function serving(options: Partial<ListenHandlerOptions> = {}) {
   const errors: Error[] = [];
   const server = createListenHandler(discovering, {

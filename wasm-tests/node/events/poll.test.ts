@@ -71,7 +71,7 @@ describe('a poll', () => {
   });
 });
 
-describe('the answer to a poll', () => {
+describe('the response to a poll', () => {
   test('is a gap before the events that follow it where it is truncated', async () => {
     const script = new Script(page('c9', ['evt_9'], { truncated: true }));
     const { handled } = watching(script, { mode: 'poll' });

@@ -1,7 +1,7 @@
 /** The id of the extension. */
 export const EXTENSION = 'io.modelcontextprotocol/events';
 
-/** A server without tools that answers `server/discover`. */
+/** A server without tools that responds to `server/discover`. */
 export async function discovering(request: Request): Promise<Response> {
   const { id } = (await request.json()) as { id: unknown };
   const result = { resultType: 'complete', capabilities: { tools: {} } };

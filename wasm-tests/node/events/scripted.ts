@@ -15,7 +15,9 @@ export interface Sent {
 
 type Answer = (sent: Sent) => Response | Promise<Response>;
 
-/** A server that answers the requests of a client in turn; after the last it does not answer. */
+/**
+ * A server that responds to the requests of a client in turn; after the last it does not respond.
+ */
 export class Script {
   readonly sent: Sent[] = [];
   readonly #answers: Answer[];
@@ -35,7 +37,7 @@ export class Script {
     return answer(sent);
   };
 
-  /** Adds answers. */
+  /** Adds responses. */
   add(...answers: Answer[]): void {
     this.#answers.push(...answers);
   }
@@ -46,13 +48,13 @@ export class Script {
   }
 }
 
-/** Answers with a result. */
+/** Responds with a result. */
 export function result(members: object): Answer {
   return ({ message: { id } }) =>
     Response.json({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...members } });
 }
 
-/** Answers with an error. */
+/** Responds with an error. */
 export function failure(code: number, { data = {}, status = 400, headers = {} } = {}): Answer {
   return ({ message: { id } }) =>
     Response.json(
@@ -61,7 +63,7 @@ export function failure(code: number, { data = {}, status = 400, headers = {} } 
     );
 }
 
-/** Answers with the event `order.paid` in a list, with these modes. */
+/** Responds with the event `order.paid` in a list, with these modes. */
 export function listing(...delivery: string[]): Answer {
   return result({
     events: [
@@ -71,7 +73,7 @@ export function listing(...delivery: string[]): Answer {
   });
 }
 
-/** Answers with a page of a poll. */
+/** Responds with a page of a poll. */
 export function page(cursor: string | null, eventIds: string[] = [], members: object = {}): Answer {
   const events = eventIds.map((eventId) => occurrence(eventId));
   return result({
@@ -95,7 +97,7 @@ export class EventStream {
   /** Whether the client has left. */
   isLeft = false;
 
-  /** Answers with this stream. */
+  /** Responds with this stream. */
   readonly answer: Answer = ({ request }) => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {

@@ -177,7 +177,7 @@ describe('callers', () => {
     expect(await guest?.next()).toMatchObject({ params: { data: { to: 'all' } } });
   });
 
-  test('that are denied see no type, and cannot tell it from one that is not there', async () => {
+  test('that are denied see no type, and get the same refusal as for one that does not exist', async () => {
     const { call } = serving(({ principal }) => principal === 'staff');
     const { events } = await resultOf(await call('events/list', {}, 'guest'));
     expect(events).toEqual([]);

@@ -107,7 +107,7 @@ describe('match', () => {
   );
 });
 
-test('a log that answers after a second is read, whatever is published meanwhile', async () => {
+test('a log that replies after a second is read, whatever is published meanwhile', async () => {
   const { bus, open, publish } = serving({});
   const opening = open();
   await settled();

@@ -41,7 +41,7 @@ test('a page that the bus does not return is read again after five seconds', asy
   await until(() => hook.events.length === 1);
 });
 
-test('a report that the bus does not answer holds up no later subscription', async () => {
+test('a report that the bus does not respond to holds up no later subscription', async () => {
   const hook = await endpoint(HOOK_SECRET);
   let hangs = true;
   const store: Store = {
@@ -68,7 +68,7 @@ test('a report that failed and is not needed any more leaves no alarm in the pas
       alarm = at;
     },
     follow: async (_, total) => {
-      if (total === 2) throw new Error('the bus is away');
+      if (total === 2) throw new Error('the bus is unavailable');
       return { epoch: 'e', head: 0, total };
     },
   };

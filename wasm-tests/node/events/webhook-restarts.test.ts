@@ -214,7 +214,7 @@ test('a report to the bus that failed is not repeated after one that succeeded',
       alarm = at;
     },
     follow: async (_, subscriptions) => {
-      if (isAway) throw new Error('the bus is away');
+      if (isAway) throw new Error('the bus is unavailable');
       return { epoch: 'e', head: 0, total: subscriptions };
     },
   };

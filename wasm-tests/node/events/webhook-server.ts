@@ -6,7 +6,7 @@ import type { Endpoint } from '../../host/endpoint.ts';
 import { until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 
-/** What a server answers: a result, or an error. */
+/** The response of a server: a result, or an error. */
 interface Reply {
   result?: Record<string, unknown>;
   error?: { code: number; message: string; data?: unknown };

@@ -53,17 +53,20 @@ test.each([
   ['another challenge', { status: 200, body: '{"challenge":"no"}' }, 'challenge_failed'],
   ['an error', 500, 'challenge_failed'],
   ['a redirect', { status: 307, headers: { location: '/other' } }, 'challenge_failed'],
-])('an endpoint that answers the challenge with %s receives nothing', async (_, reply, reason) => {
-  const { publish, subscribe } = serving();
-  const hook = await endpoint(HOOK_SECRET);
-  hook.reply = () => reply;
-  const { error } = await subscribe(hook.url);
-  expect(error).toMatchObject({ data: { reason } });
-  await publish({ customer: 'acme' });
-  await pass(2_000);
-  await settle();
-  expect(hook.received).toHaveLength(1);
-});
+])(
+  'an endpoint that responds to the challenge with %s receives nothing',
+  async (_, reply, reason) => {
+    const { publish, subscribe } = serving();
+    const hook = await endpoint(HOOK_SECRET);
+    hook.reply = () => reply;
+    const { error } = await subscribe(hook.url);
+    expect(error).toMatchObject({ data: { reason } });
+    await publish({ customer: 'acme' });
+    await pass(2_000);
+    await settle();
+    expect(hook.received).toHaveLength(1);
+  },
+);
 
 test('an endpoint that is not there is refused', async () => {
   const { subscribe } = serving();

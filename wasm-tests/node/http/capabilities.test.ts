@@ -33,7 +33,7 @@ describe('capabilities', () => {
   });
 
   test.each([
-    ['answers with 500', () => new Response('no', { status: 500 })],
+    ['responds with 500', () => new Response('no', { status: 500 })],
     [
       'throws',
       () => {
@@ -136,7 +136,7 @@ describe('capabilities at initialize', () => {
   );
 });
 
-test('the answer that announces them does not keep the framing of the handler', async () => {
+test('the response that announces them does not keep the framing of the handler', async () => {
   const behind = createMcpHandler(() => notebook());
   const server = createListenHandler(
     async (request: Request) => {
@@ -209,7 +209,7 @@ describe('discovered capabilities', () => {
   });
 });
 
-/** A server whose handler answers server/discover with `answer`; `listen` returns the ack. */
+/** A server whose handler responds to server/discover with `answer`; `listen` returns the ack. */
 function servedWith(answer: object) {
   const asked: string[] = [];
   const server = createListenHandler((request: Request) => {

@@ -30,7 +30,7 @@ describe('authorize has two seconds', () => {
   test.each([
     [1_999, 200],
     [2_001, 503],
-  ])('and an answer after %i ms gives %i', async (ms, status) => {
+  ])('and a response after %i ms gives %i', async (ms, status) => {
     vi.useFakeTimers();
     const server = serving({ authorize: authorizing(ms), keepAliveMs: 0, onError: () => {} });
     const response = server.fetch(listenRequest(TOOLS));
@@ -39,7 +39,7 @@ describe('authorize has two seconds', () => {
   });
 
   test.each(['authorize', 'principal'])(
-    'and where %s never answers, the listen is refused after them',
+    'and where %s never responds, the listen is refused after them',
     async (who) => {
       vi.useFakeTimers();
       const onError = vi.fn();

@@ -53,7 +53,7 @@ async function statusAndBody(response: Response): Promise<unknown> {
 
 const NOT_FOUND = { code: -32601, message: 'Method not found' };
 
-test('a listen is refused with one answer, method not found', async () => {
+test('a listen is refused with one response, method not found', async () => {
   const server = off();
   const response = await server.fetch(listenRequest(TOOLS, { id: '"a"' }));
   expect(response.headers.has('retry-after')).toBe(false);
@@ -66,7 +66,7 @@ test('a listen is refused with one answer, method not found', async () => {
   expect(server.stats()).toMatchObject({ opened: 0, refused: { request: 1 } });
 });
 
-test('server/discover announces no notifications, and keeps the rest of the answer', async () => {
+test('server/discover announces no notifications, and keeps the rest of the response', async () => {
   const [original, withheld] = await Promise.all(
     [createMcpHandler(() => sdkServer()), off()].map(({ fetch }) =>
       discovered(fetch as ListenHandler['fetch']),
@@ -114,7 +114,7 @@ test('other requests reach the handler unchanged', async () => {
   expect((await reject.fetch(new Request(URL, { method: 'DELETE' }))).status).toBe(405);
 });
 
-test('an answer that cannot be read passes unchanged, and one that is too large is a 502', async () => {
+test('a response that cannot be read passes unchanged, and one that is too large is a 502', async () => {
   const texts = ['{', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'];
   for (const text of texts) {
     const server = createListenHandler(

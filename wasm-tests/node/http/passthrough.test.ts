@@ -133,7 +133,7 @@ describe('the handler receives the very request', () => {
   });
 });
 
-describe('an answer of the handler reaches the client unchanged', () => {
+describe('a response of the handler reaches the client unchanged', () => {
   test.each<[name: string, method: string, status: number, type: string | undefined, body: string]>(
     [
       ['202 without a body to a notification', 'notifications/cancelled', 202, undefined, ''],

@@ -180,7 +180,7 @@ describe('a bus that fails', () => {
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   });
 
-  test('by never answering: 503 after attachMs, and its socket is closed', async () => {
+  test('by never responding: 503 after attachMs, and its socket is closed', async () => {
     const bus = new BreakableBus();
     bus.availability = 'silent';
     const onError = vi.fn();
@@ -263,9 +263,9 @@ describe('authorize', () => {
     ],
     ['rejects', () => Promise.reject(new Error('secret path')), 'authorizer-failed'],
     ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
-    ['answers with no filter', () => undefined as unknown as object, 'authorizer-failed'],
+    ['returns no filter', () => undefined as unknown as object, 'authorizer-failed'],
     [
-      'answers with a filter of wrong types',
+      'returns a filter of wrong types',
       () => ({ toolsListChanged: 1 }) as unknown as object,
       'invalid-filter',
     ],

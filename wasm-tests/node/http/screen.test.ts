@@ -7,14 +7,14 @@ import { listenRequest, serving, TOOLS, URL } from '../serving.ts';
 const PAGE = 'http://localhost:3000';
 const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, Retry-After';
 
-/** Sends a request of a page; the handler behind answers with `answer`. */
+/** Sends a request of a page; the handler behind responds with `answer`. */
 function asked(answer: Response, origin = PAGE): Promise<Response> {
   const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
   return server.fetch(new Request(URL, { headers: { origin } }));
 }
 
 describe('a page of an allowed origin', () => {
-  test('may read the answer of the handler', async () => {
+  test('may read the response of the handler', async () => {
     const answer = new Response('x', {
       status: 418,
       statusText: 'Teapot',
@@ -35,7 +35,7 @@ describe('a page of an allowed origin', () => {
     });
   });
 
-  test('may read an answer without a body, and one with immutable header fields', async () => {
+  test('may read a response without a body, and one with immutable header fields', async () => {
     expect((await asked(new Response(null, { status: 204 }))).headers.get('vary')).toBe('Origin');
     const redirect = await asked(Response.redirect('http://localhost/other'));
     expect(redirect.status).toBe(302);

@@ -74,7 +74,7 @@ test('invalid options are refused', () => {
     );
 });
 
-test('a process shows its streams and their topics, and publishes and ends what it is told', async () => {
+test('a process shows its streams and their topics, and publishes and ends what the operator requests', async () => {
   const { operate, send, server } = operating();
   const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
   await stream.message();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { undocumented, withTables } from '../../../scripts/lint/options.mjs';
+import { undocumented, unitless, untabled, withTables } from '../../../scripts/lint/options.mjs';
 
 const text = (words: string) => [{ kind: 'text', text: words }];
 const API = {
@@ -118,5 +118,57 @@ test('a function or class without an example and an option without a default are
     'bare has no @example',
     'Bare has no @example',
     'MyOptions.lacking has no @default',
+  ]);
+});
+
+test('an exported type of options without a table is named', () => {
+  const children = [
+    { name: 'MyOptions', kind: 256 },
+    { name: 'MyLimits', kind: 256 },
+    { name: 'MyTimeouts', kind: 2_097_152 },
+    { name: 'MyOptions', kind: 128 },
+    { name: 'Other', kind: 256 },
+    { name: 'index', kind: 2, children: [{ name: 'MoreOptions', kind: 256 }] },
+  ];
+  const project = { name: 'package', children };
+  const page = '<!-- options of MyOptions -->\n<!-- end -->';
+  const other = '<!-- own options of MyTimeouts -->\n<!-- end -->';
+  expect(untabled(project, [page, other])).toEqual([
+    'MyLimits has no table',
+    'MoreOptions has no table',
+  ]);
+});
+
+test('a member in milliseconds whose comment does not say so is named', () => {
+  const member = (name: string, words?: string) => ({
+    name,
+    kind: 1_024,
+    ...(words !== undefined && { comment: { summary: text(words) } }),
+  });
+  const literal = (...children: ReturnType<typeof member>[]) => ({
+    type: 'reflection',
+    declaration: { name: '__type', kind: 65_536, children },
+  });
+  const children = [
+    {
+      name: 'MyTimeouts',
+      kind: 256,
+      children: [
+        member('attachMs', 'How long it takes.'),
+        member('bodyMs', 'Milliseconds that\nit takes.'),
+        member('bare'),
+        { ...member('nested', 'More.'), type: literal(member('writeMs')) },
+      ],
+    },
+    {
+      name: 'Log',
+      kind: 2_097_152,
+      type: { type: 'union', types: [literal(member('ageMs', 'Its age.'))] },
+    },
+  ];
+  expect(unitless({ name: 'package', children })).toEqual([
+    'MyTimeouts.attachMs names no unit',
+    'nested.writeMs names no unit',
+    'Log.ageMs names no unit',
   ]);
 });

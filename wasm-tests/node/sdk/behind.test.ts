@@ -76,7 +76,7 @@ describe('a listen request', () => {
     expect(await other.message()).toBe(acknowledged('1', TOOLS));
   });
 
-  test('is answered with a stream by a server that prefers JSON', async () => {
+  test('gets a stream by a server that prefers JSON', async () => {
     const { response } = await open(everything({ responseMode: 'json' }), TOOLS);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -153,7 +153,7 @@ describe('between the revisions', () => {
   });
 
   test.each(['2026-07-28', '1999-01-01'])(
-    'initialize with %s is answered with 2025-11-25',
+    'initialize with %s gets 2025-11-25',
     async (protocolVersion) => {
       const initialize = {
         jsonrpc: '2.0',

@@ -46,9 +46,9 @@ export function changingServer(change: Change): () => McpServer {
   };
 }
 
-/** The answer of a tool. */
+/** The response of a tool. */
 export const answerTool = () => ({ content: [{ type: 'text' as const, text: 'Done.' }] });
-/** The answer of a prompt. */
+/** The response of a prompt. */
 export const answerPrompt = () => ({ messages: [] });
 /** The content of a resource. */
 export const readResource = () => ({ contents: [] });
@@ -67,8 +67,8 @@ export function calling(revision: '2026-07-28' | '2025-11-25'): Request {
 }
 
 /**
- * Calls the tool `change`; returns the batches that it has published when it answers, and the
- * answer.
+ * Calls the tool `change`; returns the batches that it has published when it responds, and the
+ * response.
  */
 export async function published(
   change: Change,

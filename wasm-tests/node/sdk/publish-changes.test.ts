@@ -115,7 +115,7 @@ describe('changes', () => {
     expect(batches).toEqual([]);
   });
 
-  test('are published after the answer too', async () => {
+  test('are published after the response too', async () => {
     const later: { change?: () => Promise<void> } = {};
     const { batches } = await published(({ server, tool }) => {
       later.change = async () => {

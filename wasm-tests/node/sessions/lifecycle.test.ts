@@ -6,7 +6,7 @@ import { declaring } from '../../host/options.ts';
 import { refusal } from '../serving.ts';
 import { sdkServer, sendTo, sessionServer } from './serving.ts';
 
-test('initialize gets the answer of the upstream server, with a session id and its capabilities', async () => {
+test('initialize gets the response of the upstream server, with a session id and its capabilities', async () => {
   const { send } = sessionServer({
     server: declaring({ tools: { listChanged: true }, resources: { subscribe: true } }),
   });

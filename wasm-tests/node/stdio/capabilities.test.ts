@@ -14,7 +14,7 @@ describe('capabilities', () => {
     return `${JSON.stringify({ jsonrpc: '2.0', id, result: { capabilities } })}\n`;
   };
 
-  test('are requested from the upstream server, whose answer does not reach the client', async () => {
+  test('are requested from the upstream server, whose response does not reach the client', async () => {
     const { lines, received, replies, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody({ ...TOOLS, promptsListChanged: true }, '1'));
@@ -55,7 +55,7 @@ describe('capabilities', () => {
     expect(asked).toHaveBeenCalledTimes(times);
   });
 
-  test('are requested again after an answer without them', async () => {
+  test('are requested again after a response without them', async () => {
     const { lines, onError, received, replies, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody(TOOLS, '1'));

@@ -31,7 +31,7 @@ test('a client of 2025 receives events that others publish on the bus', async ()
   expect(await client.lines.next()).toBe(updated('note://a'));
 });
 
-test('notifications of the upstream server pass, and so does its answer to a subscribe', async () => {
+test('notifications of the upstream server pass, and so does its response to a subscribe', async () => {
   const { behind, client, replies } = await begun();
   client.send('resources/subscribe', { uri: 'note://a' });
   expect(await behind.next()).toContain('resources/subscribe');
@@ -41,7 +41,7 @@ test('notifications of the upstream server pass, and so does its answer to a sub
   expect(lines.sort()).toEqual([own, updated('note://z'), LIST].sort());
 });
 
-test('given capabilities are in the answer to initialize, which keeps its place among lines', async () => {
+test('given capabilities are in the response to initialize, which keeps its place among lines', async () => {
   const connection = connected({ server: declaring({ prompts: { listChanged: true } }) });
   const behind = new LineReader(connection.received);
   connection.send(JSON.stringify(initialize('2025-06-18')));
@@ -60,7 +60,7 @@ test('given capabilities are in the answer to initialize, which keeps its place 
   expect(await connection.lines.next()).toBe(LIST.replace('tools', 'prompts'));
 });
 
-test('capabilities come from the answer to initialize, without server/discover', async () => {
+test('capabilities come from the response to initialize, without server/discover', async () => {
   const { behind, client } = await begun();
   client.send('tools/list');
   expect(await behind.next()).toContain('tools/list');

@@ -23,7 +23,7 @@ async function open(id: string, filter: object): Promise<void> {
   expect(await server.next()).toBe(acknowledged(id, filter));
 }
 
-/** Calls a tool; returns the lines before its answer. */
+/** Calls a tool; returns the lines before its response. */
 async function call(name: string, args: object): Promise<string[]> {
   server.send(callLine('"call"', name, args));
   const lines: string[] = [];
@@ -94,7 +94,7 @@ test('the end of the input ends the process at once, without output', async () =
   expect(performance.now() - ended).toBeLessThan(1_000);
 });
 
-test('the end of the input ends a process whose upstream server never answers', async () => {
+test('the end of the input ends a process whose upstream server never responds', async () => {
   const script = "import { serveListenStdio } from 'mcp-listen/node'; serveListenStdio(() => {});";
   const mute = new StdioProcess('--input-type=module', '--eval', script);
   mute.send(listenBody(TOOLS, '1'));

@@ -47,7 +47,7 @@ describe('a client that reads slowly', () => {
     await server.close();
   });
 
-  test('is not read while answers to it cannot be written', async () => {
+  test('is not read while responses to it cannot be written', async () => {
     const stdout = new Writable({ highWaterMark: 1, write() {} });
     const { stdin } = connected({ stdout });
     for (let id = 0; id < 10_000; id += 1) stdin.write(`${listenBody(null, String(id))}\n`);

@@ -153,7 +153,7 @@ describe('authorize', () => {
     expect(line).not.toContain('secret');
   });
 
-  test('that answers after a cancel opens nothing', async () => {
+  test('that responds after a cancel opens nothing', async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
     const { bus, lines, send } = connected({ authorize: () => promise });
     send(listenBody(both, '1'));

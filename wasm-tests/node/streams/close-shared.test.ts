@@ -37,7 +37,7 @@ test('a drain delivers what is on its way, and ends the stream without a result'
   await drained;
 });
 
-test('a drain waits three seconds for a bus that does not answer', async () => {
+test('a drain waits three seconds for a bus that does not reply', async () => {
   const { bus, server, streams } = await opened(1);
   bus.small.fallSilent();
   const began = performance.now();

@@ -12,7 +12,7 @@ async function chunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<s
 
 async function reading(server: ReturnType<typeof serving>, filter: unknown, id = '1') {
   const { body } = await server.fetch(listenRequest(filter, { id }));
-  if (body === null) throw new Error('a listen is answered with a body');
+  if (body === null) throw new Error('a listen gets a body');
   const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   await chunk(reader);
   return reader;

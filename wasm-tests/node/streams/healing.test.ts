@@ -43,7 +43,7 @@ test.each(['down', 'overloaded', 'silent'] as const)(
   },
 );
 
-test('keep-alives continue while the bus is away', async () => {
+test('keep-alives continue while the bus is unavailable', async () => {
   const { bus, stream } = await opened({ keepAliveMs: 1_000 });
   bus.availability = 'down';
   bus.lose();
@@ -161,7 +161,7 @@ test('in doubt, the stream of a named principal ends without a result', async ()
   expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 0, denied: 1 } });
 });
 
-test('streams that end while the bus is away leave no timer and no attachment behind', async () => {
+test('streams that end while the bus is unavailable leave no timer and no attachment behind', async () => {
   const bus = new BreakableBus();
   const server = serving({ bus });
   const aborts = Array.from({ length: 100 }, () => new AbortController());
@@ -221,7 +221,7 @@ test('a bus that is unreachable before the ack gives 503 after a second attempt'
   expect(onError).toHaveBeenCalledOnce();
 });
 
-/** Closes a server whose bus answers. */
+/** Closes a server whose bus replies. */
 async function closed(server: ListenHandler): Promise<void> {
   const closing = server.close();
   await vi.advanceTimersByTimeAsync(10);

@@ -278,7 +278,7 @@ test('settle asks the bus once for all streams, which then have what was lost', 
   await vi.advanceTimersByTimeAsync(10);
   await settled;
   for (const frames of received) expect(frames.slice(1).join()).toContain(URI);
-  // The second question follows what the answer to the first one replays.
+  // The second question follows what the reply to the first one replays.
   expect((bus.sockets[0]?.sent ?? 0) - (asked ?? 0)).toBe(2);
 });
 
@@ -293,7 +293,7 @@ test('settle waits for what another request has to write', async () => {
   expect(counts).toHaveLength(3);
 });
 
-test('settle does not resolve while the bus does not answer', async () => {
+test('settle does not resolve while the bus does not reply', async () => {
   const { bus, connection } = await connected(3);
   bus.fallSilent();
   let isSettled = false;

@@ -42,7 +42,7 @@ function refused(status: number, error: string) {
 }
 
 describe('an event', () => {
-  test('is passed on with its members, and answered with 204', async () => {
+  test('is passed on with its members, and gets 204', async () => {
     const { errors, handled, post } = receiving();
     expect(await post({ ...eventOf('evt_1'), _meta: {}, more: 1 })).toBe(204);
     expect(handled).toEqual([eventOf('evt_1')]);
@@ -65,7 +65,7 @@ describe('an event', () => {
     expect(onEvent).toHaveBeenCalledWith(eventOf('evt_1'), context);
   });
 
-  test('is answered once its handler has resolved', async () => {
+  test('gets a response once its handler has resolved', async () => {
     const done = Promise.withResolvers<void>();
     const onEvent = vi.fn(() => done.promise);
     const { post } = receiving({ onEvent });
@@ -144,7 +144,7 @@ describe('a repeated event', () => {
 describe('a verification', () => {
   const verification = { type: 'verification', challenge: 'abc' };
 
-  test('is answered with its challenge', async () => {
+  test('gets its challenge', async () => {
     const { handled, post } = receiving();
     expect(await post(verification, { subscription: null })).toEqual({
       status: 200,
@@ -153,7 +153,7 @@ describe('a verification', () => {
     expect(handled).toEqual([]);
   });
 
-  test('is answered for a pending secret; every other message gets 503', async () => {
+  test('gets a response for a pending secret; every other message gets 503', async () => {
     const secrets = vi.fn(() => ({ active: HOOK_SECRET, pending: [STRANGE_SECRET, NEXT_SECRET] }));
     const { handled, post, receiver } = receiving({ secrets });
     const posting = { secrets: [NEXT_SECRET], subscription: 'sub_new' };
@@ -166,7 +166,7 @@ describe('a verification', () => {
     expect(handled).toEqual([]);
   });
 
-  test('with a wrong signature is not answered', async () => {
+  test('with a wrong signature gets no response', async () => {
     const { post } = receiving();
     expect(await post(verification, { secrets: [STRANGE_SECRET] })).toEqual(
       refused(401, 'unauthorized'),
@@ -344,7 +344,7 @@ describe('a signed message gets', () => {
     );
   });
 
-  test('an answer even if onError throws', async () => {
+  test('a response even if onError throws', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const onError = () => {
       throw new Error('cannot report');

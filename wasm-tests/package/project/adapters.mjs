@@ -1,6 +1,6 @@
 // Entries that need no other package, whatever they adapt to.
 import { brokerBus } from 'mcp-listen';
-import { listen } from 'mcp-listen/hono';
+import { listenMiddleware } from 'mcp-listen/hono';
 import { busTests } from 'mcp-listen/testing';
 
 const listeners = new Set();
@@ -19,7 +19,7 @@ const makeBus = () =>
   });
 
 for (const { run } of busTests('a hub', makeBus)) await run();
-const answer = await listen(() => new Response('behind'))({
+const answer = await listenMiddleware(() => new Response('behind'))({
   req: { raw: new Request('http://localhost/mcp', { method: 'POST', body: '{}' }), bodyCache: {} },
 });
 console.log(await answer.text());

@@ -9,7 +9,7 @@ const SECRET = { resourceSubscriptions: ['hr://salaries'] };
 const BOB = { authorization: 'Bearer bob' };
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-/** Answers `server/discover` and `initialize`, by which callers are admitted, and nothing else. */
+/** Serves only `server/discover` and `initialize`, by which callers are admitted. */
 function admission(
   answer: (...args: Parameters<Trick>) => void,
   methods = ['server/discover', 'initialize'],
@@ -58,7 +58,7 @@ function withGateway(text: Record<string, string> = {}) {
   return { behind, gateway: () => gateway };
 }
 
-/** Answers of the upstream server to admission, and the status of a listen. */
+/** Responses of the upstream server to admission, and the status of a listen. */
 const ADMISSIONS: [status: number, text: string, expected: number][] = [
   [200, '{}', 503],
   [200, errorText(-32601), 503],
@@ -113,7 +113,7 @@ describe('a listen', () => {
   );
 
   test.each(ADMISSIONS)(
-    'of a caller to whom the server answers %i %s gets %i',
+    'of a caller to whom the server responds with %i %s gets %i',
     async (status, text, expected) => {
       const trick = admission((_incoming, outgoing) => json(outgoing, status, text));
       const headers = { authorization: `Bearer bob-${status}-${text.length}` };
@@ -129,7 +129,7 @@ describe('a listen', () => {
     expect([status, headers.get('retry-after')]).toEqual([503, '77']);
   });
 
-  test('is refused if the answer of the server does not end', async () => {
+  test('is refused if the response of the server does not end', async () => {
     const trick = admission((_incoming, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
     });
@@ -152,7 +152,7 @@ describe('a listen', () => {
 describe('a session', () => {
   const { gateway } = withGateway();
 
-  test('needs credentials for every request that the gateway answers itself', async () => {
+  test('needs credentials for every request that the gateway serves itself', async () => {
     const session = await LegacySession.begin(gateway().via(), BOB);
     const requests = [
       'ping',
@@ -185,7 +185,7 @@ describe('a server of 2025 that does not know server/discover', () => {
   describe('by default', () => {
     const { behind, gateway } = withGateway();
 
-    test('admits callers by its answer to initialize', async () => {
+    test('admits callers by its response to initialize', async () => {
       behind.trick = unknown;
       const session = await LegacySession.begin(gateway().via(), BOB);
       expect((await session.post(PING)).status).toBe(401);
@@ -316,7 +316,7 @@ describe('a server that admits all callers', () => {
   });
 });
 
-describe('a server that does not answer without credentials', () => {
+describe('a server that does not respond without credentials', () => {
   const { behind, gateway } = withGateway();
 
   test('counts as one that requires them, and serves callers with credentials', async () => {
@@ -333,7 +333,7 @@ describe('a slow server of 2025', () => {
   const countOf = (method: string) => methods.filter((each) => each === method).length;
   const methods: string[] = [];
 
-  /** Answers each request late, and DELETE never. */
+  /** Responds to each request late, and DELETE never. */
   const slow: Trick = (incoming, outgoing, method) => {
     methods.push(method);
     if (incoming.method === 'DELETE') return true;

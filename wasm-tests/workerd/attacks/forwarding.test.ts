@@ -145,7 +145,7 @@ describe('the metadata of the protected resource', () => {
   });
 });
 
-describe('an answer of the upstream server that the gateway reads whole', () => {
+describe('a response of the upstream server that the gateway reads whole', () => {
   const chunk = 'a'.repeat(1 << 20);
 
   test.each([['server/discover'], ['initialize']])(

@@ -7,7 +7,7 @@ import { listChanged, type WireStream } from '../../host/listen.ts';
 const TOOLS = { toolsListChanged: true };
 const PROMPTS = { promptsListChanged: true };
 const CUE = listChanged('1', 'tools');
-/** Answers of `principal` expire at once, and there is no `authorize`. */
+/** Results of `principal` expire at once, and there is no `authorize`. */
 const OPTIONS = {
   names: true,
   authorizationTtlMs: 1,
@@ -22,7 +22,7 @@ describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {
     return fixture().open(0, filter, { options: OPTIONS, headers: { 'x-user': caller } });
   }
 
-  /** Sets in both isolates what `principal` answers for a caller from now on. */
+  /** Sets in both isolates what `principal` returns for a caller from now on. */
   async function name(caller: string, answer: unknown): Promise<void> {
     for (const edge of [0, 1])
       await fixture().post(edge, `/names?caller=${caller}`, JSON.stringify(answer));

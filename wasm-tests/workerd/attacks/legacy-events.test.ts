@@ -3,7 +3,7 @@ import { useFixture } from '../../host/fixture/fixture.ts';
 
 const fixture = useFixture();
 
-/** A request about events without a session and without a revision, which a gateway answers. */
+/** A request about events without a session and without a revision, which a gateway serves. */
 function eventsList(authorization: string): Promise<Response> {
   const url = fixture()
     .mcp(0)

@@ -7,14 +7,17 @@ test.each([
   ['0', 200],
   ['3600000', 200],
   ['3600001', 503],
-])('a bus with a shardCloseMs of %s answers a stream with %i', async (SHARD_CLOSE_MS, status) => {
-  const workerd = await startFixture({
-    bundle: inject('fixtureBundle'),
-    edges: 1,
-    text: { SHARD_CLOSE_MS },
-  });
-  onTestFinished(() => workerd.stop());
-  const stream = await listen(`${workerd.edges[0]}/mcp`, { toolsListChanged: true });
-  expect(stream.response.status).toBe(status);
-  stream.drop();
-});
+])(
+  'a bus with a shardCloseMs of %s responds to a stream with %i',
+  async (SHARD_CLOSE_MS, status) => {
+    const workerd = await startFixture({
+      bundle: inject('fixtureBundle'),
+      edges: 1,
+      text: { SHARD_CLOSE_MS },
+    });
+    onTestFinished(() => workerd.stop());
+    const stream = await listen(`${workerd.edges[0]}/mcp`, { toolsListChanged: true });
+    expect(stream.response.status).toBe(status);
+    stream.drop();
+  },
+);

@@ -20,7 +20,7 @@ function position(): Promise<number> {
 }
 
 describe('a publish', () => {
-  test('reaches another isolate, and its answer is the position', async () => {
+  test('reaches another isolate, and its response is the position', async () => {
     const stream = await fixture().subscribe(1, { resourceSubscriptions: [URI] });
     expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [URI] }));
     const before = await position();
@@ -28,7 +28,7 @@ describe('a publish', () => {
     expect(await stream.message()).toBe(updated('1', URI));
   });
 
-  test('of an array is one transaction, and its answer has the position of each event', async () => {
+  test('of an array is one transaction, and its response has the position of each event', async () => {
     const before = await position();
     const batch = [updateOf('note://a'), updateOf('note://b')];
     const positions = [before + 1, before + 2];

@@ -75,8 +75,8 @@ test('shards close when few streams are left, which continue at the root', async
   if (last === undefined) throw new Error('no stream');
   await fixture().publish(1, TOOLS);
   expect(await last.stream.message()).toBe(listChanged('1', 'tools'));
-  // New streams go to the root too, from isolates that know the former shards, even if a shard does
-  // not remember that it was closed.
+  // New streams go to the root too, from isolates that know the previous shards, even if a shard
+  // does not remember that it was closed.
   for (const shard of former.slice(1)) await fixture().post(0, `/bus/reset?shard=${shard}`);
   const next = await open(PER_SHARD - 1, 1);
   await fixture().publish(1, TOOLS);
@@ -164,7 +164,7 @@ function stats(): Promise<ListenStats[]> {
   return Promise.all(Array.from({ length: EDGES }, (_, edge) => fixture().stats(edge)));
 }
 
-/** Resolves once no stream is away from its bus, and checks that the bus replayed everything. */
+/** Resolves once no stream has lost its bus, and checks that the bus replayed everything. */
 async function untilWhole(): Promise<void> {
   const away = async () => sum((await stats()).map(({ away }) => away));
   await expect.poll(away, { timeout: 10_000 }).toBe(0);

@@ -49,7 +49,7 @@ describe.each([
   const streams: WireStream[] = [];
   afterEach(() => streams.splice(0));
 
-  test('has no timer after it has answered an open, and none soon after a publish', async () => {
+  test('has no timer after it has replied to an open, and none soon after a publish', async () => {
     for (let place = 0; place < 12; place += 1) await open(`note://${place}`);
     await expect.poll(away).toBe(0);
     expect((await fixture().bus<BusStats>('stats')).shards.length).toBeGreaterThan(0);
@@ -63,7 +63,7 @@ describe.each([
     await fixture().publish(1, { kind: 'tools_list_changed' });
     for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
     await expect.poll(armed).toBe(0);
-    // A shard that is behind catches up with the answer.
+    // A shard that is behind catches up with the reply.
     await fixture().publish(1, { kind: 'prompts_list_changed' });
     await open('note://newer');
     expect(await armed()).toBe(0);

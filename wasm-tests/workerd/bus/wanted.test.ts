@@ -53,7 +53,7 @@ test('a client that reconnects in time stops nothing', async () => {
     expect(await isWanted(uri)).toBe(true);
     await pause(GRACE_MS);
     stream.drop();
-    // The bus learns that the client is away, but not for as long as it takes to stop.
+    // The bus learns that the client has left, but not for as long as it takes to stop.
     await expect.poll(() => isWanted(uri), { interval: 20 }).toBe(false);
     await pause(UNWANTED_MS / 3);
   }

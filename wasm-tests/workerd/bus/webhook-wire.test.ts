@@ -69,7 +69,7 @@ const TRIM = 'DELETE FROM event WHERE position < (SELECT MAX(position) FROM even
 
 const FORBIDDEN = '{"error":{"forbidden":{}}}';
 
-test('calls of wire 3 get the answers of that version', async () => {
+test('calls of wire 3 get the replies of that version', async () => {
   for (const { answer, call, name, object } of casesOf<WireCall>('webhooks/calls')) {
     const [method, argument] = call as [string, object];
     const text = await at<string | null>(object, method, JSON.stringify(argument));

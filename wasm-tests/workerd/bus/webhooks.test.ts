@@ -201,7 +201,7 @@ test('a bus that is reset between a publish and its call wakes the deliverer', a
   await expect.poll(() => ids(hook), { timeout: 15_000 }).toEqual(['owed']);
 });
 
-test('an endpoint that never answers delays no endpoint of another host', async () => {
+test('an endpoint that never responds delays no endpoint of another host', async () => {
   const [slow, swift] = [await endpoint(HOOK_SECRET), await endpointAt(THERE, HOOK_SECRET)];
   for (const hook of [slow, swift]) await subscribe(hook, 's');
   await setTimeout(1_100);
@@ -212,7 +212,7 @@ test('an endpoint that never answers delays no endpoint of another host', async 
   for (const hook of [slow, swift]) await unsubscribe(hook, 's');
 });
 
-test('endpoints that never answer delay the other subscriptions of their caller, and no other caller of their object', async () => {
+test('endpoints that never respond delay the other subscriptions of their caller, and no other caller of their object', async () => {
   const [busy, other = ''] = callersOf(9, 2);
   const slow = [await endpoint(HOOK_SECRET), await endpointAt(THERE, HOOK_SECRET)];
   const own = await endpointAt(ELSEWHERE, HOOK_SECRET);
@@ -234,7 +234,7 @@ test('endpoints that never answer delay the other subscriptions of their caller,
   await unsubscribe(swift, 'n', other);
 });
 
-test('endpoints of three callers that never answer delay a message of another caller by ten seconds at most', async () => {
+test('endpoints of three callers that never respond delay a message of another caller by ten seconds at most', async () => {
   const [one, two = '', three = '', other = ''] = callersOf(11, 4);
   const places = [
     { caller: one, topic: 'a', addresses: ['127.0.0.1', THERE], sent: 3 },
@@ -297,7 +297,7 @@ test('a call from before its caller was disconnected is refused, by an object wi
 
 /**
  * Resets the bus. Then a request starts it, as requests do in a real system: it sets its alarm for
- * its pending calls again. Whether the platform still has the former alarm is not what is tested.
+ * its pending calls again. Whether the platform still has the previous alarm is not what is tested.
  */
 async function restart(caller: string): Promise<void> {
   await at(ROOT, 'reset');

@@ -51,7 +51,7 @@ describe.each(allVersionsOf(ROWS))('an object on rows of wire %i', (version) => 
 describe.each(versionsOf('edge/calls'))('calls of edges of wire %i', (version) => {
   useObjects();
 
-  test('get the answers of that version', async () => {
+  test('get the replies of that version', async () => {
     await restore(version);
     for (const { answer, call, name, object } of casesOf<WireCall>('edge/calls', version)) {
       expect([name, placeholderFor(await callObject(object, call))], CHANGED).toEqual([

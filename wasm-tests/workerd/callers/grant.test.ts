@@ -38,7 +38,7 @@ describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {
   test.each([
     ['is denied', { denied: 403 }],
     ['may receive less', {}],
-    ['gets no answer', 'no answer'],
+    ['gets no reply', 'no reply'],
   ])('a caller who %s receives nothing more, and others do', async (_, rights) => {
     const former = (await stats()).ended.denied;
     const others = await open('dan');

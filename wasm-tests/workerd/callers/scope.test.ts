@@ -83,7 +83,7 @@ describe.each(CONFIGURATIONS)('a disconnect, with %s', (_, text) => {
     expect(await other.message()).toBe(CUE);
   });
 
-  test('while the bus is away ends the streams of the caller when it is back', async () => {
+  test('while the bus is unavailable ends the streams of the caller when it is back', async () => {
     const stream = await open(0, 'eve');
     const other = await open(0, 'fay');
     await fixture().post(1, '/bus/shut?ms=2000');

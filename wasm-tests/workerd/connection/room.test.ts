@@ -6,7 +6,7 @@ import { listChanged, WITH_TASKS } from '../../host/listen.ts';
 
 // One socket may use a 32nd part of it: 10,000 bytes.
 const fixture = useFixture({ NAMES_BYTES: '320000' });
-/** Answers of `principal` expire at once. */
+/** Results of `principal` expire at once. */
 const OPTIONS = { names: true, authorizationTtlMs: 1 };
 const TOOLS = { kind: 'tools_list_changed' };
 const CUE = listChanged('1', 'tools');
@@ -45,7 +45,7 @@ test('a stream that outgrows its shared socket gets its own, and misses nothing'
   expect(stats).toMatchObject({ open: 1, resyncs: 0, ended: { lost: 0, aborted: 0 } });
 });
 
-/** Sets in both isolates what `principal` answers for fay from now on. */
+/** Sets in both isolates what `principal` returns for fay from now on. */
 async function setPrincipal(answer: object): Promise<void> {
   for (const edge of [0, 1])
     await fixture().post(edge, '/names?caller=fay', JSON.stringify(answer));

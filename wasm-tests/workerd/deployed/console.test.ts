@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => workerd?.stop());
 
 describe('POST /publish', () => {
-  test('answers the positions of the events, which reach streams in another isolate', async () => {
+  test('responds with the positions of the events, which reach streams in another isolate', async () => {
     const stream = await listen(`${workerd.edges[1]}/mcp`, {
       resourceSubscriptions: ['note://todo', 'note://x'],
     });

@@ -27,7 +27,7 @@ test('a local server listens on 127.0.0.1 only', async () => {
 /** Whether `host` accepts a connection to `port`; false if this machine has no such address. */
 async function accepts(host: string, port: string): Promise<boolean> {
   const socket = connect({ host, port: Number(port), timeout: 1_000 });
-  socket.on('timeout', () => socket.destroy(new Error('no answer')));
+  socket.on('timeout', () => socket.destroy(new Error('no response')));
   return await once(socket, 'connect')
     .then(
       () => true,

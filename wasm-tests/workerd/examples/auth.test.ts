@@ -31,7 +31,7 @@ describe("the example oauth, with Cloudflare's OAuth provider", () => {
     }
   });
 
-  test('the props of a token name its caller, who receives changes of its own lamp only', async () => {
+  test('the props of a token name its caller, who receives only changes of its lamp', async () => {
     const streams = [];
     const tokens = [];
     for (const user of ['ann', 'bob']) {

@@ -38,7 +38,7 @@ test('each tenant has its own handler', async () => {
 });
 
 test.each(['/initech/mcp', '/acme', '/'])(
-  'the Worker answers a request for %s itself',
+  'the Worker responds to a request for %s itself',
   async (path) => {
     const answer = await fetch(`${workerd.edges[0]}${path}`, { method: 'POST' });
     expect([answer.status, await answer.text()]).toEqual([

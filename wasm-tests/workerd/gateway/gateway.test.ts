@@ -8,7 +8,9 @@ import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { portOf } from '../../host/port.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 
-/** An upstream server that answers `x-own` requests as the test says, and all others by itself. */
+/**
+ * An upstream server that responds to `x-own` requests as the test says, and all others by itself.
+ */
 let behind: Server;
 let gateway: GatewayFixture;
 let requests: IncomingMessage[] = [];
@@ -61,7 +63,7 @@ const INITIALIZED = {
   serverInfo: { name: 'behind', version: '1' },
 };
 
-/** Sends a request that the upstream server answers as the test says. */
+/** Sends a request to which the upstream server responds as the test says. */
 function own(init: RequestInit, path = '/acme/mcp'): Promise<Response> {
   return fetch(gateway.origin() + path, {
     method: 'POST',
@@ -97,7 +99,7 @@ describe('a forwarded request', () => {
   });
 
   test.each([[false], [true]])(
-    'ends upstream when its client leaves (during the answer: %s)',
+    'ends upstream when its client leaves (during the response: %s)',
     async (isAnswered) => {
       const gone = Promise.withResolvers<void>();
       const arrived = Promise.withResolvers<void>();
@@ -160,7 +162,7 @@ describe('a gateway', () => {
 });
 
 describe('the capabilities of the upstream server', () => {
-  test('are answered at the edge in both revisions, with subscriptions added', async () => {
+  test('get a response at the edge in both revisions, with subscriptions added', async () => {
     const offered = {
       tools: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
@@ -187,7 +189,7 @@ describe('the capabilities of the upstream server', () => {
     );
   });
 
-  test('are kept from a caller whom it refuses: its own answer goes to the listen', async () => {
+  test('are kept from a caller whom it refuses: its own response goes to the listen', async () => {
     const filter = { toolsListChanged: true };
     const stream = await gateway.subscribe(filter, {
       tenant: '/acme',
@@ -249,7 +251,7 @@ describe('tenants', () => {
     for (const path of ['/mcp', '/a%20b/mcp', '/acme/shard-1/mcp', '/unknown/mcp']) {
       expect([path, (await fetch(gateway.origin() + path, init)).status]).toEqual([path, 404]);
     }
-    // The answer to a publisher does not reveal whether a tenant exists.
+    // The response to a publisher does not reveal whether a tenant exists.
     for (const path of ['/acme/publish', '/acme/more/publish', '/unknown/publish']) {
       expect([path, (await fetch(gateway.origin() + path, init)).status]).toEqual([path, 401]);
     }
@@ -274,7 +276,7 @@ test('a stream receives a change from another isolate', async () => {
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-/** Sends a request with a target that `fetch` would normalize; resolves once it is answered. */
+/** Sends a request with a target that `fetch` would normalize; resolves once it gets a response. */
 async function raw(target: string): Promise<void> {
   const socket = connect(Number(new URL(gateway.origin()).port), '127.0.0.1');
   socket.end(

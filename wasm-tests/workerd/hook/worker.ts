@@ -22,7 +22,7 @@ const receiver = createWebhookReceiver<[Env, ExecutionContext]>({
   maxRequestBodySize: 4_096,
 });
 
-/** Receives messages, and answers a GET with what was handled. */
+/** Receives messages, and responds to a GET with what was handled. */
 export default {
   fetch: async (request, env, ctx) =>
     request.method === 'GET' ? Response.json(handled) : receiver.fetch(request, env, ctx),

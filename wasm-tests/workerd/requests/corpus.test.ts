@@ -22,7 +22,7 @@ test('refused requests have registered nothing', async () => {
 /** Sends a case over the network, with exactly its header fields. */
 function send({ body, headers, method, options, url }: Case): Promise<CaseAnswer> {
   const { hostname, port } = new URL(fixture().mcp(0));
-  // The corpus forwards requests of earlier revisions, which a bus with sessions would answer.
+  // The corpus forwards requests of earlier revisions, which a bus with sessions would serve.
   const written = JSON.stringify({ legacy: 'stateless', ...options });
   const path = `/with?behind=&options=${encodeURIComponent(written)}`;
   const { host } = new URL(url);

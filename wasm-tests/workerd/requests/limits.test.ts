@@ -33,8 +33,8 @@ test.each([
   }
 });
 
-test('an authorizer that does not answer within two seconds denies the caller', async () => {
-  await fixture().post(0, '/rights?caller=ann', JSON.stringify('no answer'));
+test('an authorizer that does not respond within two seconds denies the caller', async () => {
+  await fixture().post(0, '/rights?caller=ann', JSON.stringify('no reply'));
   const begun = performance.now();
   const stream = await fixture().subscribeWith(0, { asks: true }, TOOLS, {
     headers: { 'x-user': 'ann' },

@@ -51,7 +51,7 @@ test.each([
   },
 );
 
-test('the library answers a listen that it cannot serve', async () => {
+test('the library responds to a listen that it cannot serve', async () => {
   const post = (body: string, headers: Record<string, string> = {}) =>
     fetch(fixture().mcp(0), { method: 'POST', headers: { ...LISTEN_HEADERS, ...headers }, body });
   const broken = await post('{');
@@ -68,7 +68,7 @@ test('the library answers a listen that it cannot serve', async () => {
   expect(await fixture().bus('stats')).toMatchObject({ sockets: 0 });
 });
 
-test('a listen with a body that is too large is answered before its body ends', async () => {
+test('a listen with a body that is too large gets a response before its body ends', async () => {
   const asked = request(fixture().mcp(0), {
     method: 'POST',
     headers: LISTEN_HEADERS,

@@ -52,7 +52,7 @@ test('a Worker verifies, handles and acknowledges the messages of a subscription
   expect(await handled()).toEqual(['evt_1', { cursor: 'c' }, { code: 'forbidden' }]);
 });
 
-test('a Worker answers 503 to a repeated event while it handles the event, and 204 later', async () => {
+test('a Worker responds with 503 to a repeated event while it handles the event, and 204 later', async () => {
   const event = eventOf('evt_slow', { data: { waitMs: 1_500 } });
   const responses = await Promise.all([post(event), post(event), post(event)]);
   expect(responses.map(({ status }) => status).sort()).toEqual([204, 503, 503]);

@@ -182,7 +182,7 @@ test('several events are published all or none, and each stream receives its own
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('a listener of the bus receives what it missed while the bus was away', async () => {
+test('a listener of the bus receives what it missed while the bus was unavailable', async () => {
   const listening = await fixture().post(0, '/subscribe?until=note://end');
   const lines = listening.body?.pipeThrough(new TextDecoderStream()).getReader();
   expect((await lines?.read())?.value).toBe('listening\n');

@@ -8,11 +8,11 @@ import { pause } from '../../host/pause.ts';
 
 /** The times of one opening, in milliseconds. */
 interface Opening {
-  /** Whether the former stream leaves after this one is acknowledged, not while it opens. */
+  /** Whether the previous stream leaves after this one is acknowledged, not while it opens. */
   stays: boolean;
-  /** Whether the former stream leaves before the change, by which its server may notice. */
+  /** Whether the previous stream leaves before the change, by which its server may notice. */
   leavesFirst: boolean;
-  /** From the change to the end of the former stream. */
+  /** From the change to the end of the previous stream. */
   leavesAfter: number;
   /** From the change to the request. */
   opensAfter: number;
@@ -83,7 +83,7 @@ const anyOpening = fc.record({
   rests: fc.nat(40),
 });
 
-/** Opens a stream that follows a note which was just written, while the former stream leaves. */
+/** Opens a stream that follows a note which was just written, while the previous stream leaves. */
 async function open(name: string, opening: Opening, former?: WireStream): Promise<WireStream> {
   if (opening.leavesFirst) former?.drop();
   await edit(name, 'new');

@@ -27,9 +27,9 @@ export interface SessionLimits {
   uris: number;
   /** Bytes of the URIs of one session, plus 64 for each URI. */
   sessionUriBytes: number;
-  /** The same for all sessions. */
+  /** Bytes of the URIs of all sessions, plus 64 for each URI. */
   busUriBytes: number;
-  /** The same for the sessions of unnamed callers. */
+  /** Bytes of the URIs of the sessions of unnamed callers, plus 64 for each URI. */
   unnamedUriBytes: number;
 }
 

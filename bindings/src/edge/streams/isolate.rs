@@ -167,7 +167,7 @@ impl Fanout {
 
     /// Returns the state of the bus, as numbers because it is read at every frame: the count of
     /// outages; of recoveries; of gaps on a connection that stayed open; and of resyncs, where the
-    /// bus could not replay what was missed. Then 1 if the bus is away, and 1 if everything
+    /// bus could not replay what was missed. Then 1 if the bus is unavailable, and 1 if everything
     /// published before `settle` has been received. Then the deadline, on the clock of the other
     /// calls, if there is one.
     #[wasm_bindgen(js_name = busState)]

@@ -16,12 +16,12 @@ const TYPES: &str = r"
 export interface SubscriptionRows {
   /** Returns the stored subscriptions. */
   subscriptions(): SubscriptionRow[];
-  /** Stores a subscription, replacing its former text. */
+  /** Stores a subscription, replacing its previous text. */
   put(id: string, text: string): void;
   remove(id: string): void;
   /** Returns the stored watermarks. */
   watermarks(): string[];
-  /** Stores the shared watermark of an event type, replacing its former text. */
+  /** Stores the shared watermark of an event type, replacing its previous text. */
   putWatermark(name: string, text: string): void;
   removeWatermark(name: string): void;
 }

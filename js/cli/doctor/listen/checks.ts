@@ -1,5 +1,5 @@
 import {
-  ANSWERED_EMPTY,
+  EMPTY_ENDS,
   HOLDS_FOR_NOTHING,
   LISTENS_FIRST,
   NEGOTIATES,
@@ -56,7 +56,11 @@ async function unknownVersion({ options, report }: Examination, client: ModernCl
   const { code, data } = first?.message.error ?? {};
   const isNamed = Array.isArray((data as { supported?: unknown } | undefined)?.supported);
   if (code === UNSUPPORTED_VERSION && isNamed)
-    return report.ok(MODERN, 'version', 'an unknown revision is refused, and the known ones named');
+    return report.ok(
+      MODERN,
+      'version',
+      'an unknown revision is refused, and the known ones are named',
+    );
   const got = responseText(status, first?.message);
   const wanted = `error ${UNSUPPORTED_VERSION} with data.supported`;
   report.fail(MODERN, 'version', `an unknown revision gets ${got}, not ${wanted}`, NEGOTIATES);
@@ -80,7 +84,7 @@ async function emptyFilter({ report }: Examination, client: ModernClient) {
   const { end } = stream;
   stream.close();
   if (stream.messages.some(({ message }) => message.result !== undefined))
-    report.ok(MODERN, 'empty-filter', 'a filter without topics is answered with a result');
+    report.ok(MODERN, 'empty-filter', 'a filter without topics gets a result');
   else if (end === undefined)
     report.warn(
       MODERN,
@@ -93,7 +97,7 @@ async function emptyFilter({ report }: Examination, client: ModernClient) {
       MODERN,
       'empty-filter',
       'a filter without topics ends without a result',
-      ANSWERED_EMPTY,
+      EMPTY_ENDS,
     );
 }
 

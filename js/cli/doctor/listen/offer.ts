@@ -26,7 +26,7 @@ export async function discover(
   }
   const info = (_meta as Record<string, unknown> | undefined)?.[SERVER_INFO];
   Object.assign(report.server, info, { revisions: supportedVersions });
-  report.ok(MODERN, 'discover', 'server/discover answers, and names the revision');
+  report.ok(MODERN, 'discover', 'server/discover responds, and names the revision');
   return filterOf((capabilities ?? {}) as Capabilities, client, options.uri);
 }
 

@@ -30,7 +30,7 @@ export async function examineSessions(examination: Examination): Promise<boolean
   const { capabilities, protocolVersion, serverInfo } = message.result;
   report.server.revisions = [...new Set([...report.server.revisions, String(protocolVersion)])];
   Object.assign(report.server, serverInfo);
-  report.ok(LEGACY, 'initialize', `initialize answers with ${protocolVersion}`);
+  report.ok(LEGACY, 'initialize', `initialize responds with ${protocolVersion}`);
   await examineSession(examination, client, (capabilities ?? {}) as Capabilities);
   return true;
 }
@@ -70,12 +70,12 @@ async function streamOf(
   return undefined;
 }
 
-/** Several processes that do not share their sessions answer some requests with an error. */
+/** Several processes that do not share their sessions respond to some requests with an error. */
 async function keepsSession({ report }: Examination, client: SessionClient): Promise<void> {
   const responses = await Promise.all(Array.from({ length: PINGS }, () => client.ask('ping')));
   const lost = responses.find(({ message }) => message?.result === undefined);
   if (lost === undefined)
-    return report.ok(LEGACY, 'session', `${PINGS} requests at once find their session`);
+    return report.ok(LEGACY, 'session', `${PINGS} concurrent requests find their session`);
   const text = `a request in the session gets ${responseText(lost.status, lost.message)}`;
   report.fail(LEGACY, 'session', text, KEEPS_SESSION);
 }
@@ -145,12 +145,12 @@ async function missed(
   waitMs: number,
 ): Promise<void> {
   if ((await stream.first(isChange, Math.min(waitMs, MISSED_MS))) !== undefined)
-    return report.ok(LEGACY, 'resume', 'a change while the stream was away arrives afterwards');
+    return report.ok(LEGACY, 'resume', 'a change while the stream was closed arrives afterwards');
   const why = lastEventId === undefined ? 'events have no ids' : 'Last-Event-ID is ignored';
-  report.warn(LEGACY, 'resume', `a change while the stream was away is lost: ${why}`, RESUMES);
+  report.warn(LEGACY, 'resume', `a change while the stream was closed is lost: ${why}`, RESUMES);
 }
 
-/** Opens the stream again. A server may take a moment to notice that the former one is closed. */
+/** Opens the stream again. A server may take a moment to notice that the previous one is closed. */
 async function opened(
   client: SessionClient,
   lastEventId: string | undefined,
@@ -179,7 +179,7 @@ function isChange({ method }: Message): boolean {
 }
 
 const SUBSCRIBES_ANYWAY = ['VS Code: subscribes to every resource that it reads'];
-/** Requests that are sent at once, on several connections. */
+/** Number of requests that are sent at the same time, on several connections. */
 const PINGS = 5;
 /** Milliseconds within which a missed change has to arrive on a resumed stream. */
 const MISSED_MS = 2_000;

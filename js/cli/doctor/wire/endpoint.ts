@@ -41,12 +41,12 @@ export class Endpoint {
     headers: Record<string, string>,
   ): Promise<EndpointResponse> {
     const { status, headers: fields, stream } = await this.open(method, message, headers);
-    const answered = await stream.first(
+    const received = await stream.first(
       (one) => one.id !== undefined && one.id === message?.id,
       this.#timeoutMs,
     );
     stream.close();
-    return { status, headers: fields, message: answered?.message };
+    return { status, headers: fields, message: received?.message };
   }
 
   /**

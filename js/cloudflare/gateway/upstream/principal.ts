@@ -123,7 +123,7 @@ class Admission {
     if (isServed) return undefined;
     throw new ListenError(
       'discover-failed',
-      'the upstream server answers neither server/discover nor initialize',
+      'the upstream server responds neither to server/discover nor to initialize',
     );
   }
 }

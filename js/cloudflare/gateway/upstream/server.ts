@@ -33,7 +33,7 @@ export class UpstreamServer {
     if (status === 401 || status === 403)
       return { denied: status, ...field('wwwAuthenticate', headers) };
     if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
-    throw new ListenError('discover-failed', `the upstream server answered ${status}`);
+    throw new ListenError('discover-failed', `the upstream server responded with status ${status}`);
   }
 
   /** Ends a session that a check opened. The calling request does not wait for it. */

@@ -159,8 +159,8 @@ class UpstreamWatch implements BusWatcher {
   }
 
   /**
-   * Publishes a change for each topic that may have been missed: those that the former subscription
-   * did not cover.
+   * Publishes a change for each topic that may have been missed: those that the previous
+   * subscription did not cover.
    */
   #open(subscription: UpstreamSubscription, honored: SubscriptionFilter): void {
     const former = subscription === this.#next ? this.#current : undefined;
@@ -170,7 +170,7 @@ class UpstreamWatch implements BusWatcher {
       this.#current = subscription;
       this.#next = undefined;
     }
-    // Events that the server sent on the former subscription may still be in transit.
+    // Events that the server sent on the previous subscription may still be in transit.
     former?.endAfter(LINGER_MS);
     this.#publish(eventsOfFilter(JSON.stringify(honored)).filter((topic) => !covered.has(topic)));
   }
@@ -219,7 +219,7 @@ const SETTLE_MS = 250;
  * Additional milliseconds for each name, so that updates take a small part of the object's time.
  */
 const MS_PER_NAME = 0.05;
-/** Milliseconds for which a former subscription stays open. */
+/** Milliseconds for which a previous subscription stays open. */
 const LINGER_MS = 5_000;
 /** Milliseconds between two checks that the subscription matches what is wanted. */
 const CHECK_MS = 60_000;

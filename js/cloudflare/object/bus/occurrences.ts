@@ -59,7 +59,7 @@ export class Occurrences {
     });
   }
 
-  /** Returns the page that answers a query, for a bus whose last position is `head`. */
+  /** Returns the page for a query, for a bus whose last position is `head`. */
   page(query: string, head: number): string {
     return this.#required.page(query, head, Date.now());
   }

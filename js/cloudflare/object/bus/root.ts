@@ -135,7 +135,7 @@ export class RootBus implements WatchedBus {
     throw new ListenError('malformed-event', 'the event is not an occurrence');
   }
 
-  /** Returns the page of occurrences that answers a query, both as text of the core. */
+  /** Returns the page of occurrences for a query, both as text of the core. */
   readEvents(query: string): string {
     return this.#occurrences.page(query, this.#log.position);
   }

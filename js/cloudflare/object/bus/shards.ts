@@ -47,7 +47,7 @@ export class RootShards {
     }));
   }
 
-  /** Asks each shard a question of an operator. A shard that does not answer has no `attached`. */
+  /** Asks each shard a question of an operator. A shard that does not reply has no `attached`. */
   ask(question: OperatorQuestion): Promise<ObjectReply[]> {
     return Promise.all(this.#table.shards.map((shard) => this.#askShard(shard, question)));
   }
@@ -137,10 +137,10 @@ export class RootShards {
 }
 
 function late(): Error {
-  return new Error('the shard did not answer in time');
+  return new Error('the shard did not reply in time');
 }
 
-/** Milliseconds within which a shard has to answer an operator; it waits for its isolates. */
+/** Milliseconds within which a shard has to reply to an operator; it waits for its isolates. */
 const SHARD_MS = 1_000;
 
 /** Milliseconds until the alarm fires again while a shard does not respond. */

@@ -199,7 +199,7 @@ export class RootWebhooks {
       await withTimeout(WAKE_MS, woken, late);
       return true;
     } catch {
-      // An object that restarts, is away or does not answer is called again.
+      // An object that restarts, is unavailable or does not reply is called again.
       return false;
     }
   }
@@ -258,7 +258,7 @@ function restored(row: WebhookFollower): Follower {
 }
 
 function late(): Error {
-  return new Error('the object did not answer in time');
+  return new Error('the object did not reply in time');
 }
 
 /** Milliseconds within which an object has to confirm a call. */

@@ -6,7 +6,7 @@ import type {
   RemovedEvent,
 } from '../../../wasm/events/bindings.js';
 
-/** The occurrences of a bus in SQLite, and what is kept of their names. */
+/** The occurrences of a bus in SQLite, and the rows of their names. */
 export class EventTable implements EventRows {
   readonly #sql: SqlStorage;
 

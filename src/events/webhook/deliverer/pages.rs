@@ -63,7 +63,7 @@ pub(super) struct Reader<'r> {
     pub(super) groups: &'r [Name],
 }
 
-/// What is known of the occurrences after a position.
+/// The known occurrences after a position.
 #[derive(Debug)]
 pub(super) enum Lookup<'p> {
     /// Nothing: the log has to be read.

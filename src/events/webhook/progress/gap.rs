@@ -26,7 +26,7 @@ pub(in super::super) struct Gap {
 }
 
 impl Gap {
-    /// Creates the message for a gap after `cursor`. It replaces that of a former gap.
+    /// Creates the message for a gap after `cursor`. It replaces that of a previous gap.
     pub(super) fn new(cursor: Cursor, former: Option<Self>, now: Millis) -> Self {
         let after = |former: &Self| now.max(former.at + Millis(1));
         let at = former.as_ref().map_or(now, after);

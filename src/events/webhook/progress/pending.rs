@@ -50,7 +50,7 @@ impl PendingOccurrences {
         self.0.iter().filter(|one| one.in_flight).count()
     }
 
-    /// Returns how many may be added: as many as can be sent at once.
+    /// Returns how many may be added: as many as can be sent at the same time.
     pub(super) fn room(&self, now: Millis) -> usize {
         let is_due = |one: &&PendingOccurrence| one.in_flight || one.due <= now;
         let due = self.0.iter().filter(is_due).count();

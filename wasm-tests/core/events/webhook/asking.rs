@@ -12,8 +12,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::rig::{Rig, named, subscribe};
 
-/// Fails the matches that the second subscription requested, and answers all others. Returns how
-/// many it failed.
+/// Fails the matches that the second subscription requested, and responds to all others. Returns
+/// how many it failed.
 fn answer_matches(rig: &mut Rig) -> usize {
     let mut failed = 0;
     while let Some(at) = rig

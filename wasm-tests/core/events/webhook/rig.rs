@@ -234,7 +234,7 @@ impl Rig {
             Deliverer::new(self.disk.clone(), options, match_rules, self.alarm).unwrap();
     }
 
-    /// Answers the reads that have waited, and all that follow.
+    /// Responds to the reads that have waited, and all that follow.
     pub(crate) fn release_reads(&mut self) {
         self.holds_reads = false;
         for output in std::mem::take(&mut self.outputs) {

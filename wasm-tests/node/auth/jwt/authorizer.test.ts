@@ -29,12 +29,12 @@ function guarded(jwks: JwtOptions['jwks'], more: Partial<JwtOptions & ListenHand
   return { errors, listen, server };
 }
 
-/** The status and challenge of an answer. */
+/** The status and challenge of a response. */
 function challengeOf({ headers, status }: Response) {
   return { status, challenge: headers.get('www-authenticate') };
 }
 
-/** The answer to a token that is refused for this reason. */
+/** The response to a token that is refused for this reason. */
 function invalid(why: string) {
   return {
     status: 401,
@@ -258,7 +258,7 @@ describe('keys', () => {
     [503, 'later'],
     [200, 'no JSON'],
     [200, '{"keys":7}'],
-  ])('answered with %i and "%s" give 503, not 401', async (status, body) => {
+  ])('that get %i and "%s" give 503, not 401', async (status, body) => {
     const issuer = await tokenIssuer();
     issuer.instead = { status, body };
     const { errors, listen, server } = guarded(issuer.jwks);

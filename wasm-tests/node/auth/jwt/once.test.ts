@@ -33,7 +33,7 @@ async function opened(issuer: TokenIssuer, token: string) {
   return { server, stream };
 }
 
-/** Waits until the answers of `principal` and `authorize` have expired. */
+/** Waits until the results of `principal` and `authorize` have expired. */
 async function outdated(): Promise<void> {
   const from = performance.now();
   await expect.poll(() => performance.now() - from).toBeGreaterThan(TTL_MS);

@@ -17,9 +17,9 @@ export interface TokenIssuer {
   keys: JWK[];
   /** How often its keys were requested. */
   asked: number;
-  /** The answer to send instead of them. */
+  /** The response to send instead of them. */
   instead?: { status: number; body: string };
-  /** Whether it accepts requests and never answers. */
+  /** Whether it accepts requests and never responds. */
   isSilent?: boolean;
   /** Replaces its key. */
   rotate(kid: string): Promise<void>;

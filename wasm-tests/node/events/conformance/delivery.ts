@@ -200,7 +200,7 @@ async function controls(): Promise<Received[]> {
   return hook.received;
 }
 
-/** Checks that what an endpoint answers with a status is not sent again, but others are sent. */
+/** Checks that a message that got a status is not sent again, but others are sent. */
 async function expectFinal(status: number): Promise<void> {
   const { hook, publish } = await subscribed();
   hook.reply = () => status;

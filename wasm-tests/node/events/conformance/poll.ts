@@ -272,7 +272,7 @@ export const POLL: Checks = {
   },
 };
 
-/** The answer to a poll that has one occurrence. */
+/** The response to a poll that has one occurrence. */
 async function polled(): Promise<PollPage> {
   const { poll, publish } = serving();
   const { cursor } = await poll();

@@ -6,7 +6,7 @@ import { EventReader } from '../../../host/events.ts';
 import { discovering } from '../../../host/servers/discovering.ts';
 import { HOOK_SECRET } from '../../../host/webhook.ts';
 
-/** What a server answers: a result, or an error. */
+/** The response of a server: a result, or an error. */
 export interface Reply {
   result?: Record<string, unknown>;
   error?: { code: number; message: string; data?: unknown };

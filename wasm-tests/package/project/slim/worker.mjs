@@ -7,7 +7,7 @@ import { scenario } from '../scenario.mjs';
 server.init(module);
 client.init(clientModule);
 
-/** The client of a Worker without a bus, in the isolate that answers it. */
+/** The client of a Worker without a bus, in the isolate that responds to it. */
 export default {
   async fetch() {
     const { fetch, notify } = server.createListenHandler(

@@ -36,7 +36,7 @@ async function postStalled(headers: Record<string, string>): Promise<number> {
   return (await drip.status()) ?? 0;
 }
 
-/** The number of answers by their status. */
+/** The number of responses by their status. */
 async function countByStatus(answers: Promise<number>[]): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   for (const status of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;

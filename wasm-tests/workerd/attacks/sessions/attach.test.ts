@@ -41,7 +41,7 @@ describe.each([
     expect(await stream.event()).toContain('tools/list_changed');
   });
 
-  /** Attaches a socket with this claim; resolves with its frames, up to its end or the answer. */
+  /** Attaches a socket with this claim; resolves with its frames, up to its end or the response. */
   async function attach(claim: string): Promise<{ code: number; frames: string[] }> {
     const socket = await vi.waitFor(connect, { timeout: 20_000 });
     const frames: string[] = [];

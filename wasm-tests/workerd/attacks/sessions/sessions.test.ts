@@ -156,7 +156,7 @@ test('a request in a session without credentials is a 401', async () => {
 });
 
 test.each([401, 403, 429, 500])(
-  'a session stays if the upstream server answers %s to DELETE',
+  'a session stays if the upstream server responds with %s to DELETE',
   async (status) => {
     const { session } = await annsSession();
     behind.ends = status;
@@ -166,7 +166,7 @@ test.each([401, 403, 429, 500])(
 );
 
 test.each([200, 404, 405])(
-  'a session ends if the upstream server answers %s to DELETE',
+  'a session ends if the upstream server responds with %s to DELETE',
   async (status) => {
     const { session } = await annsSession();
     behind.ends = status;
@@ -234,7 +234,7 @@ describe('a gateway in front of a server without sessions', () => {
     expect(JSON.stringify(fields)).not.toContain(session.id);
   });
 
-  test('answers forged session ids without a request to the server', async () => {
+  test('responds to forged session ids without a request to the server', async () => {
     const { id } = await LegacySession.begin(gateway.via(), ANN);
     const forged = [
       crypto.randomUUID(),

@@ -1,4 +1,4 @@
-//! The subscriptions in memory, and what is stored of them.
+//! The subscriptions in memory, and their stored rows.
 
 mod backoff;
 mod event_type;
@@ -53,7 +53,7 @@ pub(super) struct SubscriptionEntry {
     stored: Stored,
 }
 
-/// What is stored of the progress of a subscription.
+/// The stored progress of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     cursor: Cursor,
