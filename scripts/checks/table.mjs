@@ -31,6 +31,17 @@ import { treeObstacles } from './tree.mjs';
  */
 
 /**
+ * Maximum milliseconds that a cue takes without a fault, at the 99th percentile, for times to be
+ * published. The bounds of a run include no more of it.
+ */
+export const MAX_CALM_MS = 1_000;
+/**
+ * Maximum milliseconds that a process waited for a processor, for times to be published. The bounds
+ * of a run include no more of it.
+ */
+export const MAX_WAIT_MS = 2_000;
+
+/**
  * Returns why the table of these results must not be written; empty if it may.
  * @param {ScenarioResult[]} results
  * @param {import('./tree.mjs').Tree} before
@@ -39,7 +50,7 @@ import { treeObstacles } from './tree.mjs';
  */
 export function obstacles(results, before, after) {
   const loaded = results.filter(
-    ({ calm, machineMs }) => (calm?.p99 ?? 0) > QUIET_MS || machineMs > WAITING_MS,
+    ({ calm, machineMs }) => (calm?.p99 ?? 0) > MAX_CALM_MS || machineMs > MAX_WAIT_MS,
   );
   const names = loaded.map(({ name }) => name).join(', ');
   return [
@@ -131,10 +142,3 @@ const HEAD = [
   'left over',
   '',
 ];
-/**
- * Maximum 99th percentile, in milliseconds, of the delay of cues without a fault, for times to be
- * published.
- */
-const QUIET_MS = 1_000;
-/** Maximum milliseconds that a process waited for a processor, for times to be published. */
-const WAITING_MS = 2_000;

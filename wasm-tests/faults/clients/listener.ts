@@ -12,6 +12,8 @@ export interface Watched {
 export class Listener {
   /** The HTTP status; 0 without a reply. */
   status = 0;
+  /** The header field `Retry-After` of the response. */
+  retryAfter: string | undefined;
   /** The time of the acknowledgment by `performance.now`; 0 before it. */
   acknowledgedAt = 0;
   isOver = false;
@@ -85,6 +87,7 @@ export class Listener {
 
   #receive(response: IncomingMessage): void {
     this.status = response.statusCode ?? 0;
+    this.retryAfter = response.headers['retry-after'];
     this.#response = response;
     response.setEncoding('utf8').on('data', (text: string) => this.#read(text));
     response.on('close', () => this.#end()).on('error', () => this.#end());

@@ -107,6 +107,18 @@ test('the time without a processor raises both bounds', () => {
   expect(violationsOf(SCENARIO, { ...WELL, heal, machineMs: 10 })).toEqual([]);
 });
 
+test('a machine raises the bounds by three seconds at most, however busy it is', () => {
+  const busy = { ...WELL, machineMs: 30_000, calm: { median: 9_000, p99: 9_000, max: 9_000 } };
+  const heal = { median: 5_000, p99: 7_000, max: 20_000 };
+  expect(violationsOf(SCENARIO, { ...busy, heal })).toEqual([]);
+  expect(violationsOf(SCENARIO, { ...busy, heal: { ...heal, median: 5_001 } })).toEqual([
+    'median back after 5001 ms, bound 5000 ms',
+  ]);
+  expect(violationsOf(SCENARIO, { ...busy, heal: { ...heal, p99: 7_001 } })).toEqual([
+    'p99 back after 7001 ms, bound 7000 ms',
+  ]);
+});
+
 test('a documented ceiling raises both bounds', () => {
   const ceiling = { ms: 1_000, why: 'an attempt without a reply fails after attachMs' };
   const heal = { median: 3_050, p99: 5_100, max: 5_100 };

@@ -13,7 +13,8 @@ export async function startRouted(stateDir?: string): Promise<Workerd> {
       { binding: 'MCP_BUS', className: 'RoutedBus' },
       { binding: 'IDLE', className: 'Idle' },
     ],
-    compatibilityFlags: ['nodejs_compat'],
+    // For a test that makes the object hibernate at once.
+    ...{ compatibilityFlags: ['nodejs_compat', 'unsafe_module'], isExperimental: true },
     ...(stateDir !== undefined && { stateDir }),
   });
 }

@@ -65,7 +65,7 @@ test('a stream retires at maxConnectionAgeMs, give or take 20 %, without a resul
   expect(server.stats()).toMatchObject({ open: 0, ended: { rotated: 20, closed: 0 } });
 });
 
-test('a stream has no maximum age by default outside Workers', async () => {
+test('a stream has no maximum age by default', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   await open(server, TOOLS);
   expect(vi.getTimerCount()).toBe(0);

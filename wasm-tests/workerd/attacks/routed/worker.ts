@@ -7,6 +7,7 @@ import {
   type ServerEvent,
 } from 'mcp-listen';
 import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
+import { evict } from '../../../host/evict.js';
 import { behind } from '../../../host/servers/behind.js';
 import { counted } from './counted.js';
 
@@ -84,6 +85,9 @@ export default {
         return new Response(await stub.connectionKey());
       case 'reset':
         await stub.reset().catch(() => {});
+        return new Response();
+      case 'evict':
+        await evict(stub);
         return new Response();
       case 'wipe':
         await stub.wipe().catch(() => {});
