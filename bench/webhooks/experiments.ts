@@ -36,7 +36,7 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
         {
           name: OURS,
           includes:
-            'a request to a Worker, its call of the bus object, the log on disk, both responses',
+            'a request to a Worker, its call of the bus object, the log on disk, and both replies',
           enter: () => Publishing.start(publishing),
         },
         {

@@ -48,7 +48,7 @@ test('an endpoint that fails a third of the time receives everything, over reset
     } else await reset('mcp-listen');
   }
   await expect
-    .poll(() => [resets.beforeAnswer, resets.inWrite.size], { timeout: 30_000 })
+    .poll(() => [resets.beforeReply, resets.inWrite.size], { timeout: 30_000 })
     .toEqual([4, 4]);
   await expect.poll(() => published.length, { timeout: 30_000 }).toBeGreaterThan(50);
   isOver.is = true;
@@ -64,8 +64,8 @@ test('an endpoint that fails a third of the time receives everything, over reset
 
 /** The resets of the object of a webhook. */
 interface Resets {
-  /** How many were between a message and its response. */
-  beforeAnswer: number;
+  /** How many were between a message and its reply. */
+  beforeReply: number;
   /** The events with whose acknowledgment a reset was asked for, and their attempt until then. */
   inWrite: Map<string, number>;
   /** How often each event was sent. */
@@ -75,13 +75,13 @@ interface Resets {
 /**
  * Fails each of the first two attempts of an event with a probability of a third, but no five in a
  * row: the delay before a fourth attempt, or while an endpoint is down, is minutes. While events
- * are published, resets the object of the webhook between a message and its response, and inside
- * the write of the row that notes an acknowledgment. These resets are some messages apart: an
- * object that is reset sends again what no row has noted.
+ * are published, resets the object of the webhook between a message and its reply, and inside the
+ * write of the row that notes an acknowledgment. These resets are some messages apart: an object
+ * that is reset sends again what no row has noted.
  */
 function misbehave(hook: Endpoint, isOver: { is: boolean }): Resets {
   const attempts = new Map<string, number>();
-  const resets: Resets = { beforeAnswer: 0, inWrite: new Map(), attempts };
+  const resets: Resets = { beforeReply: 0, inWrite: new Map(), attempts };
   const random = seeded(SEED);
   let messages = 0;
   let inARow = 0;
@@ -91,8 +91,8 @@ function misbehave(hook: Endpoint, isOver: { is: boolean }): Resets {
     const attempt = (attempts.get(id) ?? 0) + 1;
     attempts.set(id, attempt);
     messages += 1;
-    if (!isOver.is && messages % 30 === 15 && resets.beforeAnswer < 4) {
-      resets.beforeAnswer += 1;
+    if (!isOver.is && messages % 30 === 15 && resets.beforeReply < 4) {
+      resets.beforeReply += 1;
       await reset(OBJECT);
     } else if (!isOver.is && messages % 30 === 0 && resets.inWrite.size < 4) {
       resets.inWrite.set(id, attempt);

@@ -22,7 +22,7 @@ interface Page {
   events: { data: { topic: string } }[];
 }
 
-/** Publishes with an idempotency key; resolves with the status and the response. */
+/** Publishes with an idempotency key; resolves with the status and the reply. */
 function post(body: object, key: string): ReturnType<typeof answerOf> {
   const headers = { ...BEARER, 'idempotency-key': key };
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
@@ -51,13 +51,13 @@ const LISTED = { kind: 'tools_list_changed' };
 const REUSED = [422, expect.objectContaining({ error: 'idempotency-key-reused' })];
 
 describe('a repeated idempotency key', () => {
-  test('of an occurrence publishes it once, and each response has its position', async () => {
+  test('of an occurrence publishes it once, and each reply has its position', async () => {
     const before = await poll();
-    const answers = await Promise.all([post(noted('a'), 'one'), post(noted('a'), 'one')]);
-    answers.push(await post(noted('a'), 'one'));
+    const replies = await Promise.all([post(noted('a'), 'one'), post(noted('a'), 'one')]);
+    replies.push(await post(noted('a'), 'one'));
     const [, { position }] = await post(LISTED, 'after-one');
-    const answer = [200, { position: (position as number) - 1 }];
-    expect(answers).toEqual([answer, answer, answer]);
+    const reply = [200, { position: (position as number) - 1 }];
+    expect(replies).toEqual([reply, reply, reply]);
     expect(await topicsAfter(before)).toEqual(['a']);
   });
 
