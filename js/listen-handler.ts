@@ -58,7 +58,6 @@ import {
   type Service,
   type ServiceOptions,
 } from './wasm/server/bindings.js';
-import { serverGuard } from './wasm/server/guard.js';
 import { expectLoaded } from './wasm/server/load.js';
 import { Credentials } from './web/credentials.js';
 import { headerLines } from './web/header-lines.js';
@@ -225,13 +224,13 @@ class RequestHandler {
   });
 
   /**
-   * Refuses a request whose body is late. After a trap of the core the request gets 503, so the
+   * Refuses a request whose body is late. After a trap of a core the request gets 503, so the
    * client may repeat it.
    */
   #afterFailure(error: unknown): Response {
     if (isBodyTimeout(error)) return this.#refusals.respond(refusalOf(Refusal.BodyTimeout));
-    if (!serverGuard.isTrapError(error)) throw error;
-    this.#onError(error as Error);
+    if (!(error instanceof ListenError) || error.code !== 'core-trapped') throw error;
+    this.#onError(error);
     return this.#refusals.respond(refusalOf(Refusal.Unavailable));
   }
 

@@ -12,7 +12,7 @@ export interface Size {
 /** `full` for results, `quick` to see within minutes that everything runs. */
 export const SIZES: Record<'full' | 'quick', Size> = {
   full: {
-    publishing: { perObject: 500, publishes: 40 },
+    publishing: { perObject: 500, publishes: 50 },
     posting: { webhooks: 10, events: 60 },
     rounds: 7,
   },
@@ -35,7 +35,8 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
       entrants: [
         {
           name: OURS,
-          includes: 'the call of the bus object from a Worker, the log on disk, and the reply',
+          includes:
+            'a request to a Worker, its call of the bus object, the log on disk, and both replies',
           enter: () => Publishing.start(publishing),
         },
         {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Contender, Sample } from '../harness/experiment.ts';
 import { quantile } from '../harness/statistics.ts';
 import { processorMs } from '../over-http/servers/processor.ts';
@@ -34,9 +35,12 @@ export class Publishing implements Contender {
   }
 
   async round(): Promise<Sample> {
-    const order = { count: this.#publishes, topic: 'x', pauseMs: PAUSE_MS };
     const before = await processorMs(this.#server.pid);
-    const times = (await this.#server.order('publish', order)) as number[];
+    const times: number[] = [];
+    for (let publish = 0; publish < this.#publishes; publish += 1) {
+      times.push(await this.#publish());
+      await wait(PAUSE_MS);
+    }
     const cpu = (await processorMs(this.#server.pid)) - before;
     return {
       publish: quantile(times, 0.5),
@@ -47,6 +51,13 @@ export class Publishing implements Contender {
 
   leave(): Promise<void> {
     return this.#server.stop();
+  }
+
+  /** Returns the milliseconds that a publish took here: the clock of a Worker has no fractions. */
+  async #publish(): Promise<number> {
+    const started = performance.now();
+    await this.#server.order('publish', { count: 1, topic: 'x' });
+    return performance.now() - started;
   }
 }
 

@@ -58,4 +58,9 @@ export interface ServerStream {
    * Ends the stream at once and without a result: the client takes it for a drop and reconnects.
    */
   abort(): void;
+  /**
+   * Ends the stream as `trapped`, at a random time and without a result: the core of its reader has
+   * trapped.
+   */
+  endAfterTrap(): void;
 }

@@ -47,30 +47,41 @@ test('an endpoint that fails a third of the time receives everything, over reset
       workerd = await started();
     } else await reset('mcp-listen');
   }
-  await expect.poll(() => resets, { timeout: 30_000 }).toEqual({ beforeAnswer: 4, afterAnswer: 4 });
+  await expect
+    .poll(() => [resets.beforeReply, resets.inWrite.size], { timeout: 30_000 })
+    .toEqual([4, 4]);
   await expect.poll(() => published.length, { timeout: 30_000 }).toBeGreaterThan(50);
   isOver.is = true;
   await publishing;
   await setTimeout(1_000);
   await post('notify', 'noted', '', 'last');
   await expect.poll(() => lost([...published, 'last'], hook), { timeout: 60_000 }).toEqual([]);
+  // Each reset came before the row: what was acknowledged was sent again.
+  await expect.poll(() => acknowledgedOnce(resets), { timeout: 60_000 }).toEqual([]);
   expect(hook.received.filter(({ signers }) => signers.length === 0)).toEqual([]);
   expect(refusing.events).toEqual([]);
 });
 
+/** The resets of the object of a webhook. */
+interface Resets {
+  /** How many were between a message and its reply. */
+  beforeReply: number;
+  /** The events with whose acknowledgment a reset was asked for, and their attempt until then. */
+  inWrite: Map<string, number>;
+  /** How often each event was sent. */
+  attempts: Map<string, number>;
+}
+
 /**
  * Fails each of the first two attempts of an event with a probability of a third, but no five in a
  * row: the delay before a fourth attempt, or while an endpoint is down, is minutes. While events
- * are published, resets the object of the webhook between a message and its reply, and between the
- * reply and the row that notes it. Counts these resets. They are some messages apart: an object
+ * are published, resets the object of the webhook between a message and its reply, and inside the
+ * write of the row that notes an acknowledgment. These resets are some messages apart: an object
  * that is reset sends again what no row has noted.
  */
-function misbehave(
-  hook: Endpoint,
-  isOver: { is: boolean },
-): { beforeAnswer: number; afterAnswer: number } {
-  const resets = { beforeAnswer: 0, afterAnswer: 0 };
+function misbehave(hook: Endpoint, isOver: { is: boolean }): Resets {
   const attempts = new Map<string, number>();
+  const resets: Resets = { beforeReply: 0, inWrite: new Map(), attempts };
   const random = seeded(SEED);
   let messages = 0;
   let inARow = 0;
@@ -80,18 +91,24 @@ function misbehave(
     const attempt = (attempts.get(id) ?? 0) + 1;
     attempts.set(id, attempt);
     messages += 1;
-    if (!isOver.is && messages % 30 === 15 && resets.beforeAnswer < 4) {
-      resets.beforeAnswer += 1;
+    if (!isOver.is && messages % 30 === 15 && resets.beforeReply < 4) {
+      resets.beforeReply += 1;
       await reset(OBJECT);
-    } else if (!isOver.is && messages % 30 === 0 && resets.afterAnswer < 4) {
-      resets.afterAnswer += 1;
-      setImmediate(() => void reset(OBJECT));
+    } else if (!isOver.is && messages % 30 === 0 && resets.inWrite.size < 4) {
+      resets.inWrite.set(id, attempt);
+      inARow = 0;
+      return { status: 204, headers: { 'x-reset-in-write': OBJECT } };
     }
     const fails = attempt <= 2 && inARow < 4 && random() < 1 / 3;
     inARow = fails ? inARow + 1 : 0;
     return fails ? 500 : undefined;
   };
   return resets;
+}
+
+/** The events whose acknowledgment was noted, although their object was to be reset before. */
+function acknowledgedOnce({ attempts, inWrite }: Resets): string[] {
+  return [...inWrite].flatMap(([id, attempt]) => (attempts.get(id) === attempt ? [id] : []));
 }
 
 /** Resets an object. The call ends with it. */

@@ -4,6 +4,7 @@ import type { ServerStream } from '../../bus/server-stream.js';
 import { ListenError } from '../../model/error.js';
 import type { EndReason } from '../../model/stats/listen.js';
 import { DRAIN_SETTLE_MS } from '../../model/timeouts.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import type { Retirement } from '../../wasm/server/bindings.js';
 import { ignoringTrap } from '../../wasm/server/guard.js';
@@ -186,6 +187,20 @@ export class FanoutStream implements ServerStream, EventListenerObject {
 
   abort(): void {
     this.streams.abort(this);
+  }
+
+  endAfterTrap(): void {
+    this.afterTrap(() => this.streams.end(this, 'trapped'));
+  }
+
+  /**
+   * Calls `end` at a random time after a trap, in the request context of the stream, so that not
+   * all clients reconnect at once.
+   */
+  afterTrap(end: () => void): DeadlineTimer {
+    const timer = new DeadlineTimer(end);
+    this.inContext(() => timer.arm(performance.now() + Math.random() * this.owner.trapMs()));
+    return timer;
   }
 
   /** Runs an action in the request context of the stream. */

@@ -1,4 +1,4 @@
-import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import type { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { ResponseBody } from '../bodies/response-body.js';
 import type { FanoutStream } from './stream.js';
 
@@ -16,15 +16,9 @@ export class TrapEnds {
     return this.#timers.has(stream);
   }
 
-  /**
-   * Schedules the end of a stream at a random time, in its request context, so that not all clients
-   * reconnect at once.
-   */
+  /** Schedules the end of a stream. */
   schedule(stream: FanoutStream, end: () => void): void {
-    const timer = new DeadlineTimer(end);
-    this.#timers.set(stream, timer);
-    const { owner } = stream;
-    stream.inContext(() => timer.arm(performance.now() + Math.random() * owner.trapMs()));
+    this.#timers.set(stream, stream.afterTrap(end));
   }
 
   /** Forgets a stream that ends. Returns whether its core had trapped. */

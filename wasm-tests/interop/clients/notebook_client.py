@@ -1,10 +1,10 @@
 """The official Python SDK's client, driven by JSON lines: one command a line in, one response a line out.
 
-Usage: notebook_client.py MODE URL, or notebook_client.py MODE PROGRAM ARGUMENT... for a server on stdio. Every command
-has an `id`, which its response repeats, and a `do`: `listen`, `next_event` and `close` name a `subscription`;
-`call_tool`, `list` and `read` ask the server. In the mode `legacy`, the client speaks an earlier revision: `subscribe`
-and `unsubscribe` name a `uri`, and `next_notification` waits for the next notification of the session. The end of the
-input ends the client.
+Usage: notebook_client.py MODE URL EXTENSION..., where the client declares the extensions, or notebook_client.py MODE
+PROGRAM ARGUMENT... for a server on stdio. Every command has an `id`, which its response repeats, and a `do`: `listen`,
+`next_event` and `close` name a `subscription`; `call_tool`, `list` and `read` ask the server, and `request` sends any
+`method`. In the mode `legacy`, the client speaks an earlier revision: `subscribe` and `unsubscribe` name a `uri`, and
+`next_notification` waits for the next notification of the session. The end of the input ends the client.
 """
 
 import json
@@ -16,7 +16,10 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.extension import advertise
 from mcp.client.subscriptions import Subscription, SubscriptionLost
+from mcp_types import Request
+from pydantic import TypeAdapter
 
 Command = dict[str, Any]
 Answer = dict[str, Any]
@@ -25,8 +28,10 @@ Answer = dict[str, Any]
 async def main(mode: str, place: str, *arguments: str) -> None:
     """Serves commands until the input ends."""
     notifications_send, notifications = anyio.create_memory_object_stream[Any](100)
-    server = place if "://" in place else StdioServerParameters(command=place, args=list(arguments))
-    client_of_server = Client(server, mode=mode, message_handler=notifications_send.send)
+    is_url = "://" in place
+    server = place if is_url else StdioServerParameters(command=place, args=list(arguments))
+    extensions = [advertise(name) for name in arguments] if is_url else []
+    client_of_server = Client(server, mode=mode, message_handler=notifications_send.send, extensions=extensions)
     async with client_of_server as client, anyio.create_task_group() as tasks:
         driver = Driver(client, tasks, notifications)
         async for command in commands():
@@ -51,6 +56,7 @@ class Driver:
             "call_tool": self._call_tool,
             "list": self._list,
             "read": self._read,
+            "request": self._request,
             "subscribe": self._subscribe,
             "unsubscribe": self._unsubscribe,
             "next_notification": self._next_notification,
@@ -95,6 +101,13 @@ class Driver:
     async def _read(self, command: Command) -> Answer:
         result = await self._client.read_resource(command["uri"])
         return {"text": result.contents[0].text}
+
+    async def _request(self, command: Command) -> Answer:
+        request = Request[dict[str, Any], str](method=command["method"], params=command["params"])
+        try:
+            return {"result": await self._client.session.send_request(request, TypeAdapter(dict[str, Any]))}
+        except MCPError as error:
+            return {"refusal": {"code": error.code, "data": error.data}}
 
 
 async def subscribe(client: Client, opening: Command, inbox: MemoryObjectReceiveStream[Command]) -> None:

@@ -15,6 +15,12 @@ export interface PythonFilter {
   resource_subscriptions?: string[];
 }
 
+/** The result of a request, or the error of the server as the SDK's caller sees it. */
+export interface Reply {
+  result?: Record<string, unknown>;
+  refusal?: { code: number; data?: unknown };
+}
+
 /** The Python SDK's client in a separate process. */
 export class PythonClient {
   readonly #process: ChildProcessWithoutNullStreams;
@@ -24,13 +30,18 @@ export class PythonClient {
 
   /**
    * Starts a client of the server at a URL, or of a program on stdio with its arguments; it
-   * connects before it responds to its first command.
+   * connects before it responds to its first command. To a URL it declares these extensions.
    */
-  constructor(server: string | string[], mode: 'auto' | 'legacy' = 'auto') {
+  constructor(
+    server: string | string[],
+    mode: 'auto' | 'legacy' = 'auto',
+    extensions: readonly string[] = [],
+  ) {
     this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [
       SCRIPT,
       mode,
       ...[server].flat(),
+      ...extensions,
     ]);
     this.#process.stderr.setEncoding('utf8').on('data', (text) => {
       this.#complaints += text;
@@ -83,6 +94,11 @@ export class PythonClient {
   /** The names in a list; for resources, their URIs. */
   async list(what: 'tools' | 'prompts' | 'resources'): Promise<string[]> {
     return (await this.#ask({ do: 'list', what }))['names'] as string[];
+  }
+
+  /** Sends a request whose method the SDK does not know. */
+  async request(method: string, params: Record<string, unknown>): Promise<Reply> {
+    return (await this.#ask({ do: 'request', method, params })) as Reply;
   }
 
   /** The text of a resource. */

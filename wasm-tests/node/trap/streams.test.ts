@@ -4,12 +4,16 @@ import {
   type ListenHandlerOptions,
   type ServerEvent,
 } from 'mcp-listen';
+import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { host } from '../../../dist/model/host-profile.js';
 import { isDiscoverResponse, StreamMetrics } from '../../../dist/wasm/server/bindings.js';
 import { generation } from '../../../dist/wasm/server/guard.js';
+import { EventReader } from '../../host/events.ts';
 import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
-import { poison } from '../../host/poison.ts';
+import { poison, poisonEvents } from '../../host/poison.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
+import { requestOf } from '../events/requests.ts';
 import { listenRequest, open, RESULT, refusal, serving, TOOLS } from '../serving.ts';
 
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
@@ -23,7 +27,10 @@ class NoMemory {
   }
 }
 
+const { fansOut } = host;
+
 afterEach(() => {
+  host.fansOut = fansOut;
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
@@ -176,6 +183,21 @@ describe.each(BUSES)('%s streams, beside other calls of the core,', (_, newBus) 
   });
 });
 
+test('streams end over a time that grows with their number: at most 500 in a second', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  const limits = { maxSubscriptions: 2_000 };
+  const { bus, server: listening } = server(new InMemoryBus({ onError: () => {} }), { limits });
+  await Promise.all(Array.from({ length: 2_000 }, () => listening.fetch(listenRequest(TOOLS))));
+  await trap((event) => bus.publish(event));
+  for (const seconds of [1, 2, 3]) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    const { trapped } = listening.stats().ended;
+    expect(Math.abs(trapped - seconds * 500)).toBeLessThan(200);
+  }
+  await vi.advanceTimersByTimeAsync(1_100);
+  expect(listening.stats()).toMatchObject({ open: 0, ended: { trapped: 2_000 } });
+});
+
 test('a trap is reported once per server, however many streams it has', async () => {
   const { bus, errors, server: listening } = server(new BreakableBus());
   await Promise.all([
@@ -272,4 +294,104 @@ test('a trap in a constructor throws, and one in free is harmless', () => {
   poison();
   metrics.free();
   expect(new StreamMetrics()).toBeInstanceOf(StreamMetrics);
+});
+
+/** A server with the event type `paid`, whose streams have one request context each, or none. */
+function eventServer(options: ListenHandlerOptions = {}, hasOwnContexts = false) {
+  host.fansOut = !hasOwnContexts;
+  const errors: Error[] = [];
+  const bus = new InMemoryBus({ events: eventLog(), onError: () => {} });
+  const listening = serving({
+    bus,
+    events: defineEvents({ paid: {} }),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const stream = async (): Promise<EventReader> => {
+    const reader = new EventReader(
+      await listening.fetch(requestOf('events/stream', { name: 'paid' }, 1)),
+    );
+    expect(await reader.next()).toMatchObject({ method: 'notifications/events/active' });
+    return reader;
+  };
+  const publish = () => listening.notify.event('paid', { amount: 1 });
+  return { bus, errors, publish, server: listening, stream };
+}
+
+/** Reads a stream to its end, which has no result. Returns when it ended. */
+async function endOf(reader: EventReader): Promise<number> {
+  for (let message = await reader.next(); message !== undefined; message = await reader.next())
+    expect(message.method).toBe('notifications/events/heartbeat');
+  return performance.now();
+}
+
+describe.each([
+  ['in the context of any request', false],
+  ['in their own request contexts', true],
+])('a trap of the core of events, with streams %s,', (_, hasOwnContexts) => {
+  test('ends these as trapped, one after the other, and no others', async () => {
+    const { errors, publish, server: listening, stream } = eventServer({}, hasOwnContexts);
+    const listen = await acknowledgedStream(listening);
+    const streams = await Promise.all(Array.from({ length: 40 }, stream));
+    poisonEvents();
+    await expect(publish()).rejects.toMatchObject({ code: 'core-trapped' });
+    expect(listening.stats()).toMatchObject({ open: 41 });
+    const next = await stream();
+    await publish();
+    expect(await next.next()).toMatchObject({ params: { data: { amount: 1 } } });
+    const ends = await Promise.all(streams.map(endOf));
+    expect(Math.max(...ends) - Math.min(...ends)).toBeGreaterThan(1_000);
+    expect(listening.stats()).toMatchObject({ open: 2, ended: { aborted: 0, trapped: 40 } });
+    await listening.notify.toolsChanged();
+    expect(await listen.message()).toBe(CUE);
+    expect(codesOf(errors)).toEqual(['core-trapped']);
+    await listening.close();
+  });
+
+  test('in a heartbeat ends these too, and other streams go on', async () => {
+    const { errors, server: listening, stream } = eventServer({ keepAliveMs: 200 }, hasOwnContexts);
+    const [reader, listen] = [await stream(), await acknowledgedStream(listening)];
+    poisonEvents();
+    await endOf(reader);
+    expect(listening.stats()).toMatchObject({ open: 1, ended: { trapped: 1 } });
+    expect(codesOf(errors)).toEqual(['core-trapped']);
+    expect(await listen.block()).toMatch(/^:/);
+    await listening.close();
+  });
+
+  test('while a reading fails ends these too', async () => {
+    const { bus, errors, publish, stream } = eventServer({}, hasOwnContexts);
+    const reader = await stream();
+    vi.spyOn(bus.events as NonNullable<typeof bus.events>, 'page').mockImplementation(async () => {
+      poisonEvents();
+      throw new Error('no page');
+    });
+    await publish();
+    await endOf(reader);
+    expect(errors.map(({ message }) => message)).toEqual([
+      'no page',
+      'the core has trapped and was reset',
+    ]);
+  });
+
+  test('in the end of one stream ends it at once', async () => {
+    const { server: listening, stream } = eventServer({ principal: () => 'ada' }, hasOwnContexts);
+    const reader = await stream();
+    poisonEvents();
+    await listening.disconnect('ada');
+    await endOf(reader);
+    expect(listening.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
+  });
+});
+
+test('a request in which the core of events traps gets 503, and the next one is served', async () => {
+  const { errors, server: listening } = eventServer();
+  poisonEvents();
+  const list = () => listening.fetch(requestOf('events/list', {}, 1));
+  expect(await refusal(await list())).toMatchObject({
+    status: 503,
+    retryAfter: expect.stringMatching(/^\d+$/),
+  });
+  expect(codesOf(errors)).toEqual(['core-trapped']);
+  expect((await list()).status).toBe(200);
 });

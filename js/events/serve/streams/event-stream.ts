@@ -157,11 +157,14 @@ export class EventStream {
     this.#permission?.resolve();
     this.#options.leave();
     const isDenied = ending === 'expired' || ending === 'denied';
-    const last = this.group?.remove(this, isDenied);
-    if (last !== undefined) this.write(last);
-    this.#own?.close();
-    this.#sink?.close();
-    this.#sink = undefined;
+    try {
+      const last = this.group?.remove(this, isDenied);
+      if (last !== undefined) this.write(last);
+    } finally {
+      this.#own?.close();
+      this.#sink?.close();
+      this.#sink = undefined;
+    }
   }
 
   /** Writes to the body, which keeps what it has no room for. */

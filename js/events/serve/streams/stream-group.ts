@@ -34,7 +34,7 @@ export class StreamGroup implements EventStreamGroup {
   readonly #cued = new Set<string>();
   /** When each name was last read for heartbeats. */
   readonly #refreshedAt = new Map<string, number>();
-  readonly #leaveCore = eventsGuard.onReset(() => this.#trapped());
+  readonly #leaveCore = eventsGuard.onReset((error) => this.#trapped(error));
   /** The number of this group among the readers of listen streams. */
   readonly #reader = nextReader();
   #size = 0;
@@ -146,15 +146,16 @@ export class StreamGroup implements EventStreamGroup {
     this.#core.free();
   }
 
-  /** Ends the streams of a core that has trapped, without a result. */
-  #trapped(): void {
+  /** Ends the streams of a core that has trapped, one after the other and without a result. */
+  #trapped(error: Error): void {
     const streams = this.#streams.splice(0);
     this.#isOver = true;
     this.#leaveCore();
+    this.#options.onError(error);
     for (const stream of streams) {
       if (stream === undefined) continue;
       stream.group = undefined;
-      stream.listen?.inContext(() => stream.listen?.abort());
+      stream.listen?.endAfterTrap();
     }
   }
 
@@ -185,7 +186,7 @@ export class StreamGroup implements EventStreamGroup {
     const number = this.#core.reading;
     const done = this.#spread(name, number, query).catch((error: unknown) => {
       this.#options.onError(error as Error);
-      if (this.isCurrent) this.#core.failed(name, number);
+      if (this.isCurrent) eventsGuard.ignoringTrap(() => this.#core.failed(name, number));
     });
     this.#readings.set(name, done);
   }

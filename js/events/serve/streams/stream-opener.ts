@@ -56,8 +56,8 @@ export class StreamOpener {
         uri: step.uri,
         groups: step.groups,
         ...{ caller, reauthorizer },
-        onChunk: (chunk) => stream.handleChunk(chunk),
-        onEnd: (ending) => stream.handleEnd(ending),
+        onChunk: (chunk) => this.#reporting(() => stream.handleChunk(chunk)),
+        onEnd: (ending) => this.#reporting(() => stream.handleEnd(ending)),
       });
       if (typeof opened !== 'number' && !stream.hasEnded) {
         stream.listen = opened;
@@ -70,6 +70,15 @@ export class StreamOpener {
     }
     leave();
     return JSON.stringify({ internal: 'bus' });
+  }
+
+  /** Runs an action that the listen stream calls, which a trap of this core must not break. */
+  #reporting(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#of.host.onError(error as Error);
+    }
   }
 
   #groupOf(holder: object, log: EventSource, types: EventTypeTable): StreamGroup {
