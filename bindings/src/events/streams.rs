@@ -125,7 +125,7 @@ impl EventStreams {
             None => Vec::new(),
         };
         with(name, |name| {
-            self.0.handle_page((name, reading), page, &results)
+            self.0.handle_page((name, reading), page, &results);
         });
         Ok(self.rest())
     }
