@@ -91,8 +91,7 @@ impl EventStreams {
     }
 
     /// Returns what to ask the log in the next reading for all streams of an event type, as JSON
-    /// text; undefined if nothing is due, or if a reading is under way that began less than a
-    /// second ago.
+    /// text; undefined if nothing is due, or if a reading is under way that is not late.
     pub fn query(&mut self, name: &str, now: f64) -> Option<String> {
         let now = millis(now);
         let reading = with(name, |name| self.0.query(name, now))??;

@@ -21,7 +21,7 @@ export interface CountedBus {
   /**
    * Resolves with how many streams the caller that the option `principal` named `principal` has
    * open, at all servers of the bus in all isolates. Isolates that do not reply within half a
-   * second are not counted.
+   * second are not counted, and of two bus objects of the same name in one isolate only one is.
    *
    * @throws ListenError (as a rejection) `bus-unavailable`, `bus-overloaded`.
    */

@@ -29,7 +29,7 @@ use super::{
 };
 
 use class::Class;
-use shared_position::SharedPosition;
+use shared_position::{Reach, SharedPosition};
 use spread::Spread;
 use stream::{EventStream, EventStreamState};
 use type_streams::TypeStreams;
@@ -139,11 +139,18 @@ impl EventStreams {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
         let topic = self.topics.get_mut(&stream.name)?;
-        let bytes = stream.read(topic.place_of(stream)?, page, results)?;
+        let former = topic.place_of(stream)?.clone();
+        let bytes = stream.read(&former, page, results);
+        // A page without anything new says that the stream is at the end of the log.
+        let place = match (&bytes, former.reach(page)) {
+            (Some(_), _) => SharedPosition::new(epoch.clone(), page.through),
+            (None, Reach::After) => former,
+            (None, _) => return None,
+        };
         topic.take(stream);
-        topic.settle(SharedPosition::new(epoch.clone(), page.head));
-        topic.put(stream, SharedPosition::new(epoch, page.through));
-        (!bytes.is_empty()).then_some(bytes)
+        topic.settle(SharedPosition::new(epoch, page.head));
+        topic.put(stream, place);
+        bytes.filter(|bytes| !bytes.is_empty())
     }
 
     /// Handles a cue: the log may have something new of this type.
@@ -154,7 +161,8 @@ impl EventStreams {
     }
 
     /// Returns the next reading of the log for all streams of a type; `None` if nothing is due, if
-    /// a reading is under way that began less than a second ago, or if every stream is behind.
+    /// every stream is behind, or if a reading is under way that is not late: one second for the
+    /// first, two while two are under way, and so on.
     pub fn query(&mut self, name: &EventName, now: Millis) -> Option<EventReading> {
         let number = self.readings.wrapping_add(1);
         let topic = self.topics.get_mut(name)?;

@@ -106,7 +106,12 @@ impl EventStream {
     ) -> Option<Vec<u8>> {
         match place.reach(page) {
             Reach::After => None,
-            Reach::Before if !page.trimmed && *place.epoch == *page.epoch => None,
+            // A bus without a log does not say what it has dropped.
+            Reach::Before
+                if !page.trimmed && *place.epoch == *page.epoch && !page.epoch.is_empty() =>
+            {
+                None
+            }
             Reach::Before => {
                 let mut bytes = self.active(page, true);
                 self.push(&mut bytes, page, results, page.from);

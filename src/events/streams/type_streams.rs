@@ -131,7 +131,8 @@ impl TypeStreams {
         (number, now): (u32, Millis),
     ) -> Option<LogQuery> {
         if let Some(latest) = self.readings.last() {
-            if now < latest.at + LATE {
+            let under_way = u64::try_from(self.readings.len()).unwrap_or(u64::MAX);
+            if now < latest.at + Millis(LATE.0.saturating_mul(under_way)) {
                 return None;
             }
             // Who reads may be gone.
@@ -207,7 +208,8 @@ pub(super) fn query(
     }
 }
 
-/// After this time without a page the log is read again.
+/// After this time without a page the log is read again, after twice this time if two readings are
+/// under way, and so on: a slow log gets less to do.
 const LATE: Millis = Millis(1_000);
 /// Maximum number of readings of a type that are under way.
 const MAX_READINGS: usize = 8;

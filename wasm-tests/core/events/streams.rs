@@ -258,6 +258,24 @@ fn a_removed_stream_leaves_nothing() {
 }
 
 #[test]
+fn without_a_log_a_stream_learns_that_it_has_lost_something() {
+    let mut world = World::new();
+    let stream = world.streams.open(opening("1", "a"));
+    let logless = |from: u64, through: u64, events: &[(u64, &str)]| {
+        let mut page = page(from, through, events);
+        page.epoch = "".into();
+        page
+    };
+    let begun = world.streams.begin(stream, &logless(0, 0, &[]), &[]);
+    assert!(begun.is_some());
+    let late = logless(5, 6, &[(6, r#"{"n":6}"#)]);
+    let bytes = world.streams.handle_own_page(stream, &late, &[]).unwrap();
+    let messages = read(&bytes);
+    assert_eq!(messages[0]["params"]["truncated"], true);
+    assert_eq!(messages[1]["params"]["data"]["n"], 6);
+}
+
+#[test]
 fn without_a_log_all_cursors_are_null() {
     let mut world = World::new();
     let stream = world.streams.open(Opening {

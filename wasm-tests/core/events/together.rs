@@ -224,6 +224,30 @@ fn a_stream_that_begins_after_the_disk_was_lost_leaves_the_others_with_their_pag
 }
 
 #[test]
+fn a_stream_that_a_page_of_the_lost_log_leaves_behind_waits_with_the_others() {
+    let mut world = World::new();
+    let mut clients = vec![world.open(opening("1", "a"))];
+    world.publish("a", &n(1), None);
+    let reading = world.cued("a").unwrap();
+    let page = world.page(&reading.query);
+    world.lose_disk("f");
+    clients.push(world.open(opening("2", "a")));
+    world.read("a", &reading, page);
+    write(&world.streams.poll_batch().unwrap(), &mut clients);
+    assert!(world.streams.poll_batch().is_none());
+    assert_eq!(world.streams.take_left(), [clients[1].stream]);
+    world.catch_up(&mut clients[1]);
+    assert!(!world.is_behind(&clients[1]));
+    world.deliver("a", &mut clients, &[]);
+    world.publish("a", &n(2), None);
+    world.cue("a", &mut clients);
+    assert_eq!(
+        stories(&clients),
+        [&["active", "1", "truncated", "2"][..], &["active", "2"]]
+    );
+}
+
+#[test]
 fn a_stream_that_comes_up_to_the_others_behind_a_page_under_way_reads_alone() {
     let mut world = World::new();
     world.publish("a", &n(1), None);

@@ -230,8 +230,9 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   async #caughtUp(stream: EventStream): Promise<void> {
+    let isStuck: boolean;
     try {
-      await this.#readOwn(stream);
+      isStuck = await this.#readOwn(stream);
     } finally {
       // At once: a renewed authorization may be reported in this very turn.
       stream.isReading = false;
@@ -239,23 +240,32 @@ export class StreamGroup implements EventStreamGroup {
     if (!this.#holds(stream)) return;
     this.#settle(stream);
     // It may have been left behind again in the meantime.
-    if (stream.isBehind && stream.hasRoom && stream.mayReceive) this.catchUp(stream);
+    const isReady = stream.isBehind && stream.hasRoom && stream.mayReceive;
+    if (isReady && !isStuck) this.catchUp(stream);
     this.#read(stream.name);
   }
 
-  async #readOwn(stream: EventStream): Promise<void> {
+  /**
+   * Reads pages for a stream while its body has room. Resolves with true if the last one led
+   * nowhere: the next heartbeat tries again.
+   */
+  async #readOwn(stream: EventStream): Promise<boolean> {
     while (stream.hasRoom && this.#holds(stream)) {
-      if (this.#core.queryOf(stream.id) === undefined || !stream.mayReceive) return;
+      if (this.#core.queryOf(stream.id) === undefined || !stream.mayReceive) return false;
       const own = await this.#ownPage(stream);
-      if (own === undefined) return;
+      if (own === undefined) return false;
       // The authorization may have lapsed while the page was read.
       if (!stream.mayReceive) {
         stream.unsent = own;
-        return;
+        return false;
       }
+      // So may the groups of the caller have changed.
+      if (own.groupChanges !== stream.groupChanges) continue;
       const bytes = this.#core.own(stream.id, own.page, own.results);
       if (bytes !== undefined) stream.write(bytes);
+      else if (this.#core.queryOf(stream.id) === own.query) return true;
     }
+    return false;
   }
 
   /** Returns the first page of a stream once its caller may receive it. */
