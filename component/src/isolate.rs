@@ -76,6 +76,7 @@ impl GuestIsolate for Isolate {
             UpstreamCall::Leave => Call::Leave,
             UpstreamCall::Attach(text) => Call::Attach(text),
             UpstreamCall::Send(text) => Call::Send(text),
+            _ => return None,
         })
     }
 
@@ -87,6 +88,7 @@ impl GuestIsolate for Isolate {
             IsolateOutput::Refused { id, is_full: true } => Output::Full(id.slot()),
             IsolateOutput::Refused { id, .. } => Output::Refused(id.slot()),
             IsolateOutput::Moved(moved) => Output::Moved((*moved).into()),
+            _ => return None,
         })
     }
 

@@ -21,6 +21,7 @@ pub struct PostedEvents {
 
 /// Why a body has no valid events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PostedError {
     /// As for a bus without occurrences.
     Publish(PublishError),

@@ -10,6 +10,7 @@ use super::{BusCall, Upstream};
 
 /// A call to the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UpstreamCall {
     /// Close the current connection.
     Leave,

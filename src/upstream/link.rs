@@ -40,6 +40,7 @@ pub struct Timeouts {
 
 /// A call to the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BusCall {
     /// Close the current connection.
     Leave,

@@ -35,7 +35,7 @@ fn sent(listener: &mut Listener) -> Vec<String> {
     let transfers = std::iter::from_fn(|| listener.poll_action());
     let messages = transfers.filter_map(|transfer| match transfer {
         HttpAction::Send(_, request) => request.body,
-        HttpAction::Close(_) => None,
+        _ => None,
     });
     messages.collect()
 }

@@ -152,8 +152,8 @@ impl Twin {
                 let stored = &mut self.edges.get_mut(&place).unwrap().1;
                 match reply.persist() {
                     Persist::Nothing => {}
-                    Persist::All => panic!("all of it is stored"),
                     Persist::Delta(delta) => stored.push(delta.to_json()),
+                    _ => panic!("all of it is stored"),
                 }
                 let wanted = self.wanted.get_mut(&place).unwrap();
                 if let Wanted::Filter(filter) = wanted {

@@ -121,7 +121,7 @@ fn discovered() -> &'static str {
 fn method(transfer: &HttpAction) -> &'static str {
     match transfer {
         HttpAction::Send(_, request) => request.method,
-        HttpAction::Close(_) => "",
+        _ => "",
     }
 }
 

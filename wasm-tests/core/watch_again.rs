@@ -259,7 +259,7 @@ fn joined(watch: &mut Watch, hint: ServerHint, minted: u64, now: Millis) -> Stri
 fn message_of(watch: &mut Watch) -> Option<String> {
     match watch.poll_action()? {
         HttpAction::Send(_, request) => request.body,
-        HttpAction::Close(_) => None,
+        _ => None,
     }
 }
 

@@ -129,6 +129,7 @@ impl Bus {
             RootReceived::Released => self.leave(socket, Close::Over, now),
             RootReceived::Detached | RootReceived::Full => self.leave(socket, Close::Lost, now),
             RootReceived::Dropped(_) => {}
+            other => panic!("not known: {other:?}"),
         }
         Ok(())
     }
@@ -278,6 +279,7 @@ impl Bus {
             Persist::Nothing => {}
             Persist::All => (attachment.stored, attachment.session) = (stored, session),
             Persist::Delta(delta) => attachment.stored.push(delta.to_json()),
+            other => panic!("not known: {other:?}"),
         }
     }
 

@@ -38,6 +38,7 @@ impl World {
                 IsolateOutput::Moved(moved) => {
                     self.part(place, *moved)?;
                 }
+                other => panic!("not known: {other:?}"),
             }
         }
         Ok(has_output)
@@ -167,6 +168,7 @@ fn writes(output: &IsolateOutput) -> usize {
         IsolateOutput::Write(batch) => batch.writes.len(),
         IsolateOutput::Poll(ids) => ids.len(),
         IsolateOutput::Refused { .. } | IsolateOutput::Moved(_) => 1,
+        other => panic!("not known: {other:?}"),
     }
 }
 

@@ -1,9 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mcp_listen::{
-    bus::{Route, ShardId},
-    clock::Millis,
-};
+use mcp_listen::{bus::ShardId, clock::Millis};
 
 use crate::{
     bus::Refusal,
@@ -117,12 +114,12 @@ impl World {
         };
         let mut full = known;
         // A shard may fill up while an edge is on its way there.
-        let is_placed = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
-            Route::Root => {
+        let is_placed = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full).shard() {
+            None => {
                 self.bus.connect(socket);
                 true
             }
-            Route::Shard(shard) => {
+            Some(shard) => {
                 full = Some(shard);
                 let objects = &mut self.shards.objects;
                 objects.entry(shard).or_insert_with(ShardObject::new);

@@ -63,6 +63,7 @@ impl Bus {
                         is_awaited,
                     });
                 }
+                other => panic!("not known: {other:?}"),
             }
         }
     }

@@ -76,8 +76,10 @@ impl ShardObject {
                     self.attachments.entry(socket).or_default().session = session;
                 }
                 Persist::Delta(delta) => self.keep_change(socket, &delta),
+                other => panic!("not known: {other:?}"),
             },
             Ok(ShardReceived::Detached) => self.let_go(socket),
+            Ok(other) => panic!("not known: {other:?}"),
             Err(_) => {}
         }
     }
@@ -156,6 +158,7 @@ impl ShardObject {
                     }
                 }
                 ShardOutput::Done(ticket) => self.done.push(ticket),
+                other => panic!("not known: {other:?}"),
             }
         }
         out
@@ -268,15 +271,15 @@ fn note_of(frame: &str) -> Note {
         Ok(BusMessage::Response(_)) => Note::Answer,
         Ok(BusMessage::Batch(_)) => Note::Batch,
         Ok(BusMessage::SessionInterest { .. }) => Note::SessionInterest,
-        Err(_) => Note::Broken,
+        _ => Note::Broken,
     }
 }
 
 /// How a socket is closed.
 pub(crate) fn close_of(reason: EdgeCloseReason) -> Close {
     match reason {
-        EdgeCloseReason::Lost | EdgeCloseReason::Full => Close::Lost,
         EdgeCloseReason::Redirected => Close::Moved,
         EdgeCloseReason::Over => Close::Over,
+        _ => Close::Lost,
     }
 }

@@ -76,6 +76,7 @@ impl World {
                 UpstreamCall::Leave => self.hang_up(place, false),
                 UpstreamCall::Attach(text) => self.open_line(place, text)?,
                 UpstreamCall::Send(text) => self.send_up(place, text),
+                other => panic!("not known: {other:?}"),
             }
         }
         has_done |= self.write_outputs(place)?;

@@ -82,6 +82,7 @@ impl Table {
                     .extend(add.into_iter().map(|topic| (shard, topic)));
             }
             JournalEntry::Settled(position) => self.settled = position,
+            other => panic!("not known: {other:?}"),
         }
     }
 

@@ -316,7 +316,7 @@ impl World {
         let reader = match stream.kind() {
             StreamKind::Listen(id) if client.is_watching() => Reader::Watch(id.clone()),
             StreamKind::Listen(id) => Reader::Subscription(id.clone()),
-            StreamKind::Session => Reader::Session,
+            _ => Reader::Session,
         };
         let opening = Opening {
             reader,

@@ -133,6 +133,7 @@ impl World {
                     self.drop_host(at)?;
                     continue;
                 }
+                Some(other) => panic!("not known: {other:?}"),
                 None => {}
             }
             let Some(output) = watching.watch.poll_output(now) else {
@@ -172,6 +173,7 @@ impl World {
                 "a watch continues while it may",
                 format!("client {at}: {end:?}"),
             )),
+            other => panic!("not known: {other:?}"),
         }
     }
 

@@ -103,12 +103,7 @@ impl Listener {
         let call = self.0.poll_call(now);
         let text = call.map(|_| self.0.follow(vec![Topic::Everything]).to_json());
         object(&Call {
-            kind: match call {
-                Some(BusCall::Leave) => "leave",
-                Some(BusCall::Attach) => "attach",
-                Some(BusCall::Ask) => "send",
-                None => "wait",
-            },
+            kind: call.map_or(WAIT, kind_of),
             text,
             deadline: self.deadline(),
         })
@@ -120,3 +115,14 @@ impl Listener {
         self.0.poll_timeout().map(time)
     }
 }
+
+fn kind_of(call: BusCall) -> &'static str {
+    match call {
+        BusCall::Leave => "leave",
+        BusCall::Attach => "attach",
+        BusCall::Ask => "send",
+        _ => WAIT,
+    }
+}
+
+const WAIT: &str = "wait";

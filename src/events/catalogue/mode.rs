@@ -4,6 +4,7 @@ use crate::json::Node;
 
 /// A way to deliver events (SEP-3415, Delivery Modes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// `events/poll`
     Poll,

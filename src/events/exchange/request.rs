@@ -15,6 +15,7 @@ use crate::{
 
 /// A method of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Method {
     /// `events/list`
     List,
@@ -30,6 +31,7 @@ pub enum Method {
 
 /// The parameters of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EventCall {
     /// `events/list`, after the page that ended with this cursor.
     List(Option<Box<str>>),

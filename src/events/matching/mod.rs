@@ -17,6 +17,7 @@ use super::jcs::canonical;
 
 /// How the occurrences of a subscription are matched against its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MatchRule {
     /// Not at all: every occurrence matches.
     #[default]
@@ -38,6 +39,7 @@ pub struct MatchField {
 
 /// What one subscription requires of a payload.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Expected {
     /// Nothing.
     Everything,

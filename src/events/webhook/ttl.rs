@@ -8,6 +8,7 @@ use crate::{
 /// How long a client asks for its subscription to last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum RequestedTtl {
     /// As long as the server gives by default.
     #[default]

@@ -80,6 +80,7 @@ impl World {
                     }
                 }
                 Shed(ids) => self.shed.push(ids),
+                other => panic!("not known: {other:?}"),
             }
         }
     }

@@ -87,6 +87,7 @@ impl Pair {
                 }
                 ShardOutput::PersistChange(edge, delta) => said.push((edge.0, delta.to_json())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
+                other => panic!("not known: {other:?}"),
             }
         }
         said
