@@ -37,9 +37,9 @@
 //! The JSON that a publisher, a client or a bus writes maps to types with `serde::Serialize` and
 //! `Deserialize`: [`event::ServerEvent`], [`filter::SubscriptionFilter`], [`wire`].
 //!
-//! Enums are `non_exhaustive`, except [`json::Value`]: they may gain variants. A host has to carry
-//! out every output. Clippy's `wildcard_enum_match_arm` finds those that it does not name, and an
-//! output that it does not know is an error of the host.
+//! Enums are `non_exhaustive`, except [`json::Value`]: they may gain variants. A host that leaves
+//! out an output may lose events: clippy's `wildcard_enum_match_arm` finds those that it does not
+//! name.
 //!
 //! The crate `mcp-listen-browser` listens from a browser page, in Rust; `mcp-listen-tower` is a
 //! layer for servers.
