@@ -36,7 +36,8 @@ impl Millis {
 
 impl From<Duration> for Millis {
     fn from(span: Duration) -> Self {
-        Self(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+        let seconds = span.as_secs().min(MAX_SECONDS);
+        Self(seconds * 1_000 + u64::from(span.subsec_millis()))
     }
 }
 
@@ -62,5 +63,7 @@ impl Sub for Millis {
     }
 }
 
+/// The seconds of the longest span. Products of 128 bits would weigh more in WebAssembly.
+const MAX_SECONDS: u64 = u64::MAX / 1_000 - 1;
 /// The greatest number of milliseconds that every reader of JSON reads exactly: 2^53 - 1.
 pub(crate) const MAX_SAFE_MILLIS: f64 = 9_007_199_254_740_991.0;

@@ -113,7 +113,7 @@ impl Upstream {
             drop,
             ..Follow::default()
         };
-        self.change = Some((follow.seq, now + self.timeouts.attach));
+        self.change = Some((follow.seq, now + self.limits.attach));
         UpstreamCall::Send(follow.to_json())
     }
 

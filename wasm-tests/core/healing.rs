@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
@@ -264,7 +266,7 @@ fn an_unawaited_answer_is_ignored() {
 #[test]
 fn a_silent_bus_is_verified_only_if_configured() {
     let timeouts = Timeouts {
-        verify: Millis(10_000),
+        verify: Duration::from_secs(10),
         ..Timeouts::default()
     };
     for (timeouts, asks) in [(Timeouts::default(), 0), (timeouts, 3)] {

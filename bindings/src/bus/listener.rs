@@ -60,7 +60,7 @@ impl Listener {
     pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
         let mut follower = Follower::unattached();
         follower.set_timeouts(Timeouts {
-            attach: millis(attach_ms),
+            attach: millis(attach_ms).into(),
             ..Timeouts::default()
         });
         Self(follower)

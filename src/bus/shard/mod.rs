@@ -103,8 +103,8 @@ impl Shard {
     /// Sets how long edges have to be few (10 s by default) before the shard reports this to the
     /// root, which may then close it.
     #[must_use]
-    pub fn with_low_span(mut self, span: Millis) -> Self {
-        self.low = LowWatermark::new(span);
+    pub fn with_low_span(mut self, span: impl Into<Millis>) -> Self {
+        self.low = LowWatermark::new(span.into());
         self
     }
 

@@ -82,8 +82,8 @@ impl Fanout {
     ) {
         if let Some(isolate) = self.isolate() {
             isolate.set_timeouts(Timeouts {
-                attach: millis(attach_ms),
-                verify: millis(verify_ms),
+                attach: millis(attach_ms).into(),
+                verify: millis(verify_ms).into(),
             });
         }
     }
