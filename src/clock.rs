@@ -5,7 +5,7 @@ use core::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A time of the host's monotonic clock in milliseconds, or the span between two such times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,6 +61,11 @@ impl Sub for Millis {
     fn sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
+}
+
+/// Reads a span in milliseconds.
+pub(crate) fn read_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    Millis::deserialize(from).map(Duration::from)
 }
 
 /// The seconds of the longest span. Products of 128 bits would weigh more in WebAssembly.

@@ -1,11 +1,10 @@
 //! What a deliverer asks the server about one subscription.
 
-use mcp_listen::{
-    clock::Millis,
-    events::{
-        matching::{MatchResult, MatchRule},
-        webhook::{Authorization, DelivererOptions, DelivererOutput, MatchRules},
-    },
+use std::time::Duration;
+
+use mcp_listen::events::{
+    matching::{MatchResult, MatchRule},
+    webhook::{Authorization, DelivererOptions, DelivererOutput, MatchRules},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -69,7 +68,7 @@ fn a_match_that_fails_delays_only_its_subscription() {
 #[test]
 fn an_authorization_from_before_a_renewal_changes_nothing() {
     let options = DelivererOptions {
-        authorization_ttl_ms: Some(Millis(600_000)),
+        authorization_ttl: Some(Duration::from_mins(10)),
         ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());
