@@ -78,10 +78,10 @@ impl Register {
         let entry = Entry {
             caller,
             principal: session.new.principal.clone(),
-            idle: session.new.idle,
+            idle: session.new.idle.into(),
             used: (now, self.turns),
             known_at: now,
-            stays_until: now + session.new.idle,
+            stays_until: now + session.new.idle.into(),
             is_streaming: false,
             is_over: false,
         };
