@@ -1,7 +1,6 @@
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
-    json,
     task::{Task, TaskId},
     uri::Uri,
 };
@@ -93,9 +92,9 @@ impl Key {
     fn state(self, number: usize) -> ServerEvent {
         let name = self.name();
         let text = format!(r#"{{"taskId":"{name}","status":"working","ttlMs":{number}}}"#);
-        let document = json::read(text.as_bytes(), 8).unwrap();
-        let task = Task::from_node(Some(&document.root)).unwrap();
-        ServerEvent::TaskStatus { task }
+        ServerEvent::TaskStatus {
+            task: Task::from_json(&text).unwrap(),
+        }
     }
 }
 

@@ -41,7 +41,7 @@ impl Modes {
     pub const NONE: Self = Self(0);
 
     /// Reads a list of names; `None` if it is not one.
-    pub fn from_node(node: &Node<'_>) -> Option<Self> {
+    pub(crate) fn from_node(node: &Node<'_>) -> Option<Self> {
         let modes = node.as_array()?.iter();
         let modes = modes.map(|node| Mode::from_name(node.as_str()?));
         modes.collect()

@@ -41,7 +41,7 @@ pub struct TtlOptions {
 
 impl RequestedTtl {
     /// Reads `ttlMs`; `None` if it is neither a number nor null.
-    pub fn from_node(node: Option<&Node<'_>>) -> Option<Self> {
+    pub(crate) fn from_node(node: Option<&Node<'_>>) -> Option<Self> {
         let Some(node) = node else {
             return Some(Self::Default);
         };

@@ -208,12 +208,16 @@ fn a_lifetime_is_any_number_or_null_or_absent() {
         requested_ttl(&json!({ "ttlMs": null })),
         RequestedTtl::Endless
     );
-    for ttl in [json!(0), json!(-1), json!(1.5), json!(1e300)] {
-        assert!(
-            matches!(
-                requested_ttl(&json!({ "ttlMs": ttl })),
-                RequestedTtl::For(_)
-            ),
+    for (ttl, millis) in [
+        (json!(0), 0),
+        (json!(60_000), 60_000),
+        (json!(-5), 0),
+        (json!(1.5), 1),
+        (json!(1e300), (1 << 53) - 1),
+    ] {
+        assert_eq!(
+            requested_ttl(&json!({ "ttlMs": ttl })),
+            RequestedTtl::For(Millis(millis)),
             "{ttl}"
         );
     }

@@ -6,31 +6,6 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-fn requested(text: &str) -> Option<RequestedTtl> {
-    let document = json::read(text.as_bytes(), 2).unwrap();
-    RequestedTtl::from_node(document.root.get("ttlMs"))
-}
-
-#[test]
-fn a_wish_is_absent_or_null_or_a_number() {
-    assert_eq!(requested("{}"), Some(RequestedTtl::Default));
-    assert_eq!(requested("{\"ttlMs\":null}"), Some(RequestedTtl::Endless));
-    for (number, millis) in [
-        ("60000", 60_000),
-        ("1.5", 1),
-        ("-5", 0),
-        ("1e300", (1 << 53) - 1),
-    ] {
-        let text = format!("{{\"ttlMs\":{number}}}");
-        assert_eq!(
-            requested(&text),
-            Some(RequestedTtl::For(Millis(millis))),
-            "{number}"
-        );
-    }
-    assert_eq!(requested("{\"ttlMs\":\"60000\"}"), None);
-}
-
 #[test]
 fn a_requested_ttl_is_clamped_to_the_limits() {
     let options = TtlOptions::default();
