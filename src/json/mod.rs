@@ -20,8 +20,8 @@ pub use reader::{ReadError, read};
 pub use writer::{push_string, to_compact};
 
 pub(crate) use de::from_node;
-pub(crate) use reader::MAX_PEER_DEPTH;
 pub use de::{Unreadable, from_text};
 pub(crate) use raw::Raw;
+pub(crate) use reader::MAX_PEER_DEPTH;
 pub(crate) use ser::to_text;
 pub(crate) use text::Text;
