@@ -1,13 +1,8 @@
 use alloc::{boxed::Box, string::String};
-use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    clock::{Millis, read_span, write_span},
-    json,
-    vocabulary::capabilities::Capabilities,
-};
+use crate::{clock::Millis, json, vocabulary::capabilities::Capabilities};
 
 use super::Claim;
 
@@ -27,12 +22,8 @@ pub struct NewSession {
     /// The notifications that the client was offered: the JSON text of server capabilities.
     pub capabilities: Box<str>,
     /// How long the session lives without a request or a stream.
-    #[serde(
-        rename = "idleMs",
-        deserialize_with = "read_span",
-        serialize_with = "write_span"
-    )]
-    pub idle: Duration,
+    #[serde(rename = "idleMs")]
+    pub idle: Millis,
 }
 
 /// What a store keeps of a session, in addition to its subscriptions.
@@ -125,16 +116,11 @@ impl Session {
     /// another call.
     pub fn ends_at(&self) -> Millis {
         let span = if self.is_unconfirmed {
-            self.idle().min(AGAIN)
+            self.new.idle.min(AGAIN)
         } else {
-            self.idle()
+            self.new.idle
         };
         self.used_at + span
-    }
-
-    /// Returns how long it lives without a request or a stream.
-    pub(super) fn idle(&self) -> Millis {
-        self.new.idle.into()
     }
 }
 

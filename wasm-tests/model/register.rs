@@ -78,10 +78,10 @@ impl Register {
         let entry = Entry {
             caller,
             principal: session.new.principal.clone(),
-            idle: session.new.idle.into(),
+            idle: session.new.idle,
             used: (now, self.turns),
             known_at: now,
-            stays_until: now + session.new.idle.into(),
+            stays_until: now + session.new.idle,
             is_streaming: false,
             is_over: false,
         };

@@ -174,7 +174,7 @@ pub(super) fn begun(new: &NewSession) -> Value {
     } = new;
     json!({
         "principal": principal, "address": address, "upstreamId": upstream_id,
-        "capabilities": capabilities, "idleMs": idle.as_millis(),
+        "capabilities": capabilities, "idleMs": idle.0,
     })
 }
 
