@@ -1,6 +1,11 @@
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{RequestedTtl, TtlOptions},
+    events::{
+        Window,
+        webhook::{DelivererOptions, RequestedTtl, TtlOptions},
+    },
     json,
 };
 #[cfg(target_arch = "wasm32")]
@@ -29,4 +34,24 @@ fn a_server_may_offer_subscriptions_that_do_not_expire() {
         options.until(RequestedTtl::Default, Millis(0)),
         Some(Millis(3_600_000))
     );
+}
+
+#[test]
+fn options_are_read_in_milliseconds() {
+    let text = r#"{"defaultTtlMs":1000,"minTtlMs":2000,"maxTtlMs":3000}"#;
+    let text = format!(r#"{{"ttl":{text},"authorizationTtlMs":4000}}"#);
+    let options = DelivererOptions::from_json(&text).unwrap();
+    let TtlOptions {
+        default_ttl,
+        min_ttl,
+        max_ttl,
+        ..
+    } = options.ttl;
+    assert_eq!(
+        [default_ttl, min_ttl, max_ttl].map(|ttl| ttl.as_secs()),
+        [1, 2, 3]
+    );
+    assert_eq!(options.authorization_ttl, Some(Duration::from_secs(4)));
+    let window: Window = json::from_text(r#"{"ageMs":5000}"#).unwrap();
+    assert_eq!(window.age, Duration::from_secs(5));
 }
