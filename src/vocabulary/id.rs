@@ -23,9 +23,9 @@ impl RequestId {
         is_id.then(|| Self(node.raw.into()))
     }
 
-    /// Reads an id from the JSON text `raw`; `None` if it is not an id: null, a fraction, a boolean,
-    /// a container, or a string or number of more than `max_bytes` (not counting a string's quotes
-    /// and escapes).
+    /// Reads an id from the JSON text `raw`; `None` if it is not an id: null, a fraction, a
+    /// boolean, a container, or a string or number of more than `max_bytes` (not counting a
+    /// string's quotes and escapes).
     pub fn from_raw(raw: &str, max_bytes: usize) -> Option<Self> {
         let document = json::read(raw.as_bytes(), 0).ok()?;
         Self::from_node(&document.root, max_bytes)
