@@ -77,7 +77,7 @@ fn accepted_hosts_and_origins() {
 }
 
 #[test]
-fn answered_preflights() {
+fn preflights_that_get_a_response() {
     run(include_str!("../corpus/2026-07-28/accept/preflight.json"));
 }
 

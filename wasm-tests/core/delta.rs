@@ -49,7 +49,7 @@ pub(crate) fn change(
     drop: &SubscriptionFilter,
 ) -> FollowResponse {
     let follow = follow::change(next(bus, edge), add, drop);
-    follow::answered(bus, edge, &follow)
+    follow::reply_to(bus, edge, &follow)
 }
 
 fn next(bus: &Bus, edge: EdgeId) -> u64 {

@@ -245,7 +245,7 @@ fn messages_of_a_newer_bus_are_ignored() {
 }
 
 #[test]
-fn an_unawaited_answer_is_ignored() {
+fn an_unawaited_reply_is_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     world.said();
@@ -288,7 +288,7 @@ fn a_silent_bus_is_verified_only_if_configured() {
 }
 
 #[test]
-fn a_bus_that_does_not_answer_is_lost() {
+fn a_bus_that_does_not_reply_is_lost() {
     let mut world = world();
     world.cut();
     world.availability = Availability::Silent;
@@ -372,7 +372,7 @@ fn an_unwanted_event_is_verified_once() {
 }
 
 #[test]
-fn a_duplicate_answer_to_an_earlier_attach_is_ignored() {
+fn a_duplicate_reply_to_an_earlier_attach_is_ignored() {
     let tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()

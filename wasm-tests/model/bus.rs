@@ -124,7 +124,7 @@ impl Bus {
             } => {
                 self.store(socket, edge, persist, session);
                 self.carry_out(now);
-                self.answer(socket, edge, frames, now)?;
+                self.reply(socket, edge, frames, now)?;
             }
             RootReceived::Released => self.leave(socket, Close::Over, now),
             RootReceived::Detached | RootReceived::Full => self.leave(socket, Close::Lost, now),
@@ -284,7 +284,7 @@ impl Bus {
     }
 
     /// Sends an edge the reply to its follow, and what it missed.
-    fn answer(
+    fn reply(
         &mut self,
         socket: SocketId,
         edge: EdgeId,
@@ -293,7 +293,7 @@ impl Bus {
     ) -> Result<(), Violation> {
         for (place, text) in frames.into_iter().enumerate() {
             let note = if place == 0 {
-                self.check_answered(&text)?;
+                self.check_reply(&text)?;
                 Note::Answer
             } else {
                 self.check_replayed(&text)?;

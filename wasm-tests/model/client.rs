@@ -100,7 +100,7 @@ impl Client {
     }
 
     /// Its watch reports a change.
-    pub(crate) fn hear_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
+    pub(crate) fn receive_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
         let key = Key::of(event);
         self.read[key.index()] = self.seen;
         ensure(

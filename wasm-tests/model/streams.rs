@@ -102,7 +102,7 @@ impl World {
 
     /// Handles a frame of the bus. Frames of one turn are delivered together, or each is a separate
     /// turn.
-    pub(crate) fn hear_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
+    pub(crate) fn receive_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
         let now = self.now;
         self.note(|| format!("  isolate {place} receives {}", frame.text));
         let confirms = frame.note == Note::Answer;

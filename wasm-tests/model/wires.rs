@@ -57,7 +57,7 @@ impl World {
                     return Ok(());
                 };
                 match arrival {
-                    Arrival::Frame(frame) => self.hear_on_line(place, &frame),
+                    Arrival::Frame(frame) => self.receive_on_line(place, &frame),
                     Arrival::Closed(how) => self.lose_line(place, how, false),
                 }
             }

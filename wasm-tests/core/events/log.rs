@@ -207,7 +207,7 @@ fn a_reader_is_ahead_of_a_copy_that_ends_before_its_cursor() {
 }
 
 #[test]
-fn a_log_without_an_epoch_replays_nothing_and_truncates_nobody() {
+fn a_log_without_an_epoch_replays_nothing_and_truncates_no_reader() {
     let mut log = Log::new(Window {
         events: 1,
         ..Window::default()

@@ -291,7 +291,7 @@ fn a_list_begins_where_its_cursor_says() {
 }
 
 #[test]
-fn an_id_is_answered_verbatim() {
+fn an_id_comes_back_verbatim() {
     for id in ["0", "\"\"", "12345678901234567890", "\"\\u0061\""] {
         let mut exchange = ask(&service(&json!({})), "events/list", &json!({}));
         exchange.handle_body(body(id, "events/list", &json!({}), &json!({})));

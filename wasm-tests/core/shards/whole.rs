@@ -27,7 +27,7 @@ fn a_topic_added_before_a_pending_batch_is_complete_only_after_it() {
 /// The root has restarted, and its log begins after 9: its first batch leaves out everything
 /// before.
 #[test]
-fn events_left_out_before_the_first_answer_are_requested() {
+fn events_left_out_before_the_first_reply_are_requested() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, Some(5));
     let call = shard.poll_call(NOW).unwrap();

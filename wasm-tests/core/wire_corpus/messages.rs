@@ -22,7 +22,7 @@ fn edges_and_shards_follow_and_edges_detach() {
 }
 
 #[test]
-fn a_bus_answers_edges_and_shards() {
+fn a_bus_replies_to_edges_and_shards() {
     for file in [
         fixture!("edge/followed.3"),
         fixture!("edge/full.3"),

@@ -31,7 +31,7 @@ fn a_few_occurrences_outlast_outages() {
 }
 
 #[test]
-fn what_hostile_endpoints_do_not_accept_is_told_as_a_gap() {
+fn what_hostile_endpoints_do_not_accept_is_reported_as_a_gap() {
     let mut abandoned = 0;
     for seed in 0..SEEDS {
         let told = World::run(&Plan::hostile(seed));
