@@ -333,6 +333,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
 
   /** Ends the streams of a core that has trapped, one after the other and without a result. */
   #handleTrap(error: Error): void {
+    this.#options.onTrapped?.();
     const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
     for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
     for (const stream of streams) {
