@@ -86,7 +86,7 @@ async function expectExit(listener: Member, publisher: Member): Promise<void> {
   expect([await listener.ended, await publisher.ended]).toEqual([0, 0]);
 }
 
-/** Publishes more than is kept for a listener that is stopped, which then receives a cue of each. */
+/** Publishes more than is kept for a stopped listener, which then receives a cue of each. */
 async function expectCuesAfter(flood: string, listener: Member, publisher: Member): Promise<void> {
   listener.signal('SIGSTOP');
   publisher.send(flood);
