@@ -83,7 +83,7 @@ function inSlim(path: string): string | undefined {
   return path === 'entry/client/slim.ts' ? 'mcp-listen/client/slim' : undefined;
 }
 
-/** An example of an option is a member, and one that imports or exports nothing is in a function. */
+/** An example of an option is a member; one without imports and exports is in a function. */
 function bodyOf(code: string): string {
   if (/^(authorize|principal):/.test(code))
     return `createListenHandler(createMcpHandler(factory), {\n${code},\n});`;
