@@ -1,7 +1,16 @@
 import type { ProcessBus } from '../bus/broker-bus.js';
 import { placeOn } from './place.js';
-import { CLOSES, DROPS, EVERY, LOSES_NOTHING, REPLAYS, REPORTS, SURVIVES } from './promises.js';
-import type { BusTestOn, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
+import {
+  CLOSES,
+  COUNTS,
+  DROPS,
+  EVERY,
+  LOSES_NOTHING,
+  REPLAYS,
+  REPORTS,
+  SURVIVES,
+} from './promises.js';
+import type { BusTestOn, ClosableRig, CountingRig, CutRig, MortalRig, OpenRig } from './rig.js';
 
 /** A test of one promise of a bus. */
 export interface BusTest {
@@ -13,8 +22,17 @@ export interface BusTest {
   run: () => Promise<void>;
 }
 
-/** Faults to inject into a bus under test. Promises about omitted faults are not tested. */
+/**
+ * Faults to inject into a bus under test, and what it can do. Promises about omitted faults are not
+ * tested.
+ */
 export interface BusFaults {
+  /**
+   * Whether the bus has the option `wanted`, with which it counts the streams of callers.
+   *
+   * @default false
+   */
+  counts?: boolean;
   /**
    * Publishes a text through the broker of the bus, bypassing the bus. Resolves with false if the
    * broker refuses such a text, for example because of its length.
@@ -67,11 +85,13 @@ export function busTests(
  * A rig with every fault; {@link promisedBy} selects the promises for the faults that are
  * available.
  */
-type AnyRig = OpenRig & CutRig & MortalRig & ClosableRig;
+type AnyRig = CountingRig & OpenRig & CutRig & MortalRig & ClosableRig;
 
-function promisedBy({ absence, garbage, loss, replays = false }: BusFaults): BusTestOn<AnyRig>[] {
+function promisedBy(faults: BusFaults): BusTestOn<AnyRig>[] {
+  const { absence, counts = false, garbage, loss, replays = false } = faults;
   return [
     ...EVERY,
+    ...(counts ? [COUNTS] : []),
     ...(garbage ? [DROPS] : []),
     ...(absence ? [replays ? REPLAYS : REPORTS] : []),
     ...(loss ? [SURVIVES, LOSES_NOTHING] : []),

@@ -19,17 +19,20 @@ function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
       for (const listener of listeners) listener.onEvents(carried);
   };
   const makeBus = () => {
-    const bus = brokerBus(hubBroker(listeners, publish), { onError: () => {} });
+    const bus = brokerBus(hubBroker(listeners, publish), { onError: () => {}, wanted: {} });
     return neverCloses ? Object.assign(bus, { close: async () => {} }) : bus;
   };
   return { makeBus, publish };
 }
 
 const sound = hub();
-const promises = busTests('a hub', sound.makeBus, { garbage: sound.publish });
+const promises = busTests('a hub', sound.makeBus, {
+  counts: true,
+  garbage: sound.publish,
+});
 
 test('every promise is a sentence about the bus', () => {
-  expect(promises).toHaveLength(7);
+  expect(promises).toHaveLength(8);
   for (const { name } of promises) expect(name).toMatch(/^a hub [a-z]/);
 });
 
@@ -41,9 +44,11 @@ test.each<[string, Flaw]>([
     { carry: (events) => (events.includes('note://a') ? [] : [events]) },
   ],
   ['keeps the order', { carry: (events) => [events.split('\n').reverse().join('\n')] }],
+  ['counts the streams', { carry: (events) => (events.includes('"streams"') ? [] : [events]) }],
   ['ends its streams', { neverCloses: true }],
 ])('a bus that breaks "%s" fails', async (promise, flaw) => {
-  const found = busTests('a hub', hub(flaw).makeBus).find(({ name }) => name.includes(promise));
+  const tests = busTests('a hub', hub(flaw).makeBus, { counts: true });
+  const found = tests.find(({ name }) => name.includes(promise));
   const late = new Promise((resolve) => setTimeout(resolve, 500, 'still waiting'));
   const kept = found?.run().then(
     () => 'kept',
