@@ -1,6 +1,7 @@
-import { type Broker, type BrokerListener, brokerBus } from 'mcp-listen';
+import { type BrokerListener, brokerBus } from 'mcp-listen';
 import { busTests } from 'mcp-listen/testing';
 import { expect, test } from 'vitest';
+import { hubBroker } from '../../package/project/hub.mjs';
 
 /** How a hub breaks the promises of a bus. */
 interface Flaw {
@@ -17,18 +18,8 @@ function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
     for (const carried of carry(events))
       for (const listener of listeners) listener.onEvents(carried);
   };
-  const broker = (): Broker => ({
-    publish,
-    async follow(listener, signal) {
-      listeners.add(listener);
-      listener.onReady({ isContiguous: true });
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      listeners.delete(listener);
-    },
-    close: async () => {},
-  });
   const makeBus = () => {
-    const bus = brokerBus(broker(), { onError: () => {}, wanted: {} });
+    const bus = brokerBus(hubBroker(listeners, publish), { onError: () => {}, wanted: {} });
     return neverCloses ? Object.assign(bus, { close: async () => {} }) : bus;
   };
   return { makeBus, publish };
