@@ -51,7 +51,9 @@ fn promise_in(panic: &(dyn Any + Send)) -> String {
     let owned = panic.downcast_ref::<String>().map(String::as_str);
     let message = owned.or(panic.downcast_ref::<&str>().copied());
     let message = message.unwrap_or_default();
-    let message = message.rsplit_once("failed: ").map_or(message, |(_, own)| own);
+    let message = message
+        .rsplit_once("failed: ")
+        .map_or(message, |(_, own)| own);
     let promise = message.split(['\n', ':']).next();
     promise.unwrap_or_default().to_owned()
 }
