@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { vi } from 'vitest';
 
 /** Waits in real time, in which I/O makes progress, while a virtual clock stands still. */
@@ -16,11 +17,20 @@ export async function pass(ms: number): Promise<void> {
 
 /**
  * Waits for what is under way, and for what should not happen: for 15 ms of the processor time of
- * this process, which takes longer on a busy machine.
+ * this process, which takes longer on a busy machine. In between it waits for the threads that
+ * compute signatures, which may get no processor while this one runs.
  */
 export async function settle(): Promise<void> {
+  for (let times = 0; times < 3; times += 1) {
+    await new Promise((resolve) => randomBytes(1, resolve));
+    await turnsFor(5_000);
+  }
+}
+
+/** Lets the event loop turn for some microseconds of processor time. */
+async function turnsFor(us: number): Promise<void> {
   const begun = process.cpuUsage();
-  for (let spent = 0; spent < 15_000; ) {
+  for (let spent = 0; spent < us; ) {
     await new Promise((resolve) => setImmediate(resolve));
     const { system, user } = process.cpuUsage(begun);
     spent = system + user;
