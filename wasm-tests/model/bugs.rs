@@ -49,7 +49,7 @@ pub(crate) fn plant(bug: Option<Planted>) {
     });
 }
 
-/// The machine that has a model of its own.
+/// The machine that another model runs: see `webhooks`.
 pub(crate) const DELIVERER: &str = "deliverer";
 
 const AROUND: [(HarnessBug, &str); 4] = [

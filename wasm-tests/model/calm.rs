@@ -302,8 +302,8 @@ impl World {
 
 /// What a bus with shards has forgotten once all edges have left.
 impl World {
-    /// No topic has a row, and no shard that has reported is left. A shard that was reset before its
-    /// edges left, and follows nothing, had no occasion to report.
+    /// No topic has a row, and no shard that has reported is left. A shard that was reset before
+    /// its edges left, and follows nothing, had no occasion to report.
     fn check_forgotten(&mut self) -> Result<(), Violation> {
         if !self.setup.has_shards {
             return Ok(());

@@ -62,7 +62,7 @@ impl World {
         !self.setup.has_shards && !self.setup.shares && bytes <= room.reserved
     }
 
-    /// An edge holds no more names than it may. The resources of sessions have limits of their own.
+    /// An edge holds no more names than it may. Sessions have other limits on resources.
     pub(crate) fn check_room(&mut self) -> Result<(), Violation> {
         let Some(room) = Room::of(self.setup.room) else {
             return Ok(());

@@ -212,7 +212,7 @@ impl ShardObject {
         self.life().shard.registry().attached()
     }
 
-    /// Whether it has heard of its bus since it was reset.
+    /// Whether its bus has called it since it was reset.
     pub(crate) fn knows_its_bus(&mut self) -> bool {
         self.life().shard.cursor().is_some()
     }
