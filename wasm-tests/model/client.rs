@@ -110,6 +110,14 @@ impl Client {
         )
     }
 
+    /// The id of its listen request.
+    pub(crate) fn listen_id(&self) -> Option<RequestId> {
+        match &self.kind {
+            Kind::Subscription { raw_id, .. } => RequestId::from_raw(raw_id, 256),
+            _ => None,
+        }
+    }
+
     /// Whether an act would change anything for it.
     pub(crate) fn can(&self, act: Act) -> bool {
         let session = self.in_session();

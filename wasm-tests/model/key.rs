@@ -35,6 +35,15 @@ impl Key {
         NAMES[self.0]
     }
 
+    /// The bytes that its name counts: its length, and 64 more.
+    pub(crate) fn name_bytes(self) -> usize {
+        if self.0 < FIRST_URI {
+            0
+        } else {
+            self.name().len() + 64
+        }
+    }
+
     pub(crate) fn is_resource(self) -> bool {
         (FIRST_URI..FIRST_TASK).contains(&self.0)
     }

@@ -32,6 +32,11 @@ impl World {
                 IsolateOutput::Refused { id, .. } => {
                     let client = self.isolates[place].member(id).map(|member| member.client);
                     if let Some(at) = client {
+                        let host = self.clients[at].host.as_ref();
+                        let is_open = host.is_some_and(Host::is_open);
+                        ensure("a stream that was not ended stays open", !is_open, || {
+                            format!("client {at} is refused")
+                        })?;
                         self.refuse(at)?;
                     }
                 }

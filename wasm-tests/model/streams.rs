@@ -155,6 +155,7 @@ impl World {
         is_overloaded: bool,
     ) -> Result<(), Violation> {
         let (now, random) = (self.now, self.random());
+        let is_overloaded = is_overloaded || how == Close::Full;
         self.note(|| format!("  isolate {place} loses its bus: {how:?}"));
         let isolate = &mut self.isolates[place];
         isolate.socket = None;
@@ -175,6 +176,9 @@ impl World {
                 is_overloaded,
                 ..Absence::since(since)
             });
+            if how == Close::Full {
+                isolate.core.handle_full();
+            }
             isolate.core.handle_lost(now, random, is_overloaded);
         }
         self.write_outputs(place)?;
