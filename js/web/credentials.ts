@@ -1,7 +1,7 @@
 import { ListenError } from '../model/error.js';
 import { sha256 } from './digest.js';
 
-/** One credential of a request: a header field, or one of the cookies in it. */
+/** One credential of a request: a header field, or one of the cookies or words in it. */
 export interface Credential {
   /** The name of the header field, in lower case. */
   readonly field: string;
@@ -57,8 +57,7 @@ export class Credentials {
     return this.#names.flatMap((field) => {
       const text = headers.get(field);
       if (text === null) return [];
-      const isSplit = field === 'cookie' && this.#naming.has(field);
-      return (isSplit ? cookiesIn(text) : [text]).map((each) => ({ field, text: each }));
+      return this.#partsOf(field, text).map((each) => ({ field, text: each }));
     });
   }
 
@@ -75,6 +74,11 @@ export class Credentials {
     return texts.length === 0 ? undefined : digestOf(`caller [${texts.join()}]`);
   }
 
+  #partsOf(field: string, text: string): string[] {
+    if (field === 'authorization') return wordsIn(text);
+    return field === 'cookie' && this.#naming.has(field) ? cookiesIn(text) : [text];
+  }
+
   /** Returns the key of a request as a digest of 43 characters. */
   digestOf(request: Request): Promise<string> {
     return digestOf(`request ${this.keyOf(request)}`);
@@ -86,9 +90,18 @@ export function fieldsOf(credentials: readonly Credential[]): Headers {
   const fields = new Headers();
   for (const { field, text } of credentials) {
     const others = fields.get(field);
-    fields.set(field, others === null ? text : `${others}; ${text}`);
+    const separator = field === 'cookie' ? '; ' : ' ';
+    fields.set(field, others === null ? text : others + separator + text);
   }
   return fields;
+}
+
+/** Returns a bearer token, and each word after it, which some servers do not read. */
+function wordsIn(authorization: string): string[] {
+  const [, token, more] = /^(bearer\s+\S+)\s+(\S.*)$/i.exec(authorization) ?? [];
+  return token === undefined || more === undefined
+    ? [authorization]
+    : [token, ...more.split(/\s+/)];
 }
 
 function cookiesIn(text: string): string[] {

@@ -65,6 +65,14 @@ describe('a caller has one name, however it varies', () => {
     expect(names).toEqual([await callerOf(BOB), await callerOf(BOB)]);
   });
 
+  test('words after the token, if the server does not read them', async () => {
+    const { callerOf } = admissionAt(
+      (headers) => headers.get('authorization')?.split(/ +/)[1] === 'bob',
+    );
+    for (const more of ['1', '2 3'])
+      expect(await callerOf({ authorization: `Bearer bob ${more}` })).toBe(await callerOf(BOB));
+  });
+
   test('a token beside a cookie that names no caller', async () => {
     const { callerOf } = admissionAt(hasCookie);
     for (const junk of JUNK) expect(await callerOf({ ...MINE, ...junk })).toBeUndefined();

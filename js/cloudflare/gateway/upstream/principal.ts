@@ -63,7 +63,10 @@ export class UpstreamAdmission {
     const name = await credentials.nameOf(sent);
     if (name === undefined) return undefined;
     if (sent.length > MAX_CREDENTIALS)
-      throw new ListenError('authorizer-failed', `a caller has over ${MAX_CREDENTIALS} cookies`);
+      throw new ListenError(
+        'authorizer-failed',
+        `a caller has over ${MAX_CREDENTIALS} credentials`,
+      );
     // Otherwise a caller that is denied would cause many requests.
     if (sent.length > 1 && (await this.#denialOf(request)) !== undefined) return name;
     return credentials.nameOf(await required(sent, (some) => this.#isEnough(request, some)));
@@ -149,5 +152,5 @@ function isResult({ ok }: Response, body: Uint8Array): boolean {
  * without any is assumed to need them.
  */
 const PROBE_MS = 4_000;
-/** Credentials of a caller, each cookie that may name it as one. */
+/** Maximum credentials of a caller, each cookie that may name it counted as one. */
 const MAX_CREDENTIALS = 32;
