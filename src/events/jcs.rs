@@ -11,33 +11,35 @@ use crate::json::{Node, Object, Value, push_string};
 /// have no duplicate key: RFC 8785 is for I-JSON.
 pub fn canonical(node: &Node<'_>) -> Option<String> {
     let mut out = String::with_capacity(node.raw.len());
-    push_node(&mut out, node)?;
+    push_canonical(&mut out, node, usize::MAX)?;
     Some(out)
 }
 
-fn push_node(out: &mut String, node: &Node<'_>) -> Option<()> {
+/// Appends the [`canonical`] text. Reads nothing after the first value with which `out` exceeds
+/// `max_bytes`, and then returns `None`.
+pub(super) fn push_canonical(out: &mut String, node: &Node<'_>, max_bytes: usize) -> Option<()> {
     match &node.value {
         Value::Null | Value::Bool(_) => out.push_str(node.raw),
         Value::Number => push_number(out, node.raw.parse().ok()?)?,
         Value::String(text) => push_string(out, text),
-        Value::Array(items) => push_array(out, items)?,
-        Value::Object(object) => push_object(out, object)?,
+        Value::Array(items) => push_array(out, items, max_bytes)?,
+        Value::Object(object) => push_object(out, object, max_bytes)?,
     }
-    Some(())
+    (out.len() <= max_bytes).then_some(())
 }
 
-fn push_array(out: &mut String, items: &[Node<'_>]) -> Option<()> {
+fn push_array(out: &mut String, items: &[Node<'_>], max_bytes: usize) -> Option<()> {
     out.push('[');
     for (place, item) in items.iter().enumerate() {
         separate(out, place);
-        push_node(out, item)?;
+        push_canonical(out, item, max_bytes)?;
     }
     out.push(']');
     Some(())
 }
 
 /// Appends the members, ordered by the UTF-16 code units of their names.
-fn push_object(out: &mut String, object: &Object<'_>) -> Option<()> {
+fn push_object(out: &mut String, object: &Object<'_>, max_bytes: usize) -> Option<()> {
     let mut members: Vec<_> = object.iter().collect();
     members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
     out.push('{');
@@ -45,7 +47,7 @@ fn push_object(out: &mut String, object: &Object<'_>) -> Option<()> {
         separate(out, place);
         push_string(out, name);
         out.push(':');
-        push_node(out, node)?;
+        push_canonical(out, node, max_bytes)?;
     }
     out.push('}');
     Some(())
