@@ -47,8 +47,3 @@ export interface SessionStore {
   /** Sends a request of the core about a session, and resolves with the reply. */
   ask(question: string): Promise<string>;
 }
-
-/** Returns the id of a new session: 122 random bits, which reveal nothing about the session. */
-export function newSessionId(): string {
-  return crypto.randomUUID();
-}

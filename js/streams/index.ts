@@ -1,5 +1,6 @@
 /** What other rooms import of the streams. */
-export { eachWrite } from './bodies/fanout-bodies.js';
+export { eachWrite, FanoutBodies, type StreamBodies } from './bodies/fanout-bodies.js';
+export { OwnBodies } from './bodies/own-bodies.js';
 export { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
 export type { Member } from './connection/member.js';
 export { type OwnConnectionOptions, OwnConnections } from './connection/own-connections.js';

@@ -19,6 +19,7 @@ import type {
   BusConnection,
   FanoutSink,
 } from '../attachable-bus.js';
+import { CoreSessions } from '../core-sessions.js';
 import { eventText } from '../event-text.js';
 import {
   type EmitOptions,
@@ -39,7 +40,6 @@ import { MemoryLog } from './log.js';
 import type { InMemoryBusOptions } from './options.js';
 import { OrderedQueue } from './ordered-queue.js';
 import { MemorySessionTable } from './session-table.js';
-import { MemorySessions } from './sessions.js';
 import { type DeliverMaker, MemoryWebhooks } from './webhooks.js';
 
 /** A bus within one process or isolate. Events reach only the streams attached to this object. */
@@ -49,7 +49,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
    *
    * @internal
    */
-  readonly sessions: MemorySessions;
+  readonly sessions: CoreSessions;
   /**
    * The log of occurrences of MCP Events; undefined if the bus keeps none.
    *
@@ -103,8 +103,10 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
         ...{ onError, wanted, sessions: this.sessionTopics },
         context: { bus: undefined, publish: (event) => this.publish(event) },
       });
-    this.sessions = new MemorySessions(this.#rows, {
+    this.sessions = new CoreSessions({
+      ...{ isShared: false, rows: this.#rows },
       core: () => this.#bus,
+      now: () => performance.now(),
       retainEvents: () => this.retainEvents(),
       flush: () => this.#flush(),
     });

@@ -7,16 +7,6 @@ export class MemorySessionTable implements SessionRows {
   readonly #callers = new Map<string, Set<string>>();
   readonly #releases = new Set<string>();
 
-  /** Number of sessions. */
-  get size(): number {
-    return this.#rows.size;
-  }
-
-  /** Returns whether the session exists. */
-  has(id: string): boolean {
-    return this.#rows.has(id);
-  }
-
   get(id: string): string | undefined {
     return this.#rows.get(id)?.session;
   }

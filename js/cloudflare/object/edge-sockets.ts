@@ -42,10 +42,11 @@ export class EdgeSockets {
   }
 
   /**
-   * Restores a socket from before a restart. Closes a socket that cannot be restored, so that its
-   * edge reconnects: it would receive nothing if it stayed open.
+   * Restores a socket from before a hibernation, unless it was closed. Closes a socket that cannot
+   * be restored, so that its edge reconnects: it would receive nothing if it stayed open.
    */
   restore(socket: WebSocket): void {
+    if (this.#attachments.isClosed(socket)) return;
     try {
       const { last, seq, session } = this.#attachments.sentState(socket);
       this.add(
@@ -72,7 +73,7 @@ export class EdgeSockets {
     this.#sockets.delete(edge);
     this.#dirty.delete(edge);
     this.#core.disconnect(edge, this.#now());
-    if (!this.#isDeleted) this.#attachments.delete(socket);
+    if (!this.#isDeleted) this.#attachments.close(socket);
     socket.close(code);
   }
 

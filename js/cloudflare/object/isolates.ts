@@ -18,8 +18,8 @@ export class Isolates {
   }
 
   /**
-   * Asks each isolate over one of its sockets. Resolves with the reports of those that reply in
-   * time, and with the number of sockets of each isolate. Visits all sockets.
+   * Asks each isolate over one of its sockets that is open. Resolves with the reports of those that
+   * reply in time, and with the number of sockets of each isolate. Visits all sockets.
    */
   async ask(
     question: OperatorQuestion,
@@ -28,7 +28,9 @@ export class Isolates {
     const ask = this.#asked;
     const sockets = this.#sockets();
     const frame = questionFrame(ask, question);
-    const asked = [...sockets].filter(([, own]) => sent(own[ask % own.length], frame));
+    const asked = [...sockets].filter(([, own]) =>
+      own.some((_, number) => sent(own[(ask + number) % own.length], frame)),
+    );
     const pending = { missing: asked.length, reports: [], done: deferred<void>() };
     if (asked.length > 0) await this.#replied(ask, pending);
     const counts = [...sockets].map(([isolate, own]) => [isolate, own.length] as const);

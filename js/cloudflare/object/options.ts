@@ -27,7 +27,8 @@ export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOpt
    * Milliseconds for which a shard has few streams (none, or less than half of its maximum so far)
    * before it reports this to the bus. The bus then closes it if it is empty, or closes all shards
    * and moves their streams back if half of `edgesPerShard` suffices for all. Smaller values make
-   * shards close and open more often as streams come and go. 0 reports at once; at most 3,600,000.
+   * shards close and open more often as streams come and go. Streams that lost their shard return
+   * within 2 s: below 2,000 it may close meanwhile. 0 reports at once; at most 3,600,000.
    *
    * @default 10_000
    */

@@ -86,6 +86,20 @@ export class SocketAttachments {
     this.#sizes.delete(row);
   }
 
+  /**
+   * Deletes the interest of a socket that the object closes, and marks the socket: the object finds
+   * it again after a hibernation until its other end has confirmed the close.
+   */
+  close(socket: WebSocket): void {
+    this.delete(socket);
+    socket.serializeAttachment({ isClosed: true });
+  }
+
+  /** Whether the object has closed a socket. */
+  isClosed(socket: WebSocket): boolean {
+    return attachmentOf(socket).isClosed === true;
+  }
+
   /** Deletes the interests of all other sockets: sockets do not survive a restart of the object. */
   prune(sockets: WebSocket[]): void {
     const rows = sockets.flatMap((socket) => attachmentOf(socket).row ?? []);
@@ -143,6 +157,7 @@ interface StoredAttachment {
   session?: string;
   last?: number;
   seq?: number;
+  isClosed?: true;
 }
 
 /**

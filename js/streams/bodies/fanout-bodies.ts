@@ -1,7 +1,9 @@
-import type { ChunkSink } from './response-body.js';
+import type { ChunkSink, ResponseBody } from './response-body.js';
 
 /** The response bodies of many streams, by stream id. */
 export interface StreamBodies {
+  /** Adds a body, of the kind that the streams of the host have. */
+  open(stream: number, body: ChunkSink | ResponseBody): void;
   /** Returns whether the stream has an open body. */
   isOpen(stream: number): boolean;
   /** Returns whether the body has room. */
@@ -13,6 +15,8 @@ export interface StreamBodies {
    * share chunks: a consumer must neither modify nor transfer a chunk.
    */
   writeAll(batch: Uint8Array): number[];
+  /** Marks that a body has room for one chunk. */
+  markReady(stream: number): void;
   /** Marks output as pending until the body has room. */
   awaitRoom(stream: number): void;
   /** Forgets the body. */
@@ -52,7 +56,6 @@ export class FanoutBodies implements StreamBodies {
   /** Does nothing: `pull` of the body reports room. */
   awaitRoom(): void {}
 
-  /** Marks that a body has room for one chunk. */
   markReady(stream: number): void {
     this.#room[stream] = 1;
   }

@@ -7,13 +7,13 @@ import type { ResponseBody } from './response-body.js';
  */
 export class OwnBodies implements StreamBodies {
   readonly #bodies: (ResponseBody | undefined)[] = [];
-  readonly #onRefused: (stream: number, error: Error) => void;
+  readonly #onRefused: (stream: number, body: ResponseBody, error: Error) => void;
 
   /**
    * @param onRefused - called when the host refuses a write in the current request context. The
-   * body keeps the chunk for {@link OwnBodies.writeKept}.
+   * body keeps the chunk for {@link ResponseBody.writeKept}.
    */
-  constructor(onRefused: (stream: number, error: Error) => void) {
+  constructor(onRefused: (stream: number, body: ResponseBody, error: Error) => void) {
     this.#onRefused = onRefused;
   }
 
@@ -31,10 +31,12 @@ export class OwnBodies implements StreamBodies {
   }
 
   write(stream: number, chunk: Uint8Array): void {
+    const body = this.#bodies[stream];
+    if (body === undefined) return;
     try {
-      this.#bodies[stream]?.write(chunk);
+      body.write(chunk);
     } catch (error) {
-      this.#onRefused(stream, error as Error);
+      this.#onRefused(stream, body, error as Error);
     }
   }
 
@@ -47,13 +49,8 @@ export class OwnBodies implements StreamBodies {
     return missed;
   }
 
-  /**
-   * Writes the chunk that was refused; call it in the request context of the body. Returns false if
-   * the write fails again.
-   */
-  writeKept(stream: number): boolean {
-    return this.#bodies[stream]?.writeKept() === true;
-  }
+  /** Does nothing: the body itself knows its room. */
+  markReady(): void {}
 
   awaitRoom(stream: number): void {
     this.#bodies[stream]?.awaitRoom();

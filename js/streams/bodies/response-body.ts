@@ -57,11 +57,6 @@ export class ResponseBody {
     this.#listener.onOpen();
   }
 
-  /** Whether the body can be read. */
-  get isOpen(): boolean {
-    return this.#controller !== undefined;
-  }
-
   /** Whether the body accepts a chunk now. */
   get hasRoom(): boolean {
     return this.#kept === undefined && (this.#controller?.desiredSize ?? 0) > 0;

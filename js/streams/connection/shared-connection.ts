@@ -13,7 +13,6 @@ import {
   type StreamOutput,
   type UpstreamCall,
 } from '../../wasm/server/bindings.js';
-import { generation } from '../../wasm/server/guard.js';
 import { FanoutDriver } from '../fanout/driver.js';
 import type { FanoutStream } from '../fanout/stream.js';
 import { Member } from './member.js';
@@ -32,29 +31,27 @@ import { WRITE_BUDGET } from './write-budget.js';
 export class SharedConnection {
   readonly #options: ConnectionOptions;
   readonly #streams: FanoutDriver;
-  readonly #generation = generation();
   readonly #members = new Map<FanoutStream, Member>();
   readonly #outage: Outage;
   #owner: ConnectionOwner | undefined;
   #isAway = false;
   #hasEnded = false;
-  #probeMs = 0;
+  #probeMs: number;
   #settling: Deferred<void> | undefined;
 
   constructor(options: ConnectionOptions) {
-    const { hasOwnContexts: isApart, onError, onLog, onRefused } = options;
+    const { busProbeIntervalMs, hasOwnContexts, onError, onLog, onRefused } = options;
     this.#options = options;
+    this.#probeMs = busProbeIntervalMs;
     this.#streams = new FanoutDriver({
       make: () =>
         new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
-      hasOwnContexts: isApart,
       onLeft: (stream) => this.#removeMember(stream),
+      onTrapped: () => this.#leaveCore(),
       onScope: () => this.#flush(),
-      onRefused,
-      onError,
+      ...{ hasOwnContexts, onError, onRefused },
     });
     this.#outage = new Outage(onLog);
-    this.#setProbe(options.busProbeIntervalMs);
   }
 
   /** The number of its streams whose bus is unavailable. */
@@ -68,9 +65,9 @@ export class SharedConnection {
     return this.isCurrent ? listenersOf(this.#core.listeners(max, hasCallers)) : [];
   }
 
-  /** Whether the core still knows the connection: false after `end`, and after a trap. */
+  /** Whether streams can join it: false after `end`, and after a trap while it had streams. */
   get isCurrent(): boolean {
-    return !this.#hasEnded && this.#generation === generation();
+    return !this.#hasEnded;
   }
 
   /**
@@ -93,7 +90,8 @@ export class SharedConnection {
    * shortest interval that any stream requests: every `probeMs` milliseconds, 0 for never.
    */
   open(opening: Opening, probeMs: number): FanoutStream {
-    if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#setProbe(probeMs);
+    if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#probeMs = probeMs;
+    this.#setTimeouts();
     const stream = this.#streams.open(opening);
     const member = this.#addMember(stream);
     if (!this.#takeSocket(member)) this.#flush();
@@ -103,6 +101,7 @@ export class SharedConnection {
 
   /** Takes over the only stream of this connection from another one. */
   adopt(stream: FanoutStream, moved: Stream): void {
+    this.#setTimeouts();
     this.#streams.adopt(stream, moved);
     const member = this.#addMember(stream);
     member.context.run(() => this.#takeSocket(member));
@@ -146,9 +145,8 @@ export class SharedConnection {
     };
   }
 
-  #setProbe(probeMs: number): void {
-    this.#probeMs = probeMs;
-    this.#core.setTimeouts(finiteTimeout(this.#options.attachMs), probeMs);
+  #setTimeouts(): void {
+    this.#core.setTimeouts(finiteTimeout(this.#options.attachMs), this.#probeMs);
   }
 
   #addMember(stream: FanoutStream): Member {
@@ -172,7 +170,13 @@ export class SharedConnection {
     this.#options.onEmpty();
     // After a trap the core's memory is gone, and must not be freed.
     if (this.isCurrent) this.#streams.free();
+    this.#leaveCore();
+  }
+
+  /** Neither streams nor late callbacks of a socket use the core any more. */
+  #leaveCore(): void {
     this.#hasEnded = true;
+    this.#owner = undefined;
   }
 
   /** Carries out the steps that the lease of the socket requires. */
@@ -186,9 +190,9 @@ export class SharedConnection {
 
   #handleLease(call: LeaseCall): void {
     if (call.kind === 'prove') {
-      const { term } = call;
-      this.#owner?.context.run(() => {
-        if (this.isCurrent) this.#core.handleProof(term);
+      const owner = this.#owner;
+      owner?.context.run(() => {
+        if (this.#owner === owner) this.#core.handleProof(call.term);
       });
     } else if (call.kind === 'shed') {
       for (const id of call.streams)
@@ -226,16 +230,16 @@ export class SharedConnection {
   #appoint(member: Member, term: number): void {
     const owner = new ConnectionOwner(member, term, this.#options, {
       onFrame: (frame) => {
-        if (this.#owner === owner && this.isCurrent) this.#receive(owner, frame);
+        if (this.#owner === owner) this.#receive(owner, frame);
       },
       onLost: (error) => {
-        if (this.#owner === owner && this.isCurrent) this.#handleLost(owner, error);
+        if (this.#owner === owner) this.#handleLost(owner, error);
       },
       onRedirected: (error) => {
-        if (this.#owner === owner && this.isCurrent) this.#handleRedirect(owner, error);
+        if (this.#owner === owner) this.#handleRedirect(owner, error);
       },
       onDeadline: () => {
-        if (this.#owner !== owner || !this.isCurrent) return;
+        if (this.#owner !== owner) return;
         this.#callBus(
           owner,
           this.#counted(() => this.#core.pollCall(performance.now(), Math.random())),
@@ -327,7 +331,7 @@ export class SharedConnection {
 
   /** Carries out the core's calls to the bus, in the context of the owner's request. */
   #callBus(owner: ConnectionOwner, first?: UpstreamCall): void {
-    if (this.#owner !== owner || !this.isCurrent) return;
+    if (this.#owner !== owner) return;
     const next = () => this.#core.pollCall(performance.now());
     for (let call = first ?? next(); call !== undefined; call = next()) {
       if (call.kind === 'leave') owner.close();
@@ -336,7 +340,7 @@ export class SharedConnection {
     }
     this.#deliver();
     this.#runLease();
-    if (this.#owner === owner && this.isCurrent) owner.arm(this.#busState.deadline);
+    if (this.#owner === owner) owner.arm(this.#busState.deadline);
   }
 
   /**
@@ -351,8 +355,9 @@ export class SharedConnection {
       if (output === undefined) break;
       this.#handleOutput(output, reason);
     }
-    if (this.isCurrent && this.#settling !== undefined && this.#busState.isSettled)
-      this.#settled(this.#settling);
+    if (this.#settling === undefined || !this.isCurrent || !this.#busState.isSettled) return;
+    this.#settling.resolve();
+    this.#settling = undefined;
   }
 
   #handleOutput(output: StreamOutput, reason: Error): void {
@@ -370,11 +375,6 @@ export class SharedConnection {
   #handleMoved(stream: FanoutStream, moved: Stream): void {
     this.#streams.part(stream);
     this.#options.onMoved(stream, moved);
-  }
-
-  #settled(settling: Deferred<void>): void {
-    this.#settling = undefined;
-    settling.resolve();
   }
 
   /**

@@ -13,14 +13,14 @@ import {
   StreamState,
 } from '../../wasm/server/bindings.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
-import { FanoutBodies } from '../bodies/fanout-bodies.js';
+import { FanoutBodies, type StreamBodies } from '../bodies/fanout-bodies.js';
 import { OwnBodies } from '../bodies/own-bodies.js';
-import { ResponseBody } from '../bodies/response-body.js';
+import type { ResponseBody } from '../bodies/response-body.js';
 import { openIn } from '../opening/open-in.js';
 import type { FanoutOptions } from './options.js';
 import { OwnRequest } from './own-request.js';
 import { type FanoutOwner, FanoutStream, NONE } from './stream.js';
-import { endBody, TrapEnds } from './trap-ends.js';
+import { TrapEnds } from './trap-ends.js';
 
 /**
  * Drives the streams of one bus, which feeds them or to which they have one connection. The core
@@ -34,9 +34,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   readonly #options: FanoutOptions;
   readonly #streams: (FanoutStream | undefined)[] = [];
   readonly #trapEnds = new TrapEnds();
-  readonly #sharedBodies = new FanoutBodies();
-  /** The bodies of streams with their own request contexts. */
-  readonly #ownBodies = new OwnBodies((id, error) => this.#handleRefusedWrite(id, error));
+  readonly #bodies: StreamBodies;
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #end: (() => void) | undefined;
   #removeResetListener = (): void => {};
@@ -45,6 +43,9 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   constructor(options: FanoutOptions) {
     this.#fanout = new PerInstance(options.make);
     this.#options = options;
+    this.#bodies = options.hasOwnContexts
+      ? new OwnBodies((id, body, error) => this.#handleRefusedWrite(id, body, error))
+      : new FanoutBodies();
   }
 
   /** The core's part. Do not store it: a reset replaces it. */
@@ -101,7 +102,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   /** Forgets a stream that the core has released, and its body. */
   part(stream: FanoutStream): void {
     this.#streams[stream.id] = undefined;
-    this.#bodies(stream).forget(stream.id);
+    this.#bodies.forget(stream.id);
     this.#options.onLeft?.(stream);
     this.#countDown();
   }
@@ -113,8 +114,7 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
 
   /** Writes a batch of the core. */
   write(batch: Uint8Array | undefined): void {
-    const bodies = this.#options.hasOwnContexts ? this.#ownBodies : this.#sharedBodies;
-    const missed = batch === undefined ? [] : bodies.writeAll(batch);
+    const missed = batch === undefined ? [] : this.#bodies.writeAll(batch);
     const full = missed.length === 0 ? undefined : Uint32Array.from(missed);
     const due = this.core.due(full, performance.now());
     for (const id of missed) this.#markMissed(this.#streams[id]);
@@ -142,14 +142,13 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   handleOpen(stream: FanoutStream): void {
     const { body, id } = stream;
     if (!this.#has(stream) || body === undefined) return;
-    if (body instanceof ResponseBody) this.#ownBodies.open(id, body);
-    else this.#sharedBodies.open(id, body);
-    if (body instanceof ResponseBody || this.#isIn(id, StreamState.Frozen)) this.flush(stream);
+    this.#bodies.open(id, body);
+    if (this.#options.hasOwnContexts || this.#isIn(id, StreamState.Frozen)) this.flush(stream);
   }
 
   /** Marks that the body of a stream has room. */
   markReady(stream: FanoutStream): void {
-    this.#sharedBodies.markReady(stream.id);
+    this.#bodies.markReady(stream.id);
   }
 
   readBy(stream: FanoutStream, reader: number): void {
@@ -165,31 +164,30 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
 
   /** Handles the disconnection of a client: the stream has no body any more. */
   leave(stream: FanoutStream): void {
-    if (this.#has(stream)) this.#bodies(stream).forget(stream.id);
+    if (this.#has(stream)) this.#bodies.forget(stream.id);
     this.end(stream, 'left');
   }
 
   /** Writes pending output while the body has room, or all of it if the stream was closed. */
   flush(stream: FanoutStream): void {
     if (!this.#has(stream)) return;
-    const bodies = this.#bodies(stream);
     const { id } = stream;
     const now = performance.now();
-    while (this.#mayWrite(stream)) {
+    while (this.#mayWrite(id)) {
       const bytes = this.core.poll(id, true, now);
       if (bytes === undefined) {
         stream.isBehind = false;
         break;
       }
-      bodies.write(id, bytes);
+      this.#bodies.write(id, bytes);
     }
     if (this.#isIn(id, StreamState.Ended)) {
       stream.inContext(() => this.end(stream));
       return;
     }
-    if (!this.#mayWrite(stream)) {
+    if (!this.#mayWrite(id)) {
       this.core.poll(id, false, now);
-      bodies.awaitRoom(id);
+      this.#bodies.awaitRoom(id);
     }
     this.#update(stream);
   }
@@ -240,8 +238,8 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     if (!isTrapped && !this.#has(stream)) return;
     if (!isTrapped) this.#streams[stream.id] = undefined;
     this.#options.onLeft?.(stream);
-    if (isTrapped) endBody(stream);
-    else this.#bodies(stream).close(stream.id);
+    if (isTrapped) stream.body?.close();
+    else this.#bodies.close(stream.id);
     stream.leave();
     this.#countDown();
     stream.owner.ended(stream, ending ?? known ?? (isTrapped ? 'trapped' : 'aborted'));
@@ -259,23 +257,18 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     ignoringTrap(() => this.core.free());
   }
 
-  #bodies({ request }: FanoutStream): FanoutBodies | OwnBodies {
-    return request === undefined ? this.#sharedBodies : this.#ownBodies;
-  }
-
-  #mayWrite(stream: FanoutStream): boolean {
-    const bodies = this.#bodies(stream);
-    const { id } = stream;
+  #mayWrite(id: number): boolean {
+    const bodies = this.#bodies;
     return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#isIn(id, StreamState.Frozen));
   }
 
   /** Handles a refused write to a body: writes again in the request context of the stream. */
-  #handleRefusedWrite(id: number, error: Error): void {
+  #handleRefusedWrite(id: number, body: ResponseBody, error: Error): void {
     this.#options.onRefused?.(error);
     const stream = this.#streams[id];
     stream?.inContext(() => {
       if (!this.#has(stream)) return;
-      if (this.#ownBodies.writeKept(id)) ignoringTrap(() => this.flush(stream));
+      if (body.writeKept()) ignoringTrap(() => this.flush(stream));
       else this.abort(stream);
     });
   }
@@ -340,10 +333,11 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
 
   /** Ends the streams of a core that has trapped, one after the other and without a result. */
   #handleTrap(error: Error): void {
+    this.#options.onTrapped?.();
     const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
     for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
     for (const stream of streams) {
-      this.#bodies(stream).forget(stream.id);
+      this.#bodies.forget(stream.id);
       stream.id = NONE;
       this.#trapEnds.schedule(stream, () => this.end(stream));
     }
@@ -362,9 +356,8 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   #markMissed(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
     stream.isBehind = true;
-    if (!this.#options.hasOwnContexts) return;
-    this.#ownBodies.awaitRoom(stream.id);
-    this.#update(stream);
+    this.#bodies.awaitRoom(stream.id);
+    if (this.#options.hasOwnContexts) this.#update(stream);
   }
 
   #isIn(id: number, state: StreamState): boolean {

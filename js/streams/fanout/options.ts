@@ -14,6 +14,8 @@ export interface FanoutOptions {
   begin?: () => () => void;
   /** Called when a stream has left, before its owner is notified. */
   onLeft?: (stream: FanoutStream) => void;
+  /** Called when the core has trapped, which must not be called here; its streams leave later. */
+  onTrapped?: () => void;
   /** Called when the rights of a caller may have changed. */
   onScope?: () => void;
   /**

@@ -1,5 +1,4 @@
 import type { DeadlineTimer } from '../../timing/deadline-timer.js';
-import { ResponseBody } from '../bodies/response-body.js';
 import type { FanoutStream } from './stream.js';
 
 /** The pending ends of streams whose core has trapped. */
@@ -26,10 +25,4 @@ export class TrapEnds {
     this.#timers.get(stream)?.clear();
     return this.#timers.delete(stream);
   }
-}
-
-/** Closes the body of a stream whose core has trapped. */
-export function endBody({ body }: FanoutStream): void {
-  if (body instanceof ResponseBody) body.close();
-  else body?.close();
 }

@@ -6,13 +6,6 @@ export const serverGuard = new InstanceGuard(
   (message, cause) => new ListenError('core-trapped', message, { cause }),
 );
 
-/**
- * Returns the number of the current instance; objects of an earlier one must not be used any more.
- */
-export function generation(): number {
-  return serverGuard.generation;
-}
-
 /** Like {@link InstanceGuard.onReset}, for the core of a server. */
 export function onReset(listener: (error: Error) => void): () => void {
   return serverGuard.onReset(listener);

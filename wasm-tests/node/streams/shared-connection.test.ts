@@ -1,13 +1,8 @@
-import { InMemoryBus, type ListenHandler, type StreamLogRecord } from 'mcp-listen';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import type { Opening } from '../../../dist/bus/opening.js';
-import { BusSocket } from '../../../dist/cloudflare/edge/bus-socket.js';
-import { SharedConnection } from '../../../dist/streams/connection/shared-connection.js';
-import { UpstreamCounters } from '../../../dist/streams/connection/upstream-counters.js';
 import { WRITE_BUDGET } from '../../../dist/streams/connection/write-budget.js';
 import { RequestContext } from '../../../dist/timing/request-context.js';
-import { EVENT, SmallBus, URI } from '../bus/small-bus.ts';
-import { open, serving as serve } from '../serving.ts';
+import { EVENT, URI } from '../bus/small-bus.ts';
+import { connected, interceptTasks } from './connected.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -244,21 +239,6 @@ async function spent(writes: number) {
   return { attach, publish, holders, leave, lost, server };
 }
 
-/** Hands the tasks of some requests to `intercept` instead of running them. */
-function interceptTasks(
-  isIntercepted: (context: RequestContext) => boolean,
-  intercept: (task: () => void) => void,
-): void {
-  const { run } = RequestContext.prototype;
-  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
-    this: RequestContext,
-    task,
-  ) {
-    if (isIntercepted(this)) intercept(task);
-    else run.call(this, task);
-  });
-}
-
 /** Sets how many writes a request makes for all streams. */
 function budget(writes: number): void {
   const former = WRITE_BUDGET.writes;
@@ -304,77 +284,6 @@ test('settle does not resolve while the bus does not reply', async () => {
   expect(isSettled).toBe(false);
 });
 
-/** A shared connection with `count` streams, each acknowledged unless `isEarly`. */
-async function connected(count: number, { attachMs = 5_000, isEarly = false } = {}) {
-  const records: StreamLogRecord[] = [];
-  const bus = new SmallBus();
-  const refused: string[] = [];
-  const connection = new SharedConnection({
-    connect: (frame, link) =>
-      new BusSocket(bus.connector, { continent: '', isSession: false }, frame, link),
-    waitUntil: bus.connector.waitUntil,
-    attachMs,
-    busProbeIntervalMs: 0,
-    counters: new UpstreamCounters(),
-    isShared: true,
-    hasOwnContexts: true,
-    onError: (error) => refused.push(error.message),
-    onLog: (record) => records.push(record),
-    onRefused: (error) => refused.push(error.message),
-    onMoved: () => expect.unreachable('no stream has to leave'),
-    onEmpty: () => {},
-  });
-  const inner = new InMemoryBus();
-  const openStream = async (opening: Opening) => connection.open(opening, 0);
-  const server = serve({
-    bus: Object.assign(inner, { openStream }),
-    keepAliveMs: 0,
-    onError: () => {},
-  });
-  const lost: number[] = [];
-  const aborts: AbortController[] = [];
-  const attach = (filter: object = FILTER): string[] => {
-    const frames: string[] = [];
-    const abort = new AbortController();
-    const place = aborts.push(abort) - 1;
-    void read(server, abort, frames, filter).then(() => {
-      if (!abort.signal.aborted) lost.push(place);
-    });
-    return frames;
-  };
-  const received = Array.from({ length: count }, () => attach());
-  await vi.advanceTimersByTimeAsync(isEarly ? 0 : 10);
-  if (!isEarly) for (const frames of received) expect(frames).toHaveLength(1);
-  return {
-    attach,
-    bus,
-    received,
-    connection,
-    lost,
-    records,
-    refused,
-    server,
-    leave: (place: number) => aborts[place]?.abort(),
-  };
-}
-
-/** Reads a stream to its end. */
-async function read(
-  server: ListenHandler,
-  abort: AbortController,
-  frames: string[],
-  filter: object,
-): Promise<void> {
-  try {
-    const stream = await open(server, filter, { abort });
-    for (let frame = await stream.message(); frame !== undefined; frame = await stream.message())
-      frames.push(frame);
-  } catch (error) {
-    if (!abort.signal.aborted) throw error;
-  }
-}
-
-const FILTER = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: [URI] };
 const [TOOLS, PROMPTS] = ['tools', 'prompts'].map((list) =>
   JSON.stringify({ kind: `${list}_list_changed` }),
 );

@@ -8,7 +8,7 @@ import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { host } from '../../../dist/model/host-profile.js';
 import { isDiscoverResponse, StreamMetrics } from '../../../dist/wasm/server/bindings.js';
-import { generation } from '../../../dist/wasm/server/guard.js';
+import { serverGuard } from '../../../dist/wasm/server/guard.js';
 import { EventReader } from '../../host/events.ts';
 import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
 import { poison, poisonEvents } from '../../host/poison.ts';
@@ -279,12 +279,12 @@ test('the arguments of a call that trapped are not freed in the new core', () =>
       return 1;
     },
   };
-  const before = generation();
+  const before = serverGuard.generation;
   // The first text lies in the core's memory, where a new one has none yet, when the second asks
   // for room there.
   const call = () => isDiscoverResponse('x'.repeat(32 << 20), poisonous as unknown as Uint8Array);
   expect(call).toThrow(expect.objectContaining({ code: 'core-trapped' }));
-  expect(generation()).toBe(before + 1);
+  expect(serverGuard.generation).toBe(before + 1);
 });
 
 test('a trap in a constructor throws, and one in free is harmless', () => {

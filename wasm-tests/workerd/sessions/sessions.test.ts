@@ -1,7 +1,9 @@
+import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { change, fields, listChange, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
+import { pause } from '../../host/pause.ts';
 
 const fixture = useFixture();
 
@@ -84,9 +86,7 @@ test('an event id that has left the log cues every list once', async () => {
 });
 
 test('a session has one stream over all isolates', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   expect((await session.via(fixture().via(1)).get()).status).toBe(409);
   stream.drop();
   await fixture().untilAttached(0);
@@ -94,9 +94,7 @@ test('a session has one stream over all isolates', async () => {
 });
 
 test('ending a session in one isolate ends its stream in another', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   expect((await session.via(fixture().via(1)).end()).status).toBe(200);
   expect(await stream.event()).toBeUndefined();
   expect((await session.get()).status).toBe(404);
@@ -125,6 +123,31 @@ test('sessions, their resources and their streams survive hibernation of the bus
   await fixture().publish(0, { kind: 'resource_updated', uri: 'note://b' });
   expect(await nextMessage(stream)).toEqual(change('note://b'));
   expect((await session.via(fixture().via(0)).get()).status).toBe(409);
+});
+
+test('a closed socket whose other end is gone holds no session after a hibernation', async () => {
+  const session = await fixture().session(0);
+  const stream = await fixture().openSession(session, 1);
+  await stream.event();
+  stream.drop();
+  const attached = async () => (await fixture().bus<BusStats>('stats')).attached;
+  await expect.poll(attached, { timeout: 10_000 }).toBe(0);
+  const follow = (seq: number) =>
+    JSON.stringify({ v: 1, type: 'follow', seq, fresh: true, joined: [`${session.id} 1`] });
+  const gone = await fixture().deafEdge(0, follow(1));
+  await expect.poll(attached).toBe(1);
+  const taker = await fixture().rawEdge(0);
+  const replied = new Promise((resolve) => taker.addEventListener('message', resolve));
+  taker.send(follow(1));
+  await replied;
+  expect(await attached()).toBe(1);
+  await fixture().hibernate();
+  expect(await attached()).toBe(1);
+  gone.destroy();
+  // The bus learns that the other end is gone.
+  await pause(500);
+  expect((await session.via(fixture().via(1)).get()).status).toBe(409);
+  taker.close();
 });
 
 test('sessions survive a reset of the bus, and their streams receive what they missed', async () => {

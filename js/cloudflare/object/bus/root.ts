@@ -1,3 +1,4 @@
+import { CoreSessions } from '../../../bus/core-sessions.js';
 import type { EventLogMaker, EventReceipt } from '../../../bus/events.js';
 import { type WantedChange, wantedChange, wantedOf } from '../../../bus/wanted/wanted-change.js';
 import { calling, ListenError } from '../../../model/error.js';
@@ -10,6 +11,7 @@ import { CODE_OF, FULL, NORMAL, REDIRECTED, RELEASED } from '../../wire/close-co
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectReply, OperatorQuestion } from '../../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../../wire/publish.js';
+import { signedSessionId } from '../../wire/signed-session-id.js';
 import type { BusNamespace } from '../../wire/stubs.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
 import { AlarmScheduler } from '../alarm.js';
@@ -29,7 +31,6 @@ import { IdempotencyKeys } from '../tables/idempotency-keys.js';
 import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
 import { Occurrences, type Prepared } from './occurrences.js';
-import { RootSessions } from './sessions.js';
 import { RETRY_MS, RootShards } from './shards.js';
 import type { WatchedBus } from './watcher.js';
 import { RootWebhooks } from './webhooks.js';
@@ -39,7 +40,7 @@ import { RootWebhooks } from './webhooks.js';
  */
 export class RootBus implements WatchedBus {
   /** The sessions of clients of earlier revisions. */
-  readonly sessions: RootSessions;
+  readonly sessions: CoreSessions;
   /** Those that deliver to webhooks; undefined if the class delivers to none. */
   readonly webhooks: RootWebhooks | undefined;
   readonly #ctx: DurableObjectState;
@@ -54,6 +55,7 @@ export class RootBus implements WatchedBus {
   readonly #publishes: GroupCommit;
   readonly #idempotencyKeys: IdempotencyKeys;
   readonly #occurrences: Occurrences;
+  readonly #sessionTable: SessionTable;
   #dropped = 0;
 
   /** @param events - opens the log of occurrences; undefined if the bus keeps none. */
@@ -78,16 +80,16 @@ export class RootBus implements WatchedBus {
     const store = events?.open(new EventTable(sql), this.#log.epoch, trapped);
     this.#occurrences = new Occurrences(store, this.webhooks);
     this.#attachments = new SocketAttachments(sql);
-    const sessionRows = new SessionTable(sql, (error) =>
+    this.#sessionTable = new SessionTable(sql, (error) =>
       ctx.abort(`a session could not be read or written: ${error}`),
     );
-    this.#core = new Bus(this.#log, sessionRows);
+    this.#core = new Bus(this.#log, this.#sessionTable);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#attachments);
     // Rejects invalid options of shards before there are any shards.
     shardCloseMs(options);
     this.#shards = namespace && this.#shardsOf(namespace, edgesPerShard(options));
-    this.sessions = this.#sessionsOf(sessionRows);
+    this.sessions = this.#newSessions();
     this.#publishes = new GroupCommit(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
     this.#attachments.prune(sockets);
@@ -179,7 +181,7 @@ export class RootBus implements WatchedBus {
     const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.attached);
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
-    const sessions = this.sessions.count;
+    const sessions = this.sessions.size;
     const webhooks = this.webhooks?.total;
     return { attached, sockets, position, sessions, webhooks, dropped: this.#dropped, shards };
   }
@@ -202,7 +204,7 @@ export class RootBus implements WatchedBus {
     this.#runOutputs();
     const isSettled = this.webhooks?.settle() !== true && this.#core.state().isSettled;
     const again = isSettled ? undefined : Date.now() + RETRY_MS;
-    for (const at of [again, this.sessions.nextEnd]) {
+    for (const at of [again, this.#sessionTable.nextEnd]) {
       if (at !== undefined) await this.#alarm.wakeBy(at);
     }
   }
@@ -278,14 +280,14 @@ export class RootBus implements WatchedBus {
     });
   }
 
-  #sessionsOf(table: SessionTable): RootSessions {
-    return new RootSessions({
-      table,
-      alarm: this.#alarm,
-      core: this.#core,
-      bus: this.#bus,
-      key: this.#key,
+  #newSessions(): CoreSessions {
+    return new CoreSessions({
+      ...{ isShared: true, rows: this.#sessionTable },
+      core: () => this.#core,
+      now: () => Date.now(),
+      signed: (id) => signedSessionId(this.#key.issue(), this.#bus, id),
       flush: () => this.#flush(),
+      wakeBy: (at) => this.#alarm.wakeBy(at),
     });
   }
 

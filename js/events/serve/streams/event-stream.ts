@@ -1,8 +1,13 @@
 import type { ServerStream } from '../../../bus/server-stream.js';
 import type { EndReason } from '../../../model/stats/listen.js';
-import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from '../../../streams/index.js';
+import {
+  type ChunkSink,
+  NO_QUEUE,
+  ResponseBody,
+  type StreamBodies,
+  sseResponse,
+} from '../../../streams/index.js';
 import { type Deferred, deferred } from '../../../timing/deferred.js';
-import { joined } from '../../../web/joined.js';
 
 /** Options of an {@link EventStream}. */
 export interface EventStreamOptions {
@@ -14,14 +19,16 @@ export interface EventStreamOptions {
 
 /** The group of a stream, as the stream calls it. */
 export interface EventStreamGroup {
+  /** The bodies of its streams. */
+  readonly bodies: StreamBodies;
   /** Handles a cue: the log may have something new. */
   cue(name: string): void;
   /** Writes a heartbeat. */
   beat(stream: EventStream): void;
   /** Reads pages for a stream that is behind, while its body has room. */
   catchUp(stream: EventStream): void;
-  /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */
-  remove(stream: EventStream, isDenied: boolean): Uint8Array | undefined;
+  /** Removes a stream. `isDenied`: its caller may receive nothing any more, which it writes. */
+  remove(stream: EventStream, isDenied: boolean): void;
   /** Handles the groups of a stream's caller, which may have changed. */
   regroup(stream: EventStream, groups: string[]): void;
 }
@@ -52,6 +59,8 @@ export class EventStream {
   isReading = false;
   /** How often renewed authorizations have changed the groups of its caller. */
   groupChanges = 0;
+  /** Output from before the client reads the body. */
+  first: Uint8Array | undefined;
   /** A page that was read while the authorization of its caller lapsed. */
   unsent: OwnPage | undefined;
   /** Whether it has ended, possibly before it has begun. */
@@ -65,16 +74,10 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   /** Whether the listen stream was acknowledged. */
   #isAcknowledged = false;
-  /** Whether the host has reported room for a chunk, where it does for each. */
-  #isReady = false;
-  /** Where any request may write: the body, while the client reads it. */
-  #sink: ChunkSink | undefined;
-  /** On other hosts: the body, once the response is sent. */
-  #own: ResponseBody | undefined;
+  /** The body, while the client reads it. */
+  #body: ChunkSink | ResponseBody | undefined;
   /** Since when the body has had no room; undefined if it has room. */
   #fullSince: number | undefined;
-  /** Output from before the client reads the body. */
-  #first: Uint8Array | undefined;
   /** Resolves once the caller may receive something, or the stream has ended. */
   #permission: Deferred<void> | undefined;
 
@@ -87,35 +90,34 @@ export class EventStream {
   response(): Response {
     if (this.listen?.hasOwnContext === false)
       return sseResponse(new ReadableStream<Uint8Array>(this, NO_QUEUE));
-    this.#own = new ResponseBody({
-      onOpen: () => this.#onOpen(),
+    const body = new ResponseBody({
+      onOpen: () => this.#open(body),
       onRoom: () => this.#onRoom(),
       onDisconnect: () => this.listen?.cancel(),
     });
-    return this.#own.response();
+    return body.response();
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#sink = controller;
-    this.#onOpen();
+    this.#open(controller);
   }
 
   /** Handles room for one chunk. */
   pull(): void {
-    this.#isReady = true;
+    this.group?.bodies.markReady(this.id);
     this.#onRoom();
   }
 
   /** Handles the disconnection of the client: there is no body any more. */
   cancel(): void {
-    this.#sink = undefined;
-    this.#isReady = false;
+    this.group?.bodies.forget(this.id);
+    this.#body = undefined;
     this.listen?.cancel();
   }
 
   /** Whether the body has room for a chunk. */
   get hasRoom(): boolean {
-    return this.#own === undefined ? this.#isReady : this.#first === undefined && this.#own.hasRoom;
+    return this.group?.bodies.hasRoom(this.id) === true;
   }
 
   /** Whether the caller may receive something now. If not, it is authorized again. */
@@ -139,11 +141,6 @@ export class EventStream {
     if (this.isBehind) this.group?.catchUp(this);
   }
 
-  /** Reports room to the group once there is any, if the stream is behind. */
-  awaitRoom(): void {
-    this.#own?.awaitRoom();
-  }
-
   /** Handles output of the listen stream: the acknowledgment, then cues and keep-alives. */
   handleChunk(chunk: Uint8Array): void {
     if (!this.#isAcknowledged) this.#isAcknowledged = true;
@@ -158,39 +155,18 @@ export class EventStream {
     this.#options.leave();
     const isDenied = ending === 'expired' || ending === 'denied';
     try {
-      const last = this.group?.remove(this, isDenied);
-      if (last !== undefined) this.write(last);
+      this.group?.remove(this, isDenied);
     } finally {
-      this.#own?.close();
-      this.#sink?.close();
-      this.#sink = undefined;
+      this.#body?.close();
+      this.#body = undefined;
     }
   }
 
-  /** Writes to the body, which keeps what it has no room for. */
-  write(chunk: Uint8Array): void {
-    if (this.#sink !== undefined) {
-      this.#isReady = false;
-      this.#sink.enqueue(chunk);
-    } else if (this.#own?.isOpen === true) this.#writeOwn(this.#own, chunk);
-    else this.#first = this.#first === undefined ? chunk : joined(this.#first, chunk);
-  }
-
-  #writeOwn(body: ResponseBody, chunk: Uint8Array): void {
-    try {
-      body.write(chunk);
-    } catch {
-      // The host allows only the request of a stream to write to its body.
-      this.listen?.inContext(() => {
-        if (!body.writeKept()) this.listen?.abort();
-      });
-    }
-  }
-
-  #onOpen(): void {
-    const first = this.#first;
-    this.#first = undefined;
-    if (first !== undefined) this.write(first);
+  #open(body: ChunkSink | ResponseBody): void {
+    this.#body = body;
+    this.group?.bodies.open(this.id, body);
+    if (this.first !== undefined) this.group?.bodies.write(this.id, this.first);
+    this.first = undefined;
   }
 
   #onRoom(): void {
@@ -200,17 +176,19 @@ export class EventStream {
 
   /** Writes a heartbeat, unless the client has not read for too long. */
   #beat(): void {
+    const { group } = this;
+    if (group === undefined) return;
     if (this.hasRoom) {
       this.#fullSince = undefined;
       // A read that failed is tried again.
-      if (this.isBehind) this.group?.catchUp(this);
-      this.group?.beat(this);
+      if (this.isBehind) group.catchUp(this);
+      group.beat(this);
       return;
     }
     const { writeMs } = this.#options;
     this.#fullSince ??= performance.now();
     if (writeMs > 0 && performance.now() - this.#fullSince > writeMs) this.listen?.abort();
-    else this.#own?.awaitRoom();
+    else group.bodies.awaitRoom(this.id);
   }
 }
 

@@ -1,6 +1,12 @@
 import type { EventSource } from '../../../bus/events.js';
 import { calling, ListenError } from '../../../model/error.js';
-import { eachWrite } from '../../../streams/index.js';
+import {
+  eachWrite,
+  FanoutBodies,
+  OwnBodies,
+  type ResponseBody,
+  type StreamBodies,
+} from '../../../streams/index.js';
 import { deferred } from '../../../timing/deferred.js';
 import {
   type EventClass,
@@ -17,6 +23,8 @@ export interface StreamGroupOptions {
   types: EventTypeTable;
   /** Milliseconds that `match` may take for an occurrence; 0: any time. */
   matchMs: number;
+  /** Whether each stream has its own request context, which alone may write to its body. */
+  hasOwnContexts: boolean;
   onError: (error: Error) => void;
 }
 
@@ -25,6 +33,7 @@ export interface StreamGroupOptions {
  * that are at the same position.
  */
 export class StreamGroup implements EventStreamGroup {
+  readonly bodies: StreamBodies;
   readonly #options: StreamGroupOptions;
   readonly #core = new EventStreams();
   readonly #streams: (EventStream | undefined)[] = [];
@@ -42,6 +51,9 @@ export class StreamGroup implements EventStreamGroup {
 
   constructor(options: StreamGroupOptions) {
     this.#options = options;
+    this.bodies = options.hasOwnContexts
+      ? new OwnBodies((id, body) => this.#handleRefusedWrite(id, body))
+      : new FanoutBodies();
   }
 
   /** Whether streams can begin in it: it has had one all the time, and its core has not trapped. */
@@ -58,8 +70,7 @@ export class StreamGroup implements EventStreamGroup {
     this.#open(exchange, stream);
     const first = await this.#firstPage(stream);
     if (first === undefined) throw new ListenError('bus-lost', 'the stream has ended');
-    const bytes = this.#core.begin(stream.id, first.page, first.results);
-    if (bytes !== undefined) stream.write(bytes);
+    stream.first = this.#core.begin(stream.id, first.page, first.results);
     this.#settle(stream);
     this.#read(stream.name);
   }
@@ -113,16 +124,17 @@ export class StreamGroup implements EventStreamGroup {
     if (isChanged) stream.groupChanges += 1;
   }
 
-  /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */
-  remove(stream: EventStream, isDenied: boolean): Uint8Array | undefined {
-    if (!this.#holds(stream)) return undefined;
+  /** Removes a stream. `isDenied`: its caller may receive nothing any more, which it writes. */
+  remove(stream: EventStream, isDenied: boolean): void {
+    if (!this.#holds(stream)) return;
     const last = isDenied ? this.#core.terminate(stream.id, FORBIDDEN) : undefined;
+    if (last !== undefined) this.bodies.write(stream.id, last);
+    this.bodies.forget(stream.id);
     this.#core.remove(stream.id);
     this.#streams[stream.id] = undefined;
     stream.group = undefined;
     this.#size -= 1;
     if (this.#size === 0) this.#end();
-    return last;
   }
 
   #open(exchange: EventExchange, stream: EventStream): void {
@@ -161,7 +173,7 @@ export class StreamGroup implements EventStreamGroup {
 
   #writeBeat(stream: EventStream): void {
     const bytes = this.#holds(stream) ? this.#core.heartbeat(stream.id) : undefined;
-    if (bytes !== undefined) stream.write(bytes);
+    if (bytes !== undefined) this.bodies.write(stream.id, bytes);
   }
 
   /**
@@ -219,14 +231,22 @@ export class StreamGroup implements EventStreamGroup {
     const missed: number[] = [];
     eachWrite(batch, (id, chunks, index) => {
       const stream = this.#streams[id];
-      if (stream?.hasRoom === true && stream.mayReceive) stream.write(chunks.at(index));
+      if (stream?.hasRoom === true && stream.mayReceive) this.bodies.write(id, chunks.at(index));
       else if (stream !== undefined) {
         stream.isBehind = true;
-        stream.awaitRoom();
+        this.bodies.awaitRoom(id);
         missed.push(id);
       }
     });
     return missed;
+  }
+
+  /** Handles a refused write to a body: writes again in the request context of the stream. */
+  #handleRefusedWrite(id: number, body: ResponseBody): void {
+    const listen = this.#streams[id]?.listen;
+    listen?.inContext(() => {
+      if (!body.writeKept()) listen.abort();
+    });
   }
 
   async #caughtUp(stream: EventStream): Promise<void> {
@@ -262,7 +282,7 @@ export class StreamGroup implements EventStreamGroup {
       // So may the groups of the caller have changed.
       if (own.groupChanges !== stream.groupChanges) continue;
       const bytes = this.#core.own(stream.id, own.page, own.results);
-      if (bytes !== undefined) stream.write(bytes);
+      if (bytes !== undefined) this.bodies.write(stream.id, bytes);
       else if (this.#core.queryOf(stream.id) === own.query) return true;
     }
     return false;
@@ -304,7 +324,7 @@ export class StreamGroup implements EventStreamGroup {
   /** Finds out whether a stream is behind. */
   #settle(stream: EventStream): void {
     stream.isBehind = this.#core.queryOf(stream.id) !== undefined;
-    if (stream.isBehind) stream.awaitRoom();
+    if (stream.isBehind) this.bodies.awaitRoom(stream.id);
   }
 
   /** Returns the match results of the server for one stream, if it decides. */

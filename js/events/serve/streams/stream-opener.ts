@@ -3,6 +3,7 @@ import { ofOpenStream } from '../../../auth/open-stream.js';
 import { callerOf } from '../../../auth/principal.js';
 import type { Reauthorizer, RenewedRights } from '../../../auth/reauthorize.js';
 import type { EventSource } from '../../../bus/events.js';
+import type { ServerStream } from '../../../bus/server-stream.js';
 import { cueGroups, type EventExchange, type EventStep } from '../../../wasm/events/bindings.js';
 import { bodiless } from '../../../web/request-body.js';
 import type { EventOptions } from '../../define/definitions.js';
@@ -47,7 +48,7 @@ export class StreamOpener {
     const { maxSubscriptionsPerPrincipal: max = 16 } = this.#of.options;
     const leave = this.#enter(caller.principal, max);
     if (leave === undefined) return exhausted(max);
-    const { host, log, types } = this.#of;
+    const { host } = this.#of;
     const stream = new EventStream(step.name, { leave, writeMs: host.writeMs });
     const reauthorizer = this.#reauthorizer(stream, step, caller);
     stream.isReauthorized = reauthorizer !== undefined;
@@ -61,7 +62,7 @@ export class StreamOpener {
       });
       if (typeof opened !== 'number' && !stream.hasEnded) {
         stream.listen = opened;
-        await this.#groupOf(opened.holder, log, types).begin(exchange, stream);
+        await this.#groupOf(opened).begin(exchange, stream);
         return stream.response();
       }
     } catch (error) {
@@ -81,11 +82,12 @@ export class StreamOpener {
     }
   }
 
-  #groupOf(holder: object, log: EventSource, types: EventTypeTable): StreamGroup {
+  #groupOf({ hasOwnContext: hasOwnContexts, holder }: ServerStream): StreamGroup {
     const known = this.#groups.get(holder);
     if (known?.isCurrent === true) return known;
-    const { authorizeMs, onError } = this.#of.host;
-    const group = new StreamGroup({ log, types, matchMs: authorizeMs, onError });
+    const { host, log, types } = this.#of;
+    const { authorizeMs: matchMs, onError } = host;
+    const group = new StreamGroup({ hasOwnContexts, log, matchMs, onError, types });
     this.#groups.set(holder, group);
     return group;
   }

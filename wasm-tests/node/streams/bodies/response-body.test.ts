@@ -15,9 +15,9 @@ function opened() {
       calls.left += 1;
     },
   });
-  expect(body).toMatchObject({ isOpen: false, hasRoom: false });
+  expect(body).toMatchObject({ hasRoom: false });
   const reader = (body.response().body as ReadableStream<Uint8Array>).getReader();
-  expect(body).toMatchObject({ isOpen: true, hasRoom: true });
+  expect(body).toMatchObject({ hasRoom: true });
   return { body, reader, calls };
 }
 
