@@ -69,6 +69,8 @@ pub struct Shard {
 struct Sent {
     left: Vec<Claim>,
     is_low: bool,
+    /// The call requested the events after the cursor.
+    was_behind: bool,
     /// A batch was rejected meanwhile, which may reach further than the reply.
     is_passed: bool,
 }

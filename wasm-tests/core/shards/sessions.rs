@@ -4,7 +4,7 @@ use mcp_listen::{
     position::{Cursor, Position},
     topic::Topic,
     uri::Uri,
-    wire::{Follow, SessionCall, SessionInterest},
+    wire::{Claim, Follow, SessionCall, SessionInterest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -295,4 +295,53 @@ fn a_stream_learns_that_its_client_is_not_ready() {
     });
     let held = r#""interests":[{"session":"s 1","paused":true}]"#;
     assert!(frames.collect::<Vec<_>>()[0].contains(held));
+}
+
+/// A shard after hibernation, with an edge for each of these streams.
+fn woken(streams: &[&str]) -> (Shard, Vec<EdgeId>) {
+    let cursor = Cursor {
+        epoch: "e".into(),
+        position: Position(0),
+    };
+    let mut shard = Shard::new(0).woken(cursor);
+    let edges = streams.iter().map(|stream| {
+        let topics = [Topic::Tools].into_iter().collect();
+        shard.restore(&topics, None, 1, Some(claim(stream)))
+    });
+    let edges = edges.collect();
+    (shard, edges)
+}
+
+fn left(shard: &mut Shard) -> Vec<Claim> {
+    let call = shard.poll_call(NOW);
+    call.map_or_else(Vec::new, |call| Follow::from_json(&call.text).unwrap().left)
+}
+
+/// The socket of one edge was closed before, but its other end has not confirmed it.
+#[test]
+fn a_stream_restored_at_two_edges_leaves_with_the_last_one() {
+    for first in [0, 1] {
+        let (mut shard, edges) = woken(&["s 1", "s 1"]);
+        shard.disconnect(edges[first], NOW);
+        assert_eq!(left(&mut shard), []);
+        shard.disconnect(edges[1 - first], NOW);
+        assert_eq!(left(&mut shard), [claim("s 1")]);
+    }
+}
+
+#[test]
+fn the_newest_stream_of_a_session_counts_after_hibernation() {
+    for streams in [["s 1", "s 2"], ["s 2", "s 1"]] {
+        let (mut shard, edges) = woken(&streams);
+        let newest = usize::from(streams[1] == "s 2");
+        let changed = SessionCall::Changed(claim("s 2")).to_json();
+        shard.handle_session_call(1, &changed).unwrap();
+        let call = shard.poll_call(NOW).unwrap();
+        let follow = Follow::from_json(&call.text).unwrap();
+        assert_eq!((follow.joined, follow.left), (vec![claim("s 2")], vec![]));
+
+        let (mut shard, _) = woken(&streams);
+        shard.disconnect(edges[newest], NOW);
+        assert_eq!(left(&mut shard), [claim("s 2")], "the other one is older");
+    }
 }
