@@ -1,3 +1,4 @@
+import { queryObjects } from 'node:v8';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { ServerEvent } from 'mcp-listen';
@@ -74,6 +75,17 @@ describe('with JetStream', () => {
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
   });
+});
+
+test.each([true, false])('publishes leave nothing behind; with JetStream: %s', async (hasIt) => {
+  const nats = await started(hasIt);
+  const bus = busAt(nats.port);
+  const publishMany = async (): Promise<number> => {
+    for (let count = 0; count < 500; count += 1) await bus.publish(changed('note://a'));
+    return queryObjects(Promise, { format: 'count' });
+  };
+  const before = await publishMany();
+  expect((await publishMany()) - before).toBeLessThan(100);
 });
 
 describe('the stream of JetStream', () => {

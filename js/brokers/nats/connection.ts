@@ -1,11 +1,11 @@
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
-import { type Deferred, deferred } from '../../timing/deferred.js';
+import { deferred } from '../../timing/deferred.js';
 
 /** A connection, valid until it is lost. */
 export interface ConnectionLease {
   readonly connection: NatsConnection;
-  /** Resolves when the connection is lost. */
-  readonly lost: Promise<Error>;
+  /** Aborts when the connection is lost. Each lease from before the same loss has the same one. */
+  readonly lost: AbortSignal;
 }
 
 /**
@@ -17,7 +17,7 @@ export class NatsConnectionManager {
   #opening: Promise<NatsConnection> | undefined;
   /** Resolves once the connection is up. Replaced each time the connection is lost. */
   #connected = deferred();
-  #lost: Deferred<Error> = deferred();
+  #lost = new AbortController();
 
   constructor(server: ConnectionOptions | NatsConnection) {
     if ('publish' in server) this.#opening = this.#watched(server);
@@ -30,7 +30,7 @@ export class NatsConnectionManager {
     const connection = await this.#opening;
     if (connection.isClosed()) throw new Error('the connection is closed');
     await this.#connected.promise;
-    return { connection, lost: this.#lost.promise };
+    return { connection, lost: this.#lost.signal };
   }
 
   /** Closes the connection, unless it was given. */
@@ -67,8 +67,8 @@ export class NatsConnectionManager {
   #lose(): void {
     const former = this.#lost;
     this.#connected = deferred();
-    this.#lost = deferred();
-    former.resolve(new Error('the connection was lost'));
+    this.#lost = new AbortController();
+    former.abort(new Error('the connection was lost'));
   }
 }
 
