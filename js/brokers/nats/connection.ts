@@ -1,5 +1,6 @@
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
-import { deferred } from '../../timing/deferred.js';
+import { unlessAborted } from '../../timing/aborted.js';
+import { type Deferred, deferred } from '../../timing/deferred.js';
 
 /** A connection, valid until it is lost. */
 export interface ConnectionLease {
@@ -14,61 +15,84 @@ export interface ConnectionLease {
  */
 export class NatsConnectionManager {
   readonly #options: ConnectionOptions | undefined;
-  #opening: Promise<NatsConnection> | undefined;
-  /** Resolves once the connection is up. Replaced each time the connection is lost. */
-  #connected = deferred();
-  #lost = new AbortController();
+  #connection: NatsConnection | undefined;
+  #isOpening = false;
+  /** Aborts when the connection is lost; undefined while it is down. */
+  #lost: AbortController | undefined;
+  /** Callers that wait for the connection. */
+  readonly #waiting = new Set<Deferred<ConnectionLease>>();
 
   constructor(server: ConnectionOptions | NatsConnection) {
-    if ('publish' in server) this.#opening = this.#watched(server);
+    if ('publish' in server) this.#hold(server);
     else this.#options = server;
   }
 
-  /** Returns the connection once it is up. */
-  async lease(): Promise<ConnectionLease> {
-    this.#opening ??= this.#open();
-    const connection = await this.#opening;
-    if (connection.isClosed()) throw new Error('the connection is closed');
-    await this.#connected.promise;
-    return { connection, lost: this.#lost.signal };
+  /** Returns the connection once it is up, unless `timeout` aborts before. */
+  async lease(timeout?: AbortSignal): Promise<ConnectionLease> {
+    const connection = this.#connection;
+    if (connection?.isClosed() === true) throw new Error('the connection is closed');
+    if (connection !== undefined && this.#lost !== undefined)
+      return { connection, lost: this.#lost.signal };
+    if (connection === undefined) void this.#open();
+    return unlessAborted(timeout === undefined ? [] : [timeout], (stopped) => this.#next(stopped));
   }
 
   /** Closes the connection, unless it was given. */
   async close(): Promise<void> {
-    if (this.#options !== undefined) await (await this.#opening)?.close();
+    if (this.#options !== undefined) await this.#connection?.close();
   }
 
-  async #open(): Promise<NatsConnection> {
+  /** Returns the connection when it comes up, unless `stopped` aborts before. */
+  #next(stopped: AbortSignal): Promise<ConnectionLease> {
+    const lease = deferred<ConnectionLease>();
+    this.#waiting.add(lease);
+    stopped.addEventListener('abort', () => this.#waiting.delete(lease));
+    return lease.promise;
+  }
+
+  async #open(): Promise<void> {
+    if (this.#isOpening) return;
+    this.#isOpening = true;
     try {
-      return await this.#watched(await connect({ ...DEFAULTS, ...this.#options }));
+      this.#hold(await connect({ ...DEFAULTS, ...this.#options }));
     } catch (error) {
-      this.#opening = undefined;
-      throw error;
+      this.#settle((lease) => lease.reject(error as Error));
+    } finally {
+      this.#isOpening = false;
     }
   }
 
-  async #watched(connection: NatsConnection): Promise<NatsConnection> {
-    this.#connected.resolve();
+  #hold(connection: NatsConnection): void {
+    this.#connection = connection;
+    this.#begin(connection);
     void this.#watch(connection);
-    return connection;
   }
 
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect') this.#lose();
-      if (type === 'reconnect') this.#connected.resolve();
+      if (type === 'reconnect') this.#begin(connection);
     }
     this.#lose();
-    if (this.#options !== undefined) this.#opening = undefined;
-    // Callers that wait in `lease` find the connection closed.
-    this.#connected.resolve();
+    if (this.#options !== undefined) this.#connection = undefined;
+    this.#settle((lease) => lease.reject(new Error('the connection is closed')));
+  }
+
+  #begin(connection: NatsConnection): void {
+    this.#lost ??= new AbortController();
+    const { signal: lost } = this.#lost;
+    this.#settle((lease) => lease.resolve({ connection, lost }));
   }
 
   #lose(): void {
     const former = this.#lost;
-    this.#connected = deferred();
-    this.#lost = new AbortController();
-    former.abort(new Error('the connection was lost'));
+    this.#lost = undefined;
+    former?.abort(new Error('the connection was lost'));
+  }
+
+  #settle(how: (lease: Deferred<ConnectionLease>) => void): void {
+    for (const lease of this.#waiting) how(lease);
+    this.#waiting.clear();
   }
 }
 

@@ -40,12 +40,12 @@ export class NatsBroker implements Broker {
   }
 
   async publish(events: string, timeout: AbortSignal): Promise<void> {
-    const lease = await this.#connections.lease();
+    const lease = await this.#connections.lease(timeout);
     await unlessAborted([timeout, lease.lost], (stopped) => this.#send(lease, events, stopped));
   }
 
   async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
-    const lease = await this.#connections.lease();
+    const lease = await this.#connections.lease(signal);
     await unlessAborted([signal, lease.lost], (stopped) =>
       this.#followOn(lease, listener, stopped),
     );
@@ -60,7 +60,7 @@ export class NatsBroker implements Broker {
   }
 
   async signal(text: string): Promise<void> {
-    const { connection } = await this.#connections.lease();
+    const { connection } = await this.#connections.lease(AbortSignal.timeout(SIGNAL_MS));
     connection.publish(this.#signals, text);
   }
 
@@ -69,7 +69,7 @@ export class NatsBroker implements Broker {
     onReady: () => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const { connection, lost } = await this.#connections.lease();
+    const { connection, lost } = await this.#connections.lease(signal);
     const callback = (error: Error | null, message: { string(): string }): void => {
       if (error === null) onSignal(message.string());
     };
@@ -136,7 +136,7 @@ export class NatsBroker implements Broker {
     work: (manager: JetStreamManager, stopped: AbortSignal) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    const lease = await this.#connections.lease();
+    const lease = await this.#connections.lease(signal);
     return unlessAborted([signal, lease.lost], async (stopped) => {
       const manager = await this.#jetStream(lease);
       if (manager === undefined) throw new Error('JetStream is unavailable');
@@ -170,3 +170,6 @@ export class NatsBroker implements Broker {
     }
   }
 }
+
+/** Milliseconds after which a signal is not sent any more. */
+const SIGNAL_MS = 2_000;
