@@ -17,6 +17,8 @@ export class NatsConnectionManager {
   readonly #options: ConnectionOptions | undefined;
   #connection: NatsConnection | undefined;
   #isOpening = false;
+  /** Whether this manager was closed, or the connection that it was given. */
+  #isClosed = false;
   /** Aborts when the connection is lost; undefined while it is down. */
   #lost: AbortController | undefined;
   /** Callers that wait for the connection. */
@@ -30,15 +32,20 @@ export class NatsConnectionManager {
   /** Returns the connection once it is up, unless `timeout` aborts before. */
   async lease(timeout?: AbortSignal): Promise<ConnectionLease> {
     const connection = this.#connection;
-    if (connection?.isClosed() === true) throw new Error('the connection is closed');
+    if (this.#isClosed || connection?.isClosed() === true) throw closed();
     if (connection !== undefined && this.#lost !== undefined)
       return { connection, lost: this.#lost.signal };
     if (connection === undefined) void this.#open();
     return unlessAborted(timeout === undefined ? [] : [timeout], (stopped) => this.#next(stopped));
   }
 
-  /** Closes the connection, unless it was given. */
+  /**
+   * Closes the connection, unless it was given. One that is being opened is closed once it is
+   * there: its client cannot be stopped before.
+   */
   async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#settle((lease) => lease.reject(closed()));
     if (this.#options !== undefined) await this.#connection?.close();
   }
 
@@ -54,7 +61,9 @@ export class NatsConnectionManager {
     if (this.#isOpening) return;
     this.#isOpening = true;
     try {
-      this.#hold(await connect({ ...DEFAULTS, ...this.#options }));
+      const connection = await connect({ ...DEFAULTS, ...this.#options });
+      if (this.#isClosed) await connection.close();
+      else this.#hold(connection);
     } catch (error) {
       this.#settle((lease) => lease.reject(error as Error));
     } finally {
@@ -74,8 +83,9 @@ export class NatsConnectionManager {
       if (type === 'reconnect') this.#begin(connection);
     }
     this.#lose();
-    if (this.#options !== undefined) this.#connection = undefined;
-    this.#settle((lease) => lease.reject(new Error('the connection is closed')));
+    if (this.#options === undefined) this.#isClosed = true;
+    else this.#connection = undefined;
+    this.#settle((lease) => lease.reject(closed()));
   }
 
   #begin(connection: NatsConnection): void {
@@ -94,6 +104,10 @@ export class NatsConnectionManager {
     for (const lease of this.#waiting) how(lease);
     this.#waiting.clear();
   }
+}
+
+function closed(): Error {
+  return new Error('the connection is closed');
 }
 
 /**
