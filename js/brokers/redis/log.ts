@@ -80,7 +80,7 @@ function newEpoch(): string {
 }
 
 /**
- * Adds an entry, and removes those that are too old or too many, a thousand at a time. The values
+ * Adds an entry, and removes others that are too old or too many, a thousand at a time. The values
  * are an epoch for a new log, the name, the occurrence, and the window. A log without its state is
  * no log any more.
  */
@@ -94,7 +94,7 @@ local time = redis.call('TIME')
 local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]
 for _ = 1, 1000 do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-  if not first then break end
+  if not first or tonumber(first[2][2]) == number then break end
   local isOld = tonumber(string.match(first[1], '%d+')) < oldest
   if not isOld and bytes <= tonumber(ARGV[5]) then break end
   redis.call('XDEL', KEYS[1], first[1])
