@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { acknowledged, listChanged } from '../host/listen.ts';
+import { portOf } from '../host/port.ts';
 import { listenRequest, messagesOf, RESULT, serving } from '../node/serving.ts';
 import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 
@@ -68,6 +71,26 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
     await Promise.all([here.ready(), there.ready()]);
     return { broker, here, there };
   }
+});
+
+test('a bus closes while it connects to a NATS that does not respond, and keeps no connection', async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => void sockets.push(socket));
+  onTestFinished(() => void silent.close());
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  const bus = natsBus({ servers: `127.0.0.1:${portOf(silent)}`, timeout: 30_000 }, QUIET);
+  const ready = bus.ready();
+  await expect.poll(() => sockets.length).toBe(1);
+  await bus.close();
+  await expect(ready).rejects.toMatchObject({ code: 'bus-lost' });
+  const [socket] = sockets as [Socket];
+  const closed = once(socket, 'close');
+  // Now the server does respond, as one that has just started.
+  socket.write(`INFO ${JSON.stringify({ version: '2.10.0', max_payload: 1_048_576 })}\r\n`);
+  socket.on('data', (data) => {
+    if (data.includes('PING')) socket.write('PONG\r\n');
+  });
+  await closed;
 });
 
 interface Buses {

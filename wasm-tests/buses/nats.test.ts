@@ -1,8 +1,11 @@
+import { queryObjects } from 'node:v8';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { ServerEvent } from 'mcp-listen';
 import { type NatsBusOptions, natsBus, type ProcessBus } from 'mcp-listen/nats';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { NatsConnectionManager } from '../../dist/brokers/nats/connection.js';
+import { NatsBroker } from '../../dist/brokers/nats/nats-broker.js';
 import { LegacySession } from '../host/legacy.ts';
 import { listChanged, updated } from '../host/listen.ts';
 import { sessionServer } from '../node/sessions/serving.ts';
@@ -16,6 +19,8 @@ const FILTER = {
   toolsListChanged: true,
   resourceSubscriptions: ['note://a', 'note://b', 'note://c'],
 };
+
+const LISTENER = { onEvents() {}, onGap() {}, onReady() {} };
 
 afterEach(() => cleanup.run());
 
@@ -76,6 +81,17 @@ describe('with JetStream', () => {
   });
 });
 
+test.each([true, false])('publishes leave nothing behind; with JetStream: %s', async (hasIt) => {
+  const nats = await started(hasIt);
+  const bus = busAt(nats.port);
+  const publishMany = async (): Promise<number> => {
+    for (let count = 0; count < 500; count += 1) await bus.publish(changed('note://a'));
+    return queryObjects(Promise, { format: 'count' });
+  };
+  const before = await publishMany();
+  expect((await publishMany()) - before).toBeLessThan(100);
+});
+
 describe('the stream of JetStream', () => {
   test('is not changed where it exists already', async () => {
     const nats = await started(true);
@@ -121,6 +137,55 @@ describe('beside JetStream', () => {
     const manager = await jetstreamManager(await client(nats.port));
     await expect(manager.streams.info('mcp-listen')).rejects.toThrow('stream not found');
   });
+});
+
+describe('while the server is away', () => {
+  test('a publish that times out keeps nothing until the server is back', async () => {
+    const { broker, proxy } = await away();
+    const publishMany = async (): Promise<number> => {
+      const publishes = Array.from({ length: 500 }, () =>
+        broker.publish('{"kind":"tools_list_changed"}', AbortSignal.timeout(100)),
+      );
+      for (const { status } of await Promise.allSettled(publishes)) expect(status).toBe('rejected');
+      return queryObjects(Promise, { format: 'count' });
+    };
+    const before = await publishMany();
+    expect((await publishMany()) - before).toBeLessThan(100);
+    proxy.open();
+    await broker.publish('{"kind":"tools_list_changed"}', AbortSignal.timeout(5_000));
+  });
+
+  test('a signal is sent within two seconds or not at all', async () => {
+    const { broker, nats, proxy } = await away();
+    const received: string[] = [];
+    const connection = await client(nats.port);
+    connection.subscribe('notebook.wanted', {
+      callback: (_error, message) => void received.push(message.string()),
+    });
+    await connection.flush();
+    const stale = broker.signal('stale').catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    const recent = broker.signal('recent');
+    proxy.open();
+    await Promise.all([stale, recent]);
+    await expect.poll(() => received).toContain('recent');
+    expect(received).toEqual(['recent']);
+  });
+
+  /** A broker whose connection was lost. */
+  async function away() {
+    const nats = await started(false);
+    const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
+    const connections = new NatsConnectionManager({ servers: `127.0.0.1:${proxy.port}` });
+    const options = { logEvents: 1, logAgeMs: 1_000, jetStream: false, events: undefined };
+    const broker = new NatsBroker(connections, 'notebook', options);
+    cleanup.later(broker, (it) => it.close());
+    await broker.signal('connected');
+    const followed = broker.follow(LISTENER, new AbortController().signal);
+    proxy.shut();
+    await expect(followed).rejects.toThrow('lost');
+    return { broker, nats, proxy };
+  }
 });
 
 describe('without JetStream', () => {

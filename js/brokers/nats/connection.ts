@@ -1,11 +1,12 @@
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
+import { unlessAborted } from '../../timing/aborted.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
 /** A connection, valid until it is lost. */
 export interface ConnectionLease {
   readonly connection: NatsConnection;
-  /** Resolves when the connection is lost. */
-  readonly lost: Promise<Error>;
+  /** Aborts when the connection is lost. Each lease from before the same loss has the same one. */
+  readonly lost: AbortSignal;
 }
 
 /**
@@ -14,62 +15,99 @@ export interface ConnectionLease {
  */
 export class NatsConnectionManager {
   readonly #options: ConnectionOptions | undefined;
-  #opening: Promise<NatsConnection> | undefined;
-  /** Resolves once the connection is up. Replaced each time the connection is lost. */
-  #connected = deferred();
-  #lost: Deferred<Error> = deferred();
+  #connection: NatsConnection | undefined;
+  #isOpening = false;
+  /** Whether this manager was closed, or the connection that it was given. */
+  #isClosed = false;
+  /** Aborts when the connection is lost; undefined while it is down. */
+  #lost: AbortController | undefined;
+  /** Callers that wait for the connection. */
+  readonly #waiting = new Set<Deferred<ConnectionLease>>();
 
   constructor(server: ConnectionOptions | NatsConnection) {
-    if ('publish' in server) this.#opening = this.#watched(server);
+    if ('publish' in server) this.#hold(server);
     else this.#options = server;
   }
 
-  /** Returns the connection once it is up. */
-  async lease(): Promise<ConnectionLease> {
-    this.#opening ??= this.#open();
-    const connection = await this.#opening;
-    if (connection.isClosed()) throw new Error('the connection is closed');
-    await this.#connected.promise;
-    return { connection, lost: this.#lost.promise };
+  /** Returns the connection once it is up, unless `timeout` aborts before. */
+  async lease(timeout?: AbortSignal): Promise<ConnectionLease> {
+    const connection = this.#connection;
+    if (this.#isClosed || connection?.isClosed() === true) throw closed();
+    if (connection !== undefined && this.#lost !== undefined)
+      return { connection, lost: this.#lost.signal };
+    if (connection === undefined) void this.#open();
+    return unlessAborted(timeout === undefined ? [] : [timeout], (stopped) => this.#next(stopped));
   }
 
-  /** Closes the connection, unless it was given. */
+  /**
+   * Closes the connection, unless it was given. One that is being opened is closed once it is
+   * there: its client cannot be stopped before.
+   */
   async close(): Promise<void> {
-    if (this.#options !== undefined) await (await this.#opening)?.close();
+    this.#isClosed = true;
+    this.#settle((lease) => lease.reject(closed()));
+    if (this.#options !== undefined) await this.#connection?.close();
   }
 
-  async #open(): Promise<NatsConnection> {
+  /** Returns the connection when it comes up, unless `stopped` aborts before. */
+  #next(stopped: AbortSignal): Promise<ConnectionLease> {
+    const lease = deferred<ConnectionLease>();
+    this.#waiting.add(lease);
+    stopped.addEventListener('abort', () => this.#waiting.delete(lease));
+    return lease.promise;
+  }
+
+  async #open(): Promise<void> {
+    if (this.#isOpening) return;
+    this.#isOpening = true;
     try {
-      return await this.#watched(await connect({ ...DEFAULTS, ...this.#options }));
+      const connection = await connect({ ...DEFAULTS, ...this.#options });
+      if (this.#isClosed) await connection.close();
+      else this.#hold(connection);
     } catch (error) {
-      this.#opening = undefined;
-      throw error;
+      this.#settle((lease) => lease.reject(error as Error));
+    } finally {
+      this.#isOpening = false;
     }
   }
 
-  async #watched(connection: NatsConnection): Promise<NatsConnection> {
-    this.#connected.resolve();
+  #hold(connection: NatsConnection): void {
+    this.#connection = connection;
+    this.#begin(connection);
     void this.#watch(connection);
-    return connection;
   }
 
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect') this.#lose();
-      if (type === 'reconnect') this.#connected.resolve();
+      if (type === 'reconnect') this.#begin(connection);
     }
     this.#lose();
-    if (this.#options !== undefined) this.#opening = undefined;
-    // Callers that wait in `lease` find the connection closed.
-    this.#connected.resolve();
+    if (this.#options === undefined) this.#isClosed = true;
+    else this.#connection = undefined;
+    this.#settle((lease) => lease.reject(closed()));
+  }
+
+  #begin(connection: NatsConnection): void {
+    this.#lost ??= new AbortController();
+    const { signal: lost } = this.#lost;
+    this.#settle((lease) => lease.resolve({ connection, lost }));
   }
 
   #lose(): void {
     const former = this.#lost;
-    this.#connected = deferred();
-    this.#lost = deferred();
-    former.resolve(new Error('the connection was lost'));
+    this.#lost = undefined;
+    former?.abort(new Error('the connection was lost'));
   }
+
+  #settle(how: (lease: Deferred<ConnectionLease>) => void): void {
+    for (const lease of this.#waiting) how(lease);
+    this.#waiting.clear();
+  }
+}
+
+function closed(): Error {
+  return new Error('the connection is closed');
 }
 
 /**

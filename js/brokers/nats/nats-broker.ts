@@ -2,7 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Broker, BrokerListener } from '../../bus/broker/broker.js';
 import type { BrokerLog } from '../../bus/broker/log.js';
-import { untilAborted } from '../../timing/aborted.js';
+import { unlessAborted, untilAborted } from '../../timing/aborted.js';
 import { deferred } from '../../timing/deferred.js';
 import type { ConnectionLease, NatsConnectionManager } from './connection.js';
 import { JetStreamEvents } from './jetstream-events.js';
@@ -25,8 +25,8 @@ export class NatsBroker implements Broker {
   readonly #signals: string;
   readonly #wantsJetStream: boolean | undefined;
   readonly #log: JetStreamLog;
-  /** The JetStream manager of each connection, by its `lost` promise. */
-  readonly #managers = new WeakMap<Promise<Error>, Promise<JetStreamManager | undefined>>();
+  /** The JetStream manager of each connection, by its `lost` signal. */
+  readonly #managers = new WeakMap<AbortSignal, Promise<JetStreamManager | undefined>>();
 
   constructor(connections: NatsConnectionManager, name: string, options: NatsBrokerOptions) {
     this.#connections = connections;
@@ -40,17 +40,15 @@ export class NatsBroker implements Broker {
   }
 
   async publish(events: string, timeout: AbortSignal): Promise<void> {
-    const lease = await this.#connections.lease();
-    if (timeout.aborted) throw new Error('the publish timed out before the server reconnected');
-    await unless(lease.lost, this.#send(lease, events));
+    const lease = await this.#connections.lease(timeout);
+    await unlessAborted([timeout, lease.lost], (stopped) => this.#send(lease, events, stopped));
   }
 
   async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
-    const lease = await this.#connections.lease();
-    const ended = Promise.race([untilAborted(signal), lease.lost]);
-    const stopped = new AbortController();
-    void ended.then(() => stopped.abort());
-    await unless(ended, this.#followOn(lease, listener, stopped.signal));
+    const lease = await this.#connections.lease(signal);
+    await unlessAborted([signal, lease.lost], (stopped) =>
+      this.#followOn(lease, listener, stopped),
+    );
   }
 
   async settle(): Promise<void> {
@@ -62,7 +60,7 @@ export class NatsBroker implements Broker {
   }
 
   async signal(text: string): Promise<void> {
-    const { connection } = await this.#connections.lease();
+    const { connection } = await this.#connections.lease(AbortSignal.timeout(SIGNAL_MS));
     connection.publish(this.#signals, text);
   }
 
@@ -71,15 +69,17 @@ export class NatsBroker implements Broker {
     onReady: () => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const { connection, lost } = await this.#connections.lease();
+    const { connection, lost } = await this.#connections.lease(signal);
     const callback = (error: Error | null, message: { string(): string }): void => {
       if (error === null) onSignal(message.string());
     };
     const subscription = connection.subscribe(this.#signals, { callback });
     try {
-      await unless(lost, connection.flush());
-      onReady();
-      await Promise.race([lost, untilAborted(signal)]);
+      await unlessAborted([signal, lost], async (stopped) => {
+        await connection.flush();
+        if (!stopped.aborted) onReady();
+        await untilAborted(stopped);
+      });
     } finally {
       subscription.unsubscribe();
     }
@@ -89,8 +89,9 @@ export class NatsBroker implements Broker {
     return this.#connections.close();
   }
 
-  async #send(lease: ConnectionLease, events: string): Promise<void> {
+  async #send(lease: ConnectionLease, events: string, stopped: AbortSignal): Promise<void> {
     const manager = await this.#jetStream(lease);
+    stopped.throwIfAborted();
     if (manager !== undefined) return void (await this.#log.stream.append(manager, events));
     lease.connection.publish(this.#subject, events);
     // The server replies in order: it has processed the message before the flush.
@@ -117,14 +118,14 @@ export class NatsBroker implements Broker {
     listener: BrokerListener,
     stopped: AbortSignal,
   ): Promise<void> {
-    const refused = deferred<Error>();
+    const refused = deferred<never>();
     const callback = (error: Error | null, message: { string(): string }): void =>
-      error === null ? listener.onEvents(message.string()) : refused.resolve(error);
+      error === null ? listener.onEvents(message.string()) : refused.reject(error);
     const subscription = connection.subscribe(this.#subject, { callback });
     try {
-      await unless(refused.promise, connection.flush());
+      await Promise.race([refused.promise, connection.flush()]);
       if (!stopped.aborted) listener.onReady({ isContiguous: false });
-      await unless(refused.promise, untilAborted(stopped));
+      await Promise.race([refused.promise, untilAborted(stopped)]);
     } finally {
       subscription.unsubscribe();
     }
@@ -135,14 +136,13 @@ export class NatsBroker implements Broker {
     work: (manager: JetStreamManager, stopped: AbortSignal) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    const lease = await this.#connections.lease();
-    const manager = await this.#jetStream(lease);
-    if (manager === undefined || signal.aborted) throw new Error('JetStream is unavailable');
-    const stopped = new AbortController();
-    const ended = Promise.race([untilAborted(signal), lease.lost]);
-    void ended.then(() => stopped.abort());
-    const lost = ended.then((error) => Promise.reject(error ?? new Error('it was stopped')));
-    return Promise.race([work(manager, stopped.signal), lost]);
+    const lease = await this.#connections.lease(signal);
+    return unlessAborted([signal, lease.lost], async (stopped) => {
+      const manager = await this.#jetStream(lease);
+      if (manager === undefined) throw new Error('JetStream is unavailable');
+      stopped.throwIfAborted();
+      return work(manager, stopped);
+    });
   }
 
   #jetStream(lease: ConnectionLease): Promise<JetStreamManager | undefined> {
@@ -171,11 +171,5 @@ export class NatsBroker implements Broker {
   }
 }
 
-/**
- * Waits for `work`. Stops waiting when `end` resolves first, and throws its value if that is an
- * error.
- */
-async function unless(end: Promise<unknown>, work: Promise<void>): Promise<void> {
-  const error = await Promise.race([end, work]);
-  if (error instanceof Error) throw error;
-}
+/** Milliseconds after which a signal is not sent any more. */
+const SIGNAL_MS = 2_000;

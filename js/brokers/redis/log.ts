@@ -22,7 +22,7 @@ export class RedisLog implements BrokerLog {
   readonly #writer: RedisWriter;
   readonly #keys: string[];
   readonly #window: string[];
-  /** The id of the last entry that was read. */
+  /** The id of the last entry of the copy. */
   #id = '0-0';
 
   constructor(connections: RedisConnections, writer: RedisWriter, options: RedisLogOptions) {
@@ -55,7 +55,7 @@ export class RedisLog implements BrokerLog {
   }
 
   async #state(reader: RedisConnection, end: LogEnd | undefined): Promise<LogState> {
-    const known = [newEpoch(), end?.epoch ?? '', String(end?.position ?? 0)];
+    const known = [newEpoch(), end?.epoch ?? '', String(end?.position ?? 0), this.#id];
     const reply = (await run(reader, STATE, this.#keys, known)) as [
       string,
       number,
@@ -80,7 +80,7 @@ function newEpoch(): string {
 }
 
 /**
- * Adds an entry, and removes those that are too old or too many, a thousand at a time. The values
+ * Adds an entry, and removes others that are too old or too many, a thousand at a time. The values
  * are an epoch for a new log, the name, the occurrence, and the window. A log without its state is
  * no log any more.
  */
@@ -94,7 +94,7 @@ local time = redis.call('TIME')
 local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]
 for _ = 1, 1000 do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-  if not first then break end
+  if not first or tonumber(first[2][2]) == number then break end
   local isOld = tonumber(string.match(first[1], '%d+')) < oldest
   if not isOld and bytes <= tonumber(ARGV[5]) then break end
   redis.call('XDEL', KEYS[1], first[1])
@@ -104,16 +104,19 @@ end
 return number`;
 /**
  * Returns what the log holds. The values are an epoch for a new log, and the end of the reader's
- * copy: a log that ends before it has lost entries, so its positions are given out again, and it
- * becomes another log.
+ * copy: its epoch, its position, and the id of the entry there. A log that ends before that, or has
+ * another entry there, has lost entries and given out their positions again: it becomes another log.
  */
 const STATE = `local epoch = redis.call('HGET', KEYS[2], 'epoch')
 local number = tonumber(redis.call('HGET', KEYS[2], 'number') or 0)
 if not epoch then redis.call('DEL', KEYS[1], KEYS[3]) end
-if not epoch or (epoch == ARGV[2] and number < tonumber(ARGV[3])) then
+local entry = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+local first = entry and tonumber(entry[2][2]) or number + 1
+local position = tonumber(ARGV[3])
+local known = redis.call('XRANGE', KEYS[1], ARGV[4], ARGV[4])[1]
+local hasKnown = first > position or known and tonumber(known[2][2]) == position
+if not epoch or (epoch == ARGV[2] and (number < position or not hasKnown)) then
   epoch = ARGV[1]
   redis.call('HSET', KEYS[2], 'epoch', epoch)
 end
-local entry = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-local first = entry and tonumber(entry[2][2]) or number + 1
 return {epoch, first, number, redis.call('HGETALL', KEYS[3])}`;

@@ -144,10 +144,19 @@ export class BrokerEvents implements EventSource, LogCopy {
     if (this.#head < this.#last) return;
     this.#isLive = true;
     this.#isReported = false;
+    this.#deliverCues();
+    this.#live.resolve();
+  }
+
+  /** A failure, such as a trap of the core, is none of the log: the copy has what has arrived. */
+  #deliverCues(): void {
     const cues = [...this.#cues];
     this.#cues.clear();
-    if (cues.length > 0) this.#host.deliver(cues);
-    this.#live.resolve();
+    try {
+      if (cues.length > 0) this.#host.deliver(cues);
+    } catch (error) {
+      this.#host.onError(error as Error);
+    }
   }
 
   #lose(cause: unknown): void {

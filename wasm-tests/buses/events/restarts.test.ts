@@ -1,13 +1,20 @@
+import { cp, rm } from 'node:fs/promises';
 import { createClient } from 'redis';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
+import { EventCopy } from '../../../dist/bus/occurrences/event-copy.js';
+import { poison } from '../../host/poison.ts';
 import { startRedis } from '../brokers/broker-process.ts';
+import { BrokerProxy } from '../brokers/broker-proxy.ts';
 import { Cleanup } from '../cleanup.ts';
 import { eventsOf, KEEPING, Places, redis } from './places.ts';
 
 const cleanup = new Cleanup();
 const places = new Places(cleanup);
 
-afterEach(() => cleanup.run());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await cleanup.run();
+});
 
 test.each(KEEPING)(
   '%s: cursors and occurrences outlast the processes and the broker',
@@ -90,6 +97,52 @@ test('a Redis log that was wiped while it was followed is another log', async ()
   const { cursor: oldest } = await here.poll(cursor);
   expect(await here.numbers(oldest, 1)).toEqual([3]);
 });
+
+test('a Redis log that has lost entries and given out their positions again is another log', async () => {
+  const broker = await places.started(startRedis(true));
+  const proxy = cleanup.later(await BrokerProxy.before(broker.port), (it) => it.stop());
+  const away = places.on(redis, proxy.port);
+  const { cursor } = await away.poll();
+  for (const number of [1, 2]) await away.paid(number);
+  const backup = `${broker.folder}-backup`;
+  await cp(broker.folder, backup, { recursive: true });
+  cleanup.later(backup, (it) => rm(it, { recursive: true }));
+  for (const number of [3, 4]) await away.paid(number);
+  expect(await away.numbers(cursor, 4)).toEqual([1, 2, 3, 4]);
+  proxy.shut();
+  await broker.kill();
+  await broker.forget();
+  await cp(backup, broker.folder, { recursive: true });
+  await broker.start();
+  const here = places.on(redis, broker.port);
+  for (const number of [5, 6, 7]) await here.paid(number);
+  proxy.open();
+  await expect
+    .poll(() => away.poll(cursor).catch(() => undefined))
+    .toMatchObject({ truncated: true, hasMore: true });
+  const { cursor: oldest } = await away.poll(cursor);
+  expect(await away.numbers(oldest, 5)).toEqual([1, 2, 5, 6, 7]);
+});
+
+test.each(KEEPING)(
+  '%s: a trap of the core while cues are delivered costs no occurrence',
+  async (_name, make, start) => {
+    const { port } = await places.started(start());
+    const here = places.on(make, port);
+    const { cursor } = await here.poll();
+    const { append } = EventCopy.prototype;
+    vi.spyOn(EventCopy.prototype, 'append').mockImplementationOnce(function (
+      this: EventCopy,
+      entry,
+    ) {
+      poison();
+      return append.call(this, entry);
+    });
+    await here.paid(1);
+    await here.paid(2);
+    expect(await here.numbers(cursor, 2)).toEqual([1, 2]);
+  },
+);
 
 /** Starts a broker, and a process with an open stream on it. */
 async function streaming(make: Keeping[1], start: Keeping[2]) {

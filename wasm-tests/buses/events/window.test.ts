@@ -39,6 +39,20 @@ test('Redis notes what it removed of each name: a busy one truncates no cursor o
   expect((await later.poll(cursor)).truncated).toBe(true);
 });
 
+test('Redis keeps an occurrence that is larger than the window until the next one', async () => {
+  const { port } = await places.started(startRedis());
+  const onSmallWindow = () => places.on(redis, port, { logBytes: 1 });
+  const here = onSmallWindow();
+  const { cursor } = await here.poll();
+  await here.paid(1);
+  expect((await onSmallWindow().poll(cursor)).events).toMatchObject([{ eventId: '1' }]);
+  await here.paid(2);
+  const later = onSmallWindow();
+  const { cursor: oldest, truncated } = await later.poll(cursor);
+  expect(truncated).toBe(true);
+  expect((await later.poll(oldest)).events).toMatchObject([{ eventId: '2' }]);
+});
+
 test('entries that were deleted from a stream of JetStream truncate what precedes them', async () => {
   const { port } = await places.started(startNats(true));
   const here = places.on(jetStream, port);
