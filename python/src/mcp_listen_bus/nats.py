@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import nats
@@ -50,8 +52,7 @@ class NatsBus(ProcessBus):
         self._jetstream: JetStreamContext | None = None
         self._lock = asyncio.Lock()
         self._lost = asyncio.Event()
-        self._created: datetime | None = None
-        self._sequence = 0
+        self._cursor: Cursor | None = None
 
     async def _publish(self, message: str) -> None:
         client, jetstream = await self._connected()
@@ -77,13 +78,15 @@ class NatsBus(ProcessBus):
             subscription = await client.subscribe(self._subject, cb=self._on_message)
             is_contiguous = False
         else:
-            is_contiguous = self._resume(await _provide(jetstream, self._stream))
+            cursor, is_contiguous = self._resume(await _provide(jetstream, self._stream))
             config = ConsumerConfig(
-                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=self._sequence + 1
+                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=cursor.sequence + 1
             )
             subscription = await jetstream.subscribe(
-                self._subject, cb=self._on_kept, ordered_consumer=True, config=config
+                self._subject, cb=partial(self._on_kept, cursor), ordered_consumer=True, config=config
             )
+            # Set only now: if subscribing fails, the next attempt must still report the gap.
+            self._cursor = cursor
         try:
             if jetstream is None:
                 await _processed(client)
@@ -96,26 +99,27 @@ class NatsBus(ProcessBus):
         if self._client is not None:
             await self._client.close()
 
-    def _resume(self, info: StreamInfo) -> bool:
-        """Continues after the last message, if the stream has what follows. Returns whether it has."""
-        state = info.state
-        is_same = self._created is not None and info.created == self._created
-        if is_same and state.first_seq <= self._sequence + 1 and self._sequence <= state.last_seq:
-            return True
-        self._created = info.created
-        self._sequence = state.last_seq
-        return False
+    def _resume(self, info: StreamInfo) -> tuple["Cursor", bool]:
+        """
+        Returns where to continue: after the last message, if the stream has what follows, otherwise at its end. The
+        second value is whether it has.
+        """
+        state, former = info.state, self._cursor
+        if former is not None and info.created == former.created:
+            if state.first_seq - 1 <= former.sequence <= state.last_seq:
+                return former, True
+        return Cursor(info.created, state.last_seq), False
 
     async def _on_message(self, message: Msg) -> None:
         self._receive(message.data.decode(errors="replace"))
 
-    async def _on_kept(self, message: Msg) -> None:
+    async def _on_kept(self, cursor: "Cursor", message: Msg) -> None:
         sequence = message.metadata.sequence.stream
-        if sequence <= self._sequence:
+        if sequence <= cursor.sequence:
             return
-        if sequence != self._sequence + 1:
+        if sequence != cursor.sequence + 1:
             self._on_gap()
-        self._sequence = sequence
+        cursor.sequence = sequence
         await self._on_message(message)
 
     async def _connected(self) -> tuple[Client, JetStreamContext | None]:
@@ -140,6 +144,15 @@ class NatsBus(ProcessBus):
 
     async def _on_lost(self) -> None:
         self._lost.set()
+
+
+@dataclass
+class Cursor:
+    """The position in a stream."""
+
+    created: datetime | None
+    """When the stream was created: identifies it among streams with the same name."""
+    sequence: int
 
 
 async def _processed(client: Client) -> None:
