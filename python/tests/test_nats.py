@@ -2,8 +2,10 @@ import unittest
 import unittest.mock
 from typing import Any
 
+import nats
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
 from nats.js import JetStreamContext
+from nats.js.api import StreamConfig
 
 from mcp_listen_bus.nats import NatsBus
 
@@ -49,3 +51,21 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             await eventually(lambda: len(calls) == 2 and bus._live.is_set())
         self.assertEqual(received, EVERY_LIST)
         self.assertIn("listeners may have missed changes", errors)
+
+    async def test_a_stream_that_is_created_again_is_a_gap(self) -> None:
+        with unittest.mock.patch("mcp_listen_bus.nats.CHECK_SECONDS", 0.1):
+            bus = self.make(NATS_URL, "again")
+            received: list[ServerEvent] = []
+            bus.subscribe(received.append)
+            await bus.ready()
+            for _ in range(3):
+                await bus.publish(ToolsListChanged())
+            await eventually(lambda: len(received) == 6)
+            received.clear()
+            client = await nats.connect(NATS_URL)
+            self.addAsyncCleanup(client.close)
+            await client.jetstream().delete_stream("again")
+            await client.jetstream().add_stream(StreamConfig(name="again", subjects=["again"]))
+            await client.jetstream().publish("again", b'{"kind":"prompts_list_changed"}')
+            await eventually(lambda: len(received) >= 3)
+            self.assertEqual(received, EVERY_LIST)

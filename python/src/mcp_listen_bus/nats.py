@@ -91,7 +91,9 @@ class NatsBus(ProcessBus):
             if jetstream is None:
                 await _processed(client)
             self._on_ready(is_contiguous)
-            await self._lost.wait()
+            while not await self._is_lost_within(CHECK_SECONDS):
+                if jetstream is not None:
+                    await self._check_stream(jetstream)
         finally:
             await _quietly(subscription.unsubscribe)
 
@@ -109,6 +111,21 @@ class NatsBus(ProcessBus):
             if state.first_seq - 1 <= former.sequence <= state.last_seq:
                 return former, True
         return Cursor(info.created, state.last_seq), False
+
+    async def _is_lost_within(self, seconds: float) -> bool:
+        """Waits for the loss of the connection."""
+        try:
+            await asyncio.wait_for(self._lost.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _check_stream(self, jetstream: JetStreamContext) -> None:
+        """Raises `BusError` if the stream that is followed was deleted, and another one has its name."""
+        # The client (2.16) goes on with the other one, after the number of the last message.
+        info = await jetstream.stream_info(self._subject)
+        if self._cursor is None or info.created != self._cursor.created:
+            raise BusError("the stream of the bus is another one")
 
     async def _on_message(self, message: Msg) -> None:
         self._receive(message.data.decode(errors="replace"))
@@ -189,5 +206,7 @@ async def _quietly(work: Callable[[], Any]) -> None:
         return
 
 
+CHECK_SECONDS = 10.0
+"""The interval at which a bus asks JetStream whether its stream is still the same."""
 DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10}
 """The connection is opened again for as long as the bus is open."""
