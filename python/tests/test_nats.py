@@ -1,3 +1,4 @@
+import asyncio
 import unittest
 import unittest.mock
 from typing import Any
@@ -7,9 +8,10 @@ from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, S
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
 
+from mcp_listen_bus import BusError
 from mcp_listen_bus.nats import NatsBus
 
-from brokers import NATS_URL, eventually, quiet
+from brokers import NATS_URL, PLAIN_NATS_URL, eventually, quiet
 from link import Link
 
 EVERY_LIST: list[ServerEvent] = [ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()]
@@ -69,3 +71,41 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             await client.jetstream().publish("again", b'{"kind":"prompts_list_changed"}')
             await eventually(lambda: len(received) >= 3)
             self.assertEqual(received, EVERY_LIST)
+
+    async def test_a_publish_that_failed_during_an_outage_is_never_sent(self) -> None:
+        # The second one loses the connection after it waited for it.
+        for url in (NATS_URL, PLAIN_NATS_URL):
+            for waits in (NatsBus._reconnected, NatsBus._connected):
+                with unittest.mock.patch.object(NatsBus, "_reconnected", waits):
+                    await self.fail_during_an_outage(url)
+
+    async def fail_during_an_outage(self, url: str) -> None:
+        link, received = await self.link(url), list[ServerEvent]()
+        bus, there = self.make(link.url, "outage"), self.make(url, "outage")
+        there.subscribe(received.append)
+        await there.ready()
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: received[-1] == ToolsListChanged())
+        await link.cut()
+        received.clear()
+        with unittest.mock.patch("mcp_listen_bus.bus.PUBLISH_SECONDS", 0.3):
+            with self.assertRaises(BusError):
+                await bus.publish(PromptsListChanged())
+        await link.open()
+        await eventually(lambda: link.connections > 0)
+        await there.publish(ResourcesListChanged())
+        await eventually(lambda: ResourcesListChanged() in received)
+        await asyncio.sleep(0.1)
+        self.assertEqual(received, [ResourcesListChanged()], url)
+
+    async def test_a_publish_waits_until_nats_is_back(self) -> None:
+        for url in (NATS_URL, PLAIN_NATS_URL):
+            link = await self.link(url)
+            bus = self.make(link.url, "back")
+            await bus.publish(ToolsListChanged())
+            await link.cut()
+            publish = asyncio.ensure_future(bus.publish(PromptsListChanged()))
+            await asyncio.sleep(0.3)
+            self.assertFalse(publish.done(), url)
+            await link.open()
+            await publish

@@ -55,7 +55,7 @@ class NatsBus(ProcessBus):
         self._cursor: Cursor | None = None
 
     async def _publish(self, message: str) -> None:
-        client, jetstream = await self._connected()
+        client, jetstream = await self._reconnected()
         if jetstream is None:
             await client.publish(self._subject, message.encode())
             await _processed(client)
@@ -63,7 +63,7 @@ class NatsBus(ProcessBus):
             await _kept(jetstream, self._stream, message)
 
     async def _append(self, name: str, occurrence: str) -> int:
-        _, jetstream = await self._connected()
+        _, jetstream = await self._reconnected()
         if jetstream is None:
             await self._publish(occurrence)
             return 0
@@ -139,6 +139,13 @@ class NatsBus(ProcessBus):
         cursor.sequence = sequence
         await self._on_message(message)
 
+    async def _reconnected(self) -> tuple[Client, JetStreamContext | None]:
+        """Returns the connection once it is open: what is published before would be refused (`DEFAULTS`)."""
+        client, jetstream = await self._connected()
+        while not client.is_connected and not client.is_closed:
+            await asyncio.sleep(RECONNECT_SECONDS)
+        return client, jetstream
+
     async def _connected(self) -> tuple[Client, JetStreamContext | None]:
         async with self._lock:
             if self._client is None:
@@ -208,5 +215,10 @@ async def _quietly(work: Callable[[], Any]) -> None:
 
 CHECK_SECONDS = 10.0
 """The interval at which a bus asks JetStream whether its stream is still the same."""
-DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10}
-"""The connection is opened again for as long as the bus is open."""
+RECONNECT_SECONDS = 0.05
+"""The interval at which a publish checks whether the connection is open again."""
+DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10, "pending_size": 0}
+"""
+The connection is opened again for as long as the bus is open. The client keeps no publishes until then: it would send
+those whose callers got an error.
+"""
