@@ -109,3 +109,21 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             self.assertFalse(publish.done(), url)
             await link.open()
             await publish
+
+    async def test_a_connection_without_the_jetstream_that_is_required_is_closed(self) -> None:
+        link = await self.link(PLAIN_NATS_URL)
+        bus = self.make(link.url, "required", jetstream=True)
+        for _ in range(3):
+            with self.assertRaises(BusError):
+                await bus.publish(ToolsListChanged())
+        await eventually(lambda: link.connections == 0)
+
+    async def test_a_connection_that_opens_after_the_bus_was_closed_is_closed(self) -> None:
+        link = await self.link(PLAIN_NATS_URL)
+        bus = self.make(link.url, "late")
+        publish = asyncio.ensure_future(bus.publish(ToolsListChanged()))
+        await asyncio.sleep(0)
+        await bus.aclose()
+        with self.assertRaises(BusError):
+            await publish
+        await eventually(lambda: link.connections == 0)

@@ -149,10 +149,20 @@ class NatsBus(ProcessBus):
     async def _connected(self) -> tuple[Client, JetStreamContext | None]:
         async with self._lock:
             if self._client is None:
-                client = await nats.connect(**self._connect_to, disconnected_cb=self._on_lost)
-                self._jetstream = await self._find_jetstream(client)
-                self._client = client
+                self._client = await self._connect()
         return self._client, self._jetstream
+
+    async def _connect(self) -> Client:
+        client = Client()
+        try:
+            await client.connect(**self._connect_to, disconnected_cb=self._on_lost)
+            self._jetstream = await self._find_jetstream(client)
+            if self._is_closed:
+                raise BusError("the bus is closed")
+        except BaseException:
+            await _quietly(client.close)
+            raise
+        return client
 
     async def _find_jetstream(self, client: Client) -> JetStreamContext | None:
         if self._wants_jetstream is False:
@@ -209,7 +219,7 @@ async def _quietly(work: Callable[[], Any]) -> None:
     try:
         await work()
     except Exception:
-        # The connection is gone, and the subscription with it.
+        # The connection is gone, and its subscriptions with it.
         return
 
 
