@@ -65,14 +65,16 @@ class RedisBus(ProcessBus):
     async def _resume(self, reader: Redis) -> bool:
         """Resumes after the last entry, if the stream still has it. Returns whether nothing can be missing."""
         server = await _server_of(reader)
-        is_same = server is not None and server == self._server
-        self._server = server
+        is_contiguous = False
         if self._number >= 0 and await self._has_entries_after(reader):
-            return is_same
-        entries, number = await _run(reader, LAST, self._keys)
-        self._id = entries[0][0].decode() if entries else "0-0"
-        self._number = int(number or 0)
-        return False
+            is_contiguous = server is not None and server == self._server
+        else:
+            entries, number = await _run(reader, LAST, self._keys)
+            self._id = entries[0][0].decode() if entries else "0-0"
+            self._number = int(number or 0)
+        # Set only now: a server that has restarted refuses the commands above while it loads its data.
+        self._server = server
+        return is_contiguous
 
     async def _has_entries_after(self, reader: Redis) -> bool:
         stream, counter = self._keys
