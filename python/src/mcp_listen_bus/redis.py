@@ -135,7 +135,7 @@ local time = redis.call('TIME')
 local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]
 for _ = 1, 1000 do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-  if not first then break end
+  if not first or tonumber(first[2][2]) == number then break end
   local isOld = tonumber(string.match(first[1], '%d+')) < oldest
   if not isOld and bytes <= tonumber(ARGV[5]) then break end
   redis.call('XDEL', KEYS[1], first[1])
@@ -143,7 +143,7 @@ for _ = 1, 1000 do
   bytes = redis.call('HINCRBY', KEYS[2], 'bytes', -#first[2][6])
 end
 return number"""
-"""Adds an occurrence, and removes those that are too old or too many."""
+"""Adds an occurrence, and removes those before it that are too old or too many."""
 BATCH = 256
 BLOCK_MS = 5_000
 SILENCE_SECONDS = 15.0
