@@ -28,6 +28,7 @@ export { InMemoryBus } from './bus/memory/bus.js';
 export type { InMemoryBusOptions } from './bus/memory/options.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { Opening } from './bus/opening.js';
+export type { CountedBus } from './bus/operator/operator.js';
 export type { RetentionOptions } from './bus/retention.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
 export type { WantedBus } from './bus/wanted/interest.js';

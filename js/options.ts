@@ -220,7 +220,7 @@ export interface ListenHandler<Rest extends unknown[] = []> {
   disconnect: (principal: string) => Promise<void>;
   /**
    * Returns how many streams the caller that the option `principal` named `principal` has open at
-   * this server, in this process or isolate. `listeners` of `durableObjectBus` counts all isolates.
+   * this server, in this process or isolate. `listeners` of the bus counts all of them.
    */
   listeners: (principal: string) => number;
   /** Returns the current state and the counters of the streams of this server. */

@@ -19,6 +19,19 @@ export interface Counts {
   waits: number;
 }
 
+/** The counts of a run in which nothing happened. */
+export const NO_COUNTS: Counts = {
+  upgrades: 0,
+  calls: 0,
+  messages: 0,
+  alarms: 0,
+  rowsRead: 0,
+  rowsWritten: 0,
+  runMs: 0,
+  timerMs: 0,
+  waits: 0,
+};
+
 /** Returns the difference of two readings, divided by the number of turns between them. */
 export function each(before: Counts, after: Counts, times: number): Counts {
   return mapped(after, (count, key) => Number(((count - before[key]) / times).toPrecision(4)));

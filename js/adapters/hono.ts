@@ -60,7 +60,8 @@ export type ListenMiddleware<E extends Env> = MiddlewareHandler<E> &
  * @throws ListenError `invalid-options`.
  * @example
  * ```ts
- * const mcp = listenMiddleware(createMcpHandler(factory), {
+ * type App = { Variables: { user: string } };
+ * const mcp = listenMiddleware<App>(createMcpHandler(factory), {
  *   bus,
  *   principal: (c) => c.get('user'),
  * });

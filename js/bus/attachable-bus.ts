@@ -53,9 +53,9 @@ export interface AttachableBus extends ListenBus {
   readonly counters?: AttachmentCounters;
   /**
    * Registers the streams of a server, which are released with the server. Returns the operator of
-   * the bus. If absent, the operator of a process is used.
+   * the bus. If there is none, the operator of a process is used.
    */
-  operate?(streams: OperatedStreams): BusOperator;
+  operate?(streams: OperatedStreams): BusOperator | undefined;
   /** The sessions of clients of earlier revisions; without it the bus supports no sessions. */
   readonly sessions?: SessionStore;
 }

@@ -24,6 +24,8 @@ import {
 } from './events.js';
 import { LocalBus } from './memory/local-bus.js';
 import { BrokerEvents } from './occurrences/broker-events.js';
+import type { CountedBus, OperatedStreams } from './operator/operator.js';
+import { ServedStreams } from './operator/served-streams.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
 import { BrokerInterest, isSignal } from './wanted/broker-interest.js';
@@ -41,8 +43,8 @@ export interface BrokerBusOptions extends RetentionOptions {
    */
   onError?: (error: Error) => void;
   /**
-   * Hooks for what the streams of all processes subscribe to, and `isWanted`: `{}` enables the
-   * latter alone. Every process of the bus needs the same option.
+   * Hooks for what the streams of all processes subscribe to, `isWanted` and `listeners`: `{}`
+   * enables these two alone. Every process of the bus needs the same option.
    *
    * @default undefined
    */
@@ -69,7 +71,7 @@ export interface ProcessBusOptions extends BrokerBusOptions {
 }
 
 /** A bus that connects several processes. */
-export interface ProcessBus extends ListenBus, EventPublisher, WantedBus {
+export interface ProcessBus extends ListenBus, EventPublisher, WantedBus, CountedBus {
   /**
    * Starts to connect, and resolves once the bus receives everything published from then on. A
    * server waits for it itself.
@@ -132,6 +134,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #streamCounts = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #counts = { outages: 0, gaps: 0, dropped: 0 };
   readonly #listeners = new Set<() => void>();
+  readonly #served = new ServedStreams();
   #live = deferred();
   #isLive = false;
   #hasBegun = false;
@@ -152,6 +155,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
       new BrokerInterest(broker, {
         ...{ onError: this.#onError, wanted, sessions: this.#local.sessionTopics },
         context: { bus: undefined, publish: (event) => this.publish(event) },
+        streamsOf: (principal) => this.#served.streamsOf(principal),
       });
     if (events === undefined) return;
     this.#events = new BrokerEvents(broker, events, {
@@ -228,9 +232,19 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   }
 
   async isWanted(topic: Topic): Promise<boolean> {
-    this.#follow();
-    if (this.interest !== undefined) return this.interest.isWanted(topic);
-    throw new ListenError('not-supported', 'the bus was created without the option wanted');
+    return this.#expectInterest().isWanted(topic);
+  }
+
+  async listeners(principal: string): Promise<number> {
+    const interest = this.#expectInterest();
+    if (!this.#isLive) throw new ListenError('bus-unavailable', 'the broker is unavailable');
+    const elsewhere = await interest.listenersElsewhere(principal);
+    return elsewhere + this.#served.streamsOf(principal);
+  }
+
+  /** Counts the streams of a server; the process operates them itself. */
+  operate(streams: OperatedStreams): undefined {
+    this.#served.add(streams);
   }
 
   async settle(): Promise<void> {
@@ -295,6 +309,12 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
 
   get #isClosed(): boolean {
     return this.#closing.signal.aborted;
+  }
+
+  #expectInterest(): BrokerInterest {
+    this.#follow();
+    if (this.interest !== undefined) return this.interest;
+    throw new ListenError('not-supported', 'the bus was created without the option wanted');
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {

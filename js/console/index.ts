@@ -4,33 +4,6 @@
  * @packageDocumentation
  */
 import '#runtime';
-import {
-  createOperatorHandler,
-  type OperatorOptions,
-  pathOf,
-} from '../operator/operator-handler.js';
-import { pageFile } from './page-files.js';
 
 export type { OperatedServer, OperatorOptions } from '../operator/operator-handler.js';
-
-/**
- * Creates a handler that serves the console at `path`, and `stats` and `operate` below it, as
- * `createOperatorHandler` does. The page itself holds no secret, so everyone may load it; its user
- * enters the token. Resolves with undefined for every other path.
- *
- * @throws ListenError `invalid-options`.
- *
- * @example
- * ```ts
- * const operated = createConsole({ server, token: env.OPERATOR_TOKEN });
- * // in fetch:
- * const response = (await operated(request)) ?? (await server.fetch(request));
- * ```
- */
-export function createConsole(
-  options: OperatorOptions,
-): (request: Request) => Promise<Response | undefined> {
-  const operated = createOperatorHandler(options);
-  const path = pathOf(options.path);
-  return async (request) => (await operated(request)) ?? pageFile(request, path);
-}
+export { createConsole } from './console-handler.js';

@@ -31,7 +31,7 @@ export interface PublishChangesOptions {
 
 /**
  * Wraps the factory of an SDK's servers to publish their change notifications on `bus`: those of
- * registration handles (`registerTool` and the like once the factory has returned, `enable`,
+ * registration handles (`registerTool` and similar methods once the factory has returned, `enable`,
  * `disable`, `update`, `remove`), of `send...ListChanged` and of `sendResourceUpdated`. Changes of
  * one server in one turn of the event loop are published together, each topic once.
  *

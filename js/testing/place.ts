@@ -1,4 +1,5 @@
 import type { ListenBus } from '../bus/bus.js';
+import type { CountedBus } from '../bus/operator/operator.js';
 import { createListenHandler } from '../listen-handler.js';
 import type { ServerEvent } from '../model/event.js';
 import type { ListenStats } from '../model/stats/listen.js';
@@ -13,6 +14,14 @@ export interface BusPlace {
   stats(): Promise<Pick<ListenStats, 'open' | 'away' | 'healed' | 'resyncs'>>;
 }
 
+/** A place whose bus counts the streams of callers in all places. */
+export interface CountingPlace extends BusPlace {
+  /** Opens a stream of the caller with this name. */
+  open(filter: object, principal?: string): Promise<TestStream>;
+  /** Returns how many streams the caller has. */
+  listeners(principal: string): Promise<number>;
+}
+
 /** An open stream. */
 export interface TestStream {
   /** Resolves with the next message as JSON text; undefined after the end of the stream. */
@@ -22,14 +31,17 @@ export interface TestStream {
 }
 
 /** Creates a server on a bus, in this process. */
-export function placeOn(bus: ListenBus): BusPlace {
+export function placeOn(bus: ListenBus & CountedBus): CountingPlace {
   const server = { info: { name: 'tests', version: '1.0.0' }, capabilities: CAPABILITIES };
-  const options = { bus, server, timeouts: { attachMs: ATTACH_MS }, onError: () => {} };
-  const handler = createListenHandler(() => new Response(null, { status: 404 }), options);
+  const handler = createListenHandler(() => new Response(null, { status: 404 }), {
+    ...{ bus, server, timeouts: { attachMs: ATTACH_MS }, onError: () => {} },
+    principal: ({ headers }) => headers.get(PRINCIPAL) ?? undefined,
+  });
   return {
-    async open(filter) {
+    async open(filter, principal) {
       const abort = new AbortController();
       const request = listenRequest(filter, abort.signal);
+      if (principal !== undefined) request.headers.set(PRINCIPAL, principal);
       // Node propagates an abort to a request only while it is referenced.
       abort.signal.addEventListener('abort', () => void request);
       const { body, status } = await handler.fetch(request);
@@ -37,6 +49,7 @@ export function placeOn(bus: ListenBus): BusPlace {
       return { message: messagesOf(body), drop: () => abort.abort() };
     },
     publish: (...events) => bus.publishAll(events),
+    listeners: (principal) => bus.listeners(principal),
     stats: async () => handler.stats(),
   };
 }
@@ -87,6 +100,8 @@ const HEADERS = {
   'mcp-protocol-version': REVISION,
   'mcp-method': 'subscriptions/listen',
 };
+/** The header field that names the caller. */
+const PRINCIPAL = 'x-principal';
 const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },

@@ -1,8 +1,24 @@
 import type { ServerEvent } from '../model/event.js';
 import { eventually, expectSame, rejectionOf } from './check.js';
-import { changed, expectNext, listChanged, opened, TOOLS, updated } from './messages.js';
-import type { BusPlace } from './place.js';
-import type { BusRig, BusTestOn, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
+import {
+  acknowledged,
+  changed,
+  expectNext,
+  listChanged,
+  opened,
+  TOOLS,
+  updated,
+} from './messages.js';
+import type { BusPlace, CountingPlace } from './place.js';
+import type {
+  BusRig,
+  BusTestOn,
+  ClosableRig,
+  CountingRig,
+  CutRig,
+  MortalRig,
+  OpenRig,
+} from './rig.js';
 
 /** The promises of every bus. */
 export const EVERY: BusTestOn<BusRig>[] = [
@@ -73,6 +89,26 @@ export const EVERY: BusTestOn<BusRig>[] = [
     },
   },
 ];
+
+/** The promise of a bus that counts the streams of callers. */
+export const COUNTS: BusTestOn<CountingRig> = {
+  name: 'counts the streams of a caller in all processes, in each of them',
+  async keeps({ here, there }) {
+    const streams = [
+      await here.open(TOOLS, 'ann'),
+      await there.open(TOOLS, 'ann'),
+      await there.open(TOOLS, 'ann'),
+      await there.open(TOOLS, 'bob'),
+    ];
+    for (const stream of streams) await expectNext(stream, acknowledged(TOOLS));
+    await counted([here, there], { ann: 3, bob: 1, cat: 0 });
+    for (const stream of streams.slice(1)) stream.drop();
+    // Workers detect a closed connection at the next write.
+    await here.publish({ kind: 'tools_list_changed' });
+    await counted([here, there], { ann: 1, bob: 0 });
+    streams[0]?.drop();
+  },
+};
 
 /** The promise of a bus that receives texts from other writers. */
 export const DROPS: BusTestOn<OpenRig> = {
@@ -223,6 +259,16 @@ export async function settled({ here, there }: BusRig): Promise<void> {
   }
   const open = async () => (await here.stats()).open + (await there.stats()).open;
   await eventually(async () => (await open()) === 0, 'no stream is open');
+}
+
+/** Expects each place to count this many streams of each caller. */
+async function counted(places: CountingPlace[], counts: Record<string, number>): Promise<void> {
+  for (const place of places)
+    for (const [name, streams] of Object.entries(counts))
+      await eventually(
+        async () => (await place.listeners(name)) === streams,
+        `${streams} streams of ${name} are counted`,
+      );
 }
 
 /** Publishes an event, and retries until the bus accepts it. */

@@ -1,10 +1,16 @@
-import type { BusPlace } from './place.js';
+import type { BusPlace, CountingPlace } from './place.js';
 
 /** Two servers that share a bus, in two processes if the bus connects processes. */
 export interface BusRig {
   here: BusPlace;
   there: BusPlace;
   stop(): Promise<unknown>;
+}
+
+/** A rig whose buses count the streams of callers. */
+export interface CountingRig extends BusRig {
+  here: CountingPlace;
+  there: CountingPlace;
 }
 
 /** A rig that can deliver texts that are not events. */

@@ -48,7 +48,7 @@ export function createWebhookReceiver<
 }
 
 /** A message whose signature is valid. */
-interface Delivery<Rest extends unknown[]> {
+interface SignedMessage<Rest extends unknown[]> {
   message: WebhookMessage;
   context: DeliveryContext<Rest>;
 }
@@ -124,7 +124,7 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
   }
 
   /** Handles a message unless it was handled before. */
-  async #once(delivery: Delivery<Rest>): Promise<void> {
+  async #once(delivery: SignedMessage<Rest>): Promise<void> {
     const { message, context } = delivery;
     const id = message.type === 'event' ? message.event.eventId : context.messageId;
     const key = JSON.stringify([context.subscriptionId, id]);
@@ -138,7 +138,7 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
     }
   }
 
-  async #handle({ message, context }: Delivery<Rest>): Promise<void> {
+  async #handle({ message, context }: SignedMessage<Rest>): Promise<void> {
     const { onEvent, onGap, onTerminated } = this.#options;
     if (message.type === 'gap')
       await this.#call('onGap', () => onGap({ cursor: message.cursor }, context));

@@ -8,7 +8,7 @@ import { unverified } from './lock.mjs';
 import { prefixes, sharedTypes } from './names.mjs';
 import { proseChecks } from './prose.mjs';
 import { repeatedCode } from './repeated.mjs';
-import { pastIndex, roomChecks } from './rooms.mjs';
+import { fullIndexes, pastIndex, roomChecks } from './rooms.mjs';
 import { sourceFiles } from './source-file.mjs';
 
 /** @typedef {import('./source-file.mjs').SourceFile} SourceFile */
@@ -51,6 +51,7 @@ export const checks = [
   ],
   ...roomChecks,
   ['other rooms of js/ import js/streams by its index.ts', pastIndex],
+  ['each index.ts of js/ only re-exports', fullIndexes],
   [
     'the files and folders of each folder import one way, types included',
     (files) => circles(matching(files, /^(js|console|scripts|bench)\/.*\.(ts|mjs)$/)),

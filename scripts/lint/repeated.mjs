@@ -41,14 +41,15 @@ function sentencesOf(page) {
 }
 
 /**
- * Returns the places of shipped source with six or more equal lines of code in a row. One function
- * or type serves both instead, unless the pair of files is listed with a reason.
+ * Returns the places with six or more equal lines of code in a row, in shipped source and in the
+ * TypeScript of tests and benchmarks. One function or type serves both instead, unless the pair of
+ * files is listed with a reason.
  * @param {SourceFile[]} files
  * @param {Mirror[]} mirrors
  * @returns {string[]}
  */
 export function repeatedCode(files, mirrors = MIRRORS) {
-  const repeats = repeatsIn(files.filter(({ path }) => SHIPPED.test(path)));
+  const repeats = repeatsIn(files.filter(({ path }) => CHECKED.test(path)));
   const unlisted = repeats.filter((repeat) => !mirrors.some((mirror) => isBetween(mirror, repeat)));
   const paths = new Set(files.map(({ path }) => path));
   const unnecessary = mirrors
@@ -141,8 +142,12 @@ const SENTENCE_END = /(?<=[.;:])\s+|\s\|\s/;
 /** A shorter sentence may be in two places by chance. */
 const MIN_WORDS = 8;
 
-const SHIPPED =
-  /^(js|src|bindings|console|browser|tower|rmcp|component|scripts)\/.*\.(ts|mjs|rs|css)$/;
+const CHECKED = new RegExp(
+  `^(?:${[
+    String.raw`(js|src|bindings|console|browser|tower|rmcp|component|scripts)\/.*\.(ts|mjs|rs|css)`,
+    String.raw`(wasm-tests|bench)\/.*\.(ts|mjs)`,
+  ].join('|')})$`,
+);
 const MIN_LINES = 6;
 const COMMENT = /^[ \t]*\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 const IMPORT = /^ *(?:import\b(?!\()|export (?:type )?[{*]|(?:pub(?:\([^)]*\))? )?use )[^;]*;/gm;

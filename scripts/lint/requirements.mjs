@@ -144,9 +144,10 @@ const SUITE = `\`npm test\` runs everything that the official conformance suite 
 of 2026-07-28 and of 2025-11-25. On a Worker, four scenarios of 2025-11-25, in which the server asks
 its client something, need a handler that keeps sessions, for instance in a Durable Object; they
 fail with the stateless handler of the SDK. Nine of the ten scenarios of tasks pass with a handler
-that serves tasks. The suite does not check the tenth, the notifications of tasks, yet; our tests
-do. [server.test.ts](../wasm-tests/conformance/server.test.ts) names each scenario that does not
-pass, and why.
+that serves tasks, on a Worker of two isolates and on Node. The suite does not check the tenth, the
+notifications of tasks, yet; [our tests](../wasm-tests/conformance/tasks.test.ts) do, on both.
+[server.test.ts](../wasm-tests/conformance/server.test.ts) names each scenario that does not pass,
+and why.
 `;
 
 const NEXT = 'Next: [mutations](mutants.md), the bugs that these tests have to find.\n';

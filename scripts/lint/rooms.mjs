@@ -149,6 +149,21 @@ export function pastIndex(files) {
 }
 
 /**
+ * Returns the index.ts files of js/ that contain more than re-exports and imports of modules that
+ * run code when they are loaded.
+ * @param {SourceFile[]} files
+ */
+export function fullIndexes(files) {
+  return files
+    .filter(({ path }) => /^js\/(.*\/)?index\.ts$/.test(path))
+    .filter(({ lines }) => lines.join('\n').replace(RE_EXPORT, '').trim() !== '')
+    .map(({ path }) => path);
+}
+
+const RE_EXPORT =
+  /\/\*[\s\S]*?\*\/|\/\/.*|^export (?:type )?(?:\{[^}]*\}|\*) from '[^']*';|^import '[^']*';/gm;
+
+/**
  * @param {string} folder
  * @param {string} path
  */

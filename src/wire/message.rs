@@ -39,8 +39,9 @@ pub enum BusMessage {
     },
 }
 
+/// The serialized form of [`BusMessage::SessionInterest`].
 #[derive(Serialize, Deserialize)]
-struct SessionInterest {
+struct InterestMembers {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     uris: Vec<Uri>,
     #[serde(rename = "paused", default, skip_serializing_if = "is_unset")]
@@ -81,7 +82,7 @@ impl BusMessage {
         match kind_of(root)? {
             BATCH => Batch::from_node(root).map(Self::Batch),
             INTEREST => {
-                let SessionInterest { uris, is_paused } = members(root)?;
+                let InterestMembers { uris, is_paused } = members(root)?;
                 Ok(Self::SessionInterest { uris, is_paused })
             }
             _ => FollowResponse::from_node(root).map(Self::Response),
@@ -91,7 +92,7 @@ impl BusMessage {
     /// Returns the frame with the subscriptions of a session.
     pub fn session_interest(uris: &[Uri], is_paused: bool) -> String {
         let uris = uris.to_vec();
-        message(INTEREST, &SessionInterest { uris, is_paused })
+        message(INTEREST, &InterestMembers { uris, is_paused })
     }
 }
 

@@ -16,21 +16,14 @@ describe.each([
   test('receive from each other, also after a kill of the broker, and exit once closed', async () => {
     const broker = await started(start);
     const [listener, publisher] = await members(kind, broker.port);
-    publisher.send('publish note://a');
-    expect(await publisher.line()).toBe('published note://a');
-    expect(await listener.line()).toBe('note://a');
+    await expectDelivery(listener, publisher);
     await broker.kill();
     publisher.send('publish note://a');
     expect(await publisher.line()).toBe('bus-unavailable');
     await broker.start();
     for (const line of afterwards) expect(await listener.line()).toBe(line);
-    publisher.send('publish note://a');
-    expect(await publisher.line()).toBe('published note://a');
-    expect(await listener.line()).toBe('note://a');
-    listener.close();
-    publisher.close();
-    expect(await listener.line()).toBe('result');
-    expect([await listener.ended, await publisher.ended]).toEqual([0, 0]);
+    await expectDelivery(listener, publisher);
+    await expectExit(listener, publisher);
   });
 });
 
@@ -38,14 +31,7 @@ describe('a process that was stopped', () => {
   test('is cued for everything when NATS has cut it off as a slow consumer', async () => {
     const nats = await started(() => startNats(false, ['-c', IMPATIENT]));
     const [listener, publisher] = await members('nats', nats.port);
-    listener.signal('SIGSTOP');
-    publisher.send('flood 150 100');
-    expect(await publisher.line()).toBe('flooded');
-    listener.signal('SIGCONT');
-    expect([await listener.line(), await listener.line()]).toEqual([
-      'tools/list_changed',
-      'note://a',
-    ]);
+    await expectCuesAfter('flood 150 100', listener, publisher);
     listener.send('stats');
     expect(JSON.parse((await listener.line()) ?? '')).toMatchObject({
       isLive: true,
@@ -57,14 +43,7 @@ describe('a process that was stopped', () => {
   test('is cued for everything when the window of Redis has passed', async () => {
     const redis = await started(startRedis);
     const [listener, publisher] = await members('redis', redis.port);
-    listener.signal('SIGSTOP');
-    publisher.send('flood 2000 1');
-    expect(await publisher.line()).toBe('flooded');
-    listener.signal('SIGCONT');
-    expect([await listener.line(), await listener.line()]).toEqual([
-      'tools/list_changed',
-      'note://a',
-    ]);
+    await expectCuesAfter('flood 2000 1', listener, publisher);
   });
 });
 
@@ -73,13 +52,8 @@ test('two threads on a channel receive from each other, and exit once closed', a
   expect(await listener.line()).toBe('subscriptions/acknowledged');
   const publisher = Member.thread('channel');
   expect(await publisher.line()).toBe('ready');
-  publisher.send('publish note://a');
-  expect(await publisher.line()).toBe('published note://a');
-  expect(await listener.line()).toBe('note://a');
-  listener.close();
-  publisher.close();
-  expect(await listener.line()).toBe('result');
-  expect([await listener.ended, await publisher.ended]).toEqual([0, 0]);
+  await expectDelivery(listener, publisher);
+  await expectExit(listener, publisher);
 });
 
 async function started(start: () => Promise<BrokerProcess>): Promise<BrokerProcess> {
@@ -95,6 +69,33 @@ async function members(kind: string, port: number): Promise<[Member, Member]> {
   const publisher = cleanup.later(Member.process(kind, port), (it) => it.signal('SIGKILL'));
   expect(await publisher.line()).toBe('ready');
   return [listener, publisher];
+}
+
+/** Publishes one change, which the listener receives. */
+async function expectDelivery(listener: Member, publisher: Member): Promise<void> {
+  publisher.send('publish note://a');
+  expect(await publisher.line()).toBe('published note://a');
+  expect(await listener.line()).toBe('note://a');
+}
+
+/** Closes both, which then exit. */
+async function expectExit(listener: Member, publisher: Member): Promise<void> {
+  listener.close();
+  publisher.close();
+  expect(await listener.line()).toBe('result');
+  expect([await listener.ended, await publisher.ended]).toEqual([0, 0]);
+}
+
+/** Publishes more than is kept for a stopped listener, which then receives a cue of each. */
+async function expectCuesAfter(flood: string, listener: Member, publisher: Member): Promise<void> {
+  listener.signal('SIGSTOP');
+  publisher.send(flood);
+  expect(await publisher.line()).toBe('flooded');
+  listener.signal('SIGCONT');
+  expect([await listener.line(), await listener.line()]).toEqual([
+    'tools/list_changed',
+    'note://a',
+  ]);
 }
 
 /** Settings of a NATS that cuts slow consumers off after a moment. */

@@ -4,6 +4,8 @@ import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { placeOn } from '../../dist/testing/place.js';
+import { COUNTS } from '../../dist/testing/promises.js';
 import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
 import {
   acknowledged,
@@ -102,6 +104,16 @@ describe.each(brokers)('%s', (_name, start) => {
     second.drop();
     await vi.waitFor(() => expect(two.calls).toEqual(['again', 'unwanted']), 5_000);
     expect(await two.bus.isWanted(NOTE)).toBe(false);
+  });
+
+  test(COUNTS.name, async () => {
+    const make = await start();
+    const [one, two] = [process(make), process(make)];
+    await Promise.all([one.bus.ready(), two.bus.ready()]);
+    await COUNTS.keeps({
+      ...{ here: placeOn(one.bus), there: placeOn(two.bus) },
+      stop: async () => {},
+    });
   });
 
   test('what the hook refuses is left out of the acknowledgment, in each process', async () => {

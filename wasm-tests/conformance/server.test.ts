@@ -146,7 +146,7 @@ function onWorkerd(): ReturnType<Serving['serve']> {
 }
 
 function onWorkerdWithSessions(): ReturnType<Serving['serve']> {
-  return serveBundle(bundle, 'auto', 'object');
+  return serveBundle(bundle, 'auto', 'sessions');
 }
 
 async function onNode(): ReturnType<Serving['serve']> {

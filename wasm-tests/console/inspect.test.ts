@@ -135,7 +135,9 @@ test('a server that does not allow the page is reported as such', async () => {
   const console = await connected();
   await console.connectTo(`${silent.origin}/mcp`);
   await console.connection.getByText(/does not allow this page \(CORS\)/).waitFor();
-  expect(await console.connection.textContent()).toContain(new URL(notebook()).origin);
+  const text = await console.connection.textContent();
+  expect(text).toContain(new URL(notebook()).origin);
+  expect(text).toContain('UPSTREAM=URL npm start');
   expect(console.errors.splice(0).filter((error) => !/CORS|ERR_FAILED/.test(error))).toEqual([]);
 });
 

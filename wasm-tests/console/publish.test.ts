@@ -1,15 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
-import { useNotebook } from './notebook.ts';
+import { useConnectedConsole } from './notebook.ts';
 
-const open = useBrowser();
-const notebook = useNotebook();
+const open = useConnectedConsole();
 let console: ConsolePage;
 
 beforeEach(async () => {
-  console = await open(notebook());
-  await console.connected();
+  console = await open();
 });
 
 describe('publishing', () => {

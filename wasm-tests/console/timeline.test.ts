@@ -1,18 +1,15 @@
 import { beforeEach, expect, test } from 'vitest';
 import { acknowledged, updated } from '../host/listen.ts';
 import { BEARER } from '../host/signing.ts';
-import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
-import { useNotebook } from './notebook.ts';
+import { useConnectedConsole } from './notebook.ts';
 import { observeShifts, shiftsOf } from './shifts.ts';
 
-const open = useBrowser();
-const notebook = useNotebook();
+const open = useConnectedConsole();
 let console: ConsolePage;
 
 beforeEach(async () => {
-  console = await open(notebook());
-  await console.connected();
+  console = await open();
   await console.subscribe('A');
   await console.publish('note://todo');
   await expect
@@ -158,7 +155,7 @@ test('the timeline has all messages of a burst, and the page only the rows in vi
 /** Publishes as another client, so that the focus of the page stays where it is. */
 async function publishFromElsewhere(times: number): Promise<void> {
   const body = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
-  const url = new URL('/publish', notebook());
+  const url = new URL('/publish', console.page.url());
   for (let done = 0; done < times; done += 1)
     await fetch(url, { method: 'POST', headers: BEARER, body });
 }

@@ -67,6 +67,19 @@ export function messagesOf(response: Response): Promise<string[]> {
   return restOf(new WireStream(response, new AbortController()));
 }
 
+/** Functions of a server that fail, and the codes of the errors that `onError` receives. */
+export const FAILING: [name: string, run: () => Promise<never>, code: string][] = [
+  [
+    'throws',
+    () => {
+      throw new Error('secret path');
+    },
+    'authorizer-failed',
+  ],
+  ['rejects', () => Promise.reject(new Error('secret path')), 'authorizer-failed'],
+  ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
+];
+
 /** The status and JSON-RPC error code of a response. */
 export async function refusal(
   response: Response,

@@ -1,12 +1,27 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { STALL_MS, untilProgressStops } from '../../harness/progress.ts';
+import { listenFor, resourceUri } from '../../requests.ts';
 import { Stream } from './stream.ts';
+
+/** The number of streams, and of the resources that each of them watches. */
+export interface Held {
+  streams: number;
+  uris: number;
+}
 
 /** The readers of many streams of one server, in this process. */
 export class Readers {
   readonly streams: Stream[] = [];
   #missing = 0;
   #complete: () => void = () => {};
+
+  /** Opens the streams; resolves once each has its acknowledgment. */
+  static async holding(url: URL, { streams, uris }: Held): Promise<Readers> {
+    const readers = new Readers();
+    const watched = Array.from({ length: uris }, (_, index) => resourceUri(index));
+    await readers.open(url, listenFor(watched, '1'), streams);
+    return readers;
+  }
 
   /**
    * Opens `count` more streams with the same request, `atOnce` of them at a time. Resolves once

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Contender, Sample } from '../../harness/experiment.ts';
-import { listenFor, resourceUri } from '../../requests.ts';
-import { Readers } from '../client/readers.ts';
+import { resourceUri } from '../../requests.ts';
+import { type Held, Readers } from '../client/readers.ts';
 import { type LoadServer, publish } from '../servers/server.ts';
 
 /**
@@ -17,14 +17,8 @@ export class Waking implements Contender {
     this.#readers = readers;
   }
 
-  static async start(
-    server: LoadServer,
-    { streams, uris }: { streams: number; uris: number },
-  ): Promise<Waking> {
-    const readers = new Readers();
-    const watched = Array.from({ length: uris }, (_, index) => resourceUri(index));
-    await readers.open(server.listen, listenFor(watched, '1'), streams);
-    return new Waking(server, readers);
+  static async start(server: LoadServer, held: Held): Promise<Waking> {
+    return new Waking(server, await Readers.holding(server.listen, held));
   }
 
   async round(): Promise<Sample> {

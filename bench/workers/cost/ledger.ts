@@ -1,17 +1,7 @@
-import type { Counts } from '../../cost/counts.ts';
+import { type Counts, NO_COUNTS } from '../../cost/counts.ts';
 
 /** The counts of the objects of this isolate. */
-export const counts: Counts = {
-  upgrades: 0,
-  calls: 0,
-  messages: 0,
-  alarms: 0,
-  rowsRead: 0,
-  rowsWritten: 0,
-  runMs: 0,
-  timerMs: 0,
-  waits: 0,
-};
+export const counts: Counts = { ...NO_COUNTS };
 
 /** Returns the current counts. */
 export function countsNow(): Counts {

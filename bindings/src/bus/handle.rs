@@ -56,7 +56,7 @@ export interface KeptEdge {
 }
 ";
 
-/// A bus, or one of its shards, without its I/O. Calls that do not apply to the one at hand throw.
+/// A bus, or one of its shards, without its I/O. Calls that do not apply to it throw.
 #[wasm_bindgen]
 pub struct Bus(Core);
 

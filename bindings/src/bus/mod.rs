@@ -1,7 +1,7 @@
 //! A bus, and the shards of one.
 
+mod follower;
 mod handle;
-mod listener;
 mod log;
 mod output;
 mod publish;

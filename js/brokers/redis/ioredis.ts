@@ -60,7 +60,7 @@ interface IoRedis {
   off(event: string, listener: () => void): unknown;
 }
 
-/** Waits until the connection is up; rejects when it is closed for good or `signal` aborts. */
+/** Waits until the connection is up; rejects when it is closed permanently or `signal` aborts. */
 async function untilReady(client: IoRedis, signal: AbortSignal | undefined): Promise<void> {
   const { promise, reject, resolve } = deferred();
   const up = (): void => resolve();

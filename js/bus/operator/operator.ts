@@ -16,14 +16,16 @@ export interface OperatedStreams {
   streamsOf(principal: string): number;
 }
 
-/** A bus that can be asked how many streams a caller has. */
+/** A bus that can be asked how many streams a caller has, in all processes or isolates. */
 export interface CountedBus {
   /**
    * Resolves with how many streams the caller that the option `principal` named `principal` has
-   * open, at all servers of the bus in all isolates. Isolates that do not reply within half a
-   * second are not counted, and of two bus objects of the same name in one isolate only one is.
+   * open, at all servers of the bus in all processes or isolates. Those that do not reply within
+   * half a second are not counted, and of two bus objects of the same name in one isolate only one
+   * is.
    *
-   * @throws ListenError (as a rejection) `bus-unavailable`, `bus-overloaded`.
+   * @throws ListenError (as a rejection) `bus-unavailable`, `bus-overloaded`; `not-supported`: a
+   *   bus over a broker was created without `wanted`.
    */
   listeners(principal: string): Promise<number>;
 }

@@ -15,7 +15,7 @@ export class BrokerInterest extends ProcessInterest {
     if ((broker.signal === undefined) !== (broker.followSignals === undefined))
       throw new ListenError(
         'invalid-options',
-        'a broker has both signal and followSignals, or none',
+        'a broker has both signal and followSignals, or neither',
       );
     const send = hasSignals(broker)
       ? (text: string) => broker.signal(text)

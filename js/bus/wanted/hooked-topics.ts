@@ -155,7 +155,7 @@ export class HookedTopics {
     }
     const state = this.#states.get(topic);
     if (state?.isHeld !== true || state.stopping !== undefined) return;
-    // What is not wanted any more ends for good: nothing would call `onWanted` again.
+    // What is not wanted any more ends permanently: nothing would call `onWanted` again.
     const isUndone = state.isUndone === true && isWanted;
     if (demand.isTaken(topic) || isUndone) void this.#stop(topic, state, true);
     else if (isWanted) state.isUnwanted = false;

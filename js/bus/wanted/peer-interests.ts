@@ -1,4 +1,7 @@
+import { ListenError } from '../../model/error.js';
+import { deferred } from '../../timing/deferred.js';
 import { withTimeout } from '../../timing/with-timeout.js';
+import { COUNT_MS, type CountMessage, PeerCounts } from './peer-counts.js';
 
 /**
  * What the other processes of a bus subscribe to, and for which topics they call the hooks. Each
@@ -11,6 +14,10 @@ export class PeerInterests {
   readonly #listener: PeerListener;
   readonly #peers = new Map<string, Peer>();
   readonly #own = interests();
+  readonly #counts: PeerCounts;
+  readonly #joined = deferred();
+  /** When it last asked the other processes for everything, on the clock of `performance.now()`. */
+  #joinedAt = 0;
   #number = 0;
   #beat: ReturnType<typeof setInterval> | undefined;
   #repeating: ReturnType<typeof setTimeout> | undefined;
@@ -21,11 +28,14 @@ export class PeerInterests {
   constructor(send: (text: string) => Promise<void>, listener: PeerListener) {
     this.#send = send;
     this.#listener = listener;
+    this.#counts = new PeerCounts((message) => this.#write(message), listener.streamsOf);
   }
 
   /** Starts: asks the other processes for everything. */
   join(): void {
     this.#beat ??= unref(setInterval(() => this.#tick(), BEAT_MS));
+    this.#joinedAt = performance.now();
+    this.#joined.resolve();
     this.#write({ ask: '' });
     this.#repeat();
   }
@@ -70,6 +80,19 @@ export class PeerInterests {
     );
   }
 
+  /**
+   * Resolves with how many streams a caller has at the other processes, once all of them have
+   * replied, or with what has arrived after {@link COUNT_MS}.
+   *
+   * @throws ListenError (as a rejection) `bus-unavailable`: it does not receive signals yet.
+   */
+  async listeners(principal: string): Promise<number> {
+    await withTimeout(COUNT_MS, this.#joined.promise, unreachable);
+    // Shortly after a start or a loss there may be processes that it does not know.
+    const isSettled = performance.now() - this.#joinedAt >= SETTLED_MS;
+    return this.#counts.ask(principal, isSettled ? this.#peers.keys() : undefined);
+  }
+
   /** What the other processes know of this one. */
   known(): Iterable<string> {
     return topicsIn(this.#own);
@@ -92,7 +115,8 @@ export class PeerInterests {
   receive(text: string): void {
     const message = messageIn(text);
     if (message === undefined || message.from === this.#id) return;
-    if (message.released !== undefined) this.#listener.onReleased(message.released);
+    if (message.question !== undefined) this.#counts.receive(message.from, message);
+    else if (message.released !== undefined) this.#listener.onReleased(message.released);
     else if (message.leaves === true) this.#remove([message.from]);
     else if (message.ask !== undefined) this.#reply(message.ask);
     else this.#handleNumbered(message);
@@ -182,6 +206,8 @@ export interface PeerListener {
    * over.
    */
   onReleased: (topics: Iterable<string>) => void;
+  /** Returns how many streams a caller has in this process. */
+  streamsOf: (principal: string) => number;
 }
 
 /** A topic of this process. */
@@ -213,7 +239,7 @@ interface InterestChange {
 }
 
 /** A message to the other processes. */
-interface PeerMessage {
+interface PeerMessage extends Partial<CountMessage> {
   from: string;
   /** The number of the last message with changes. */
   number?: number;
@@ -225,6 +251,10 @@ interface PeerMessage {
   /** The topics that the process has released. */
   released?: string[];
   leaves?: boolean;
+}
+
+function unreachable(): ListenError {
+  return new ListenError('bus-unavailable', 'the other processes of the bus cannot be reached');
 }
 
 function interests(): Interests {
@@ -286,6 +316,8 @@ const BEAT_MS = 2_000;
 const GONE_MS = 7_000;
 /** Milliseconds that a process that leaves waits for the broker. */
 const LEAVE_MS = 1_000;
+/** Milliseconds after which a process knows all others that are connected. */
+const SETTLED_MS = 1_000;
 /** Milliseconds for which questions for everything are collected. */
 const REPEAT_MS = 100;
 /** Characters of the topics of one message. NOTIFY of Postgres carries 7,999 bytes. */

@@ -16,6 +16,8 @@ export interface ProcessInterestOptions {
   sessions: SessionTopics;
   /** Sends a text to the other processes, and never rejects; undefined if there are none. */
   signal?: ((text: string) => Promise<void>) | undefined;
+  /** Returns how many streams a caller has in this process, for the other processes. */
+  streamsOf?: (principal: string) => number;
 }
 
 /** What the streams of the sessions of a process subscribe to. */
@@ -43,7 +45,8 @@ export class ProcessInterest implements Interest {
   #isClosed = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor({ context, onError, sessions, signal, wanted }: ProcessInterestOptions) {
+  constructor(options: ProcessInterestOptions) {
+    const { context, onError, sessions, signal, streamsOf = () => 0, wanted } = options;
     this.#sessions = sessions;
     this.#hooks = new HookedTopics({
       hooks: wantedOptions(wanted),
@@ -65,6 +68,7 @@ export class ProcessInterest implements Interest {
     this.peers =
       signal &&
       new PeerInterests(signal, {
+        streamsOf,
         onChange: (topics) => {
           this.#hooks.change(topics);
           this.sweepSoon();
@@ -90,6 +94,11 @@ export class ProcessInterest implements Interest {
   /** Returns whether any process of the bus has a stream with the topic. */
   isWanted(topic: Topic): boolean {
     return this.#isWanted(textOfTopic(topic));
+  }
+
+  /** Resolves with how many streams a caller has at the other processes that reply in time. */
+  async listenersElsewhere(principal: string): Promise<number> {
+    return (await this.peers?.listeners(principal)) ?? 0;
   }
 
   /** Handles a change of what streams subscribe to. */

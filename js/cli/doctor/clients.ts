@@ -31,7 +31,7 @@ export const NEGOTIATES = [
 export const OF_2025 = ['VS Code, OpenHands and clients built on SDKs of 2025: receive no change'];
 export const RESUMES = ['clients of 2025: lose what changes while their stream reconnects'];
 export const STARTS_OVER = [
-  'clients of 2025: begin a new session only after a 404, and otherwise stay broken',
+  'clients of 2025: begin a new session only after a 404, and otherwise only fail',
 ];
 export const KEEPS_SESSION = [
   'clients of 2025: each request may fail, and their notifications stop',

@@ -33,8 +33,8 @@ export interface EventWatch extends AsyncDisposable {
  * Receives the events of a server of revision 2026-07-28 with the extension
  * `io.modelcontextprotocol/events`, over a stream or by polling. A lost connection is resumed at
  * the cursor: no event that the server still has is missed, and one may come twice. Stops when the
- * server ends or refuses the subscription for good. After every other error it waits for up to 30
- * seconds, or for as long as the server asks, and tries again.
+ * server ends the subscription or refuses it permanently. After every other error it waits for up
+ * to 30 seconds, or for as long as the server asks, and tries again.
  *
  * @throws ListenError `invalid-options`. The abort reason of `signal`.
  *

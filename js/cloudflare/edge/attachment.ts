@@ -1,11 +1,5 @@
 import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
-import type { BusCall } from '../../wasm/server/bindings.js';
-
-/** The state machine of the core that decides when to attach. */
-export interface BusFollower {
-  /** Returns the next step for the connection to the bus; `random` is drawn from [0, 1). */
-  call(now: number, random: number): BusCall;
-}
+import type { BusFollower } from '../../wasm/server/bindings.js';
 
 /** The callbacks of an {@link Attachment}. */
 export interface AttachmentEvents {
@@ -31,7 +25,7 @@ export class Attachment {
   }
 
   /**
-   * Performs the steps that the core requests. Returns when to call again, on the clock of
+   * Performs the steps that `follower` requests. Returns when to call again, on the clock of
    * `performance.now()`; undefined if no call is due.
    */
   service(follower: BusFollower): number | undefined {

@@ -3,7 +3,7 @@ import { isBusy, ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { deferred } from '../../timing/deferred.js';
-import { Listener } from '../../wasm/server/bindings.js';
+import { BusFollower } from '../../wasm/server/bindings.js';
 import { ignoringTrap, onReset, RESTART_COOLDOWN_MS } from '../../wasm/server/guard.js';
 import { Attachment } from './attachment.js';
 
@@ -22,12 +22,12 @@ export interface BusSubscriberOptions {
  */
 export class BusSubscriber {
   readonly #options: BusSubscriberOptions;
-  #listener = new Listener(ATTACH_MS);
+  #follower = new BusFollower(ATTACH_MS);
   readonly #timer = new DeadlineTimer(() => this.#tick());
   readonly #attachment: Attachment;
   readonly #removeResetListener: () => void;
   #reset = deferred();
-  /** Whether the core was reset and has no listener for this subscriber yet. */
+  /** Whether the core was reset and has no follower for this subscriber yet. */
   #wasReset = false;
   #restartedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
@@ -54,11 +54,11 @@ export class BusSubscriber {
     this.#removeResetListener();
     this.#timer.clear();
     ignoringTrap(() => this.#attachment.close());
-    this.#listener.free();
+    this.#follower.free();
   }
 
   #receive(frame: string): void {
-    const { deadline, events, hasMissed } = this.#listener.receive(frame, performance.now());
+    const { deadline, events, hasMissed } = this.#follower.receive(frame, performance.now());
     this.#timer.arm(deadline);
     if (hasMissed)
       this.#options.onError(new ListenError('bus-lost', 'a listener may have missed events'));
@@ -75,7 +75,7 @@ export class BusSubscriber {
 
   #handleLost(error: Error): void {
     const isOverloaded = error instanceof ListenError && isBusy(error.code);
-    this.#timer.arm(this.#listener.lose(performance.now(), Math.random(), isOverloaded));
+    this.#timer.arm(this.#follower.lose(performance.now(), Math.random(), isOverloaded));
   }
 
   #unlessReset(action: () => void): void {
@@ -103,7 +103,7 @@ export class BusSubscriber {
   #recreate(now: number): void {
     this.#restartedAt = now;
     ignoringTrap(() => {
-      this.#listener = new Listener(ATTACH_MS);
+      this.#follower = new BusFollower(ATTACH_MS);
       this.#wasReset = false;
       this.#service();
     });
@@ -116,7 +116,7 @@ export class BusSubscriber {
   }
 
   #service(): void {
-    const deadline = this.#attachment.service(this.#listener);
+    const deadline = this.#attachment.service(this.#follower);
     if (!this.#isClosed) this.#timer.arm(deadline);
   }
 }

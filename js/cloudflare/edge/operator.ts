@@ -1,5 +1,6 @@
 import { MAX_TOPICS, sumListeners } from '../../bus/operator/listeners.js';
 import type { BusOperator, Listeners, OperatedStreams } from '../../bus/operator/operator.js';
+import { ServedStreams } from '../../bus/operator/served-streams.js';
 import type { DrainOrder, Snapshot, SnapshotOptions } from '../../model/stats/snapshot.js';
 import { isolateId } from '../../observe/isolate-id.js';
 import { sumStats } from '../../observe/sum-stats.js';
@@ -29,8 +30,8 @@ export interface OperatedBus {
  */
 export class DurableObjectOperator implements BusOperator {
   readonly #bus: OperatedBus;
-  /** The servers of this isolate; a server that is discarded is not kept for its counters. */
-  #servers: WeakRef<OperatedStreams>[] = [];
+  /** The servers of this isolate. */
+  readonly #served = new ServedStreams();
   /** The ids of the latest orders, so that each is carried out once. */
   readonly #orders: string[] = [];
 
@@ -40,8 +41,7 @@ export class DurableObjectOperator implements BusOperator {
 
   /** Adds the streams of a server. */
   add(streams: OperatedStreams): void {
-    this.#servers = this.#servers.filter((server) => server.deref() !== undefined);
-    this.#servers.push(new WeakRef(streams));
+    this.#served.add(streams);
   }
 
   /** Replies to a frame of an object by `reply`; returns false if it is not a question. */
@@ -102,7 +102,7 @@ export class DurableObjectOperator implements BusOperator {
     this.#orders.push(drain.id);
     if (this.#orders.length > MAX_ORDERS) this.#orders.shift();
     let { count } = drain;
-    for (const streams of this.#streams) {
+    for (const streams of this.#served.all) {
       const drained = streams.drain({ count, windowMs: drain.windowMs });
       this.#bus.waitUntil(drained.catch(this.#bus.onError));
       if (count !== undefined) count = Math.max(0, count - streams.stats().open);
@@ -111,7 +111,7 @@ export class DurableObjectOperator implements BusOperator {
 
   /** Returns the report of this isolate; undefined if it has no server. */
   #report({ hasCallers, principal }: OperatorQuestion): IsolateReport | undefined {
-    const [first, ...others] = this.#streams;
+    const [first, ...others] = this.#served.all;
     if (first === undefined) return undefined;
     const streams = sumStats([first.stats(), ...others.map((server) => server.stats())]);
     const own = [first, ...others].flatMap((server) => server.listeners(MAX_TOPICS, hasCallers));
@@ -119,16 +119,8 @@ export class DurableObjectOperator implements BusOperator {
       isolate: isolateId(),
       streams,
       topics: [...own, ...this.#bus.listeners(MAX_TOPICS, hasCallers)],
-      ...(principal !== undefined && { ofPrincipal: this.#streamsOf(principal) }),
+      ...(principal !== undefined && { ofPrincipal: this.#served.streamsOf(principal) }),
     };
-  }
-
-  #streamsOf(principal: string): number {
-    return this.#streams.reduce((sum, server) => sum + server.streamsOf(principal), 0);
-  }
-
-  get #streams(): OperatedStreams[] {
-    return this.#servers.map((server) => server.deref()).filter((streams) => streams !== undefined);
   }
 }
 

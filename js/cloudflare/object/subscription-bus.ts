@@ -155,9 +155,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    */
   async operate(question: OperatorQuestion): Promise<ObjectReply> {
     const { bus } = this.#role;
-    const here = this.#isolates.ask(question);
+    // Shards first: edges of a shard that closes come back here.
     const shards = bus instanceof RootBus ? await bus.askShards(question) : [];
-    const { reports, sockets } = await here;
+    const { reports, sockets } = await this.#isolates.ask(question);
     const attached = bus.attached;
     return {
       objects: [

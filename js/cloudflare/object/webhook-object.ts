@@ -15,7 +15,7 @@ import { WebhookTable } from './tables/webhooks.js';
 
 /**
  * An object that delivers the occurrences of a bus to the webhooks of some callers. It holds no
- * streams, and sleeps while no message is due.
+ * streams, and hibernates while no message is due.
  */
 export class WebhookObject {
   /** It has no streams. */

@@ -45,7 +45,7 @@ const REFUSALS = {
   unauthorized: [401, 'the secret is missing or wrong', { 'WWW-Authenticate': 'Bearer' }],
   'stale-timestamp': [
     401,
-    'the timestamp is more than 300 seconds off',
+    'the timestamp differs from the time here by more than 300 seconds',
     { 'WWW-Authenticate': 'Bearer' },
   ],
   'body-timeout': [408, 'the body did not arrive in time', { Connection: 'close' }],

@@ -64,7 +64,9 @@ export function firstForbidden(
 ): number | undefined {
   const { groups, kinds, uriPrefixes } = publisher;
   if (groups === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
-  const index = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as Published));
+  const index = events.findIndex(
+    (event) => !mayPublish(publisher, JSON.parse(event) as PublishableEvent),
+  );
   return index === -1 ? undefined : index;
 }
 
@@ -72,7 +74,7 @@ export function firstForbidden(
  * Returns whether the publisher may publish an event. A publisher with a list of kinds may publish
  * no unknown kind.
  */
-function mayPublish(publisher: Publisher, event: Published): boolean {
+function mayPublish(publisher: Publisher, event: PublishableEvent): boolean {
   const { groups, uriPrefixes } = publisher;
   const isFor = 'group' in event ? event.group : undefined;
   const change = changeOf(event);
@@ -83,7 +85,7 @@ function mayPublish(publisher: Publisher, event: Published): boolean {
 }
 
 /** Returns the change that an event reports. */
-function changeOf(event: Published): PublishedChange {
+function changeOf(event: PublishableEvent): PublishedChange {
   const change = event.kind === 'for_group' ? event.event : event;
   // Buses carry a change of the list of event types as an update.
   const isOfEventTypes = change.kind === 'resource_updated' && change.uri === EVENT_TYPES_URI;
@@ -125,8 +127,8 @@ function isList(list: unknown): boolean {
 }
 
 /** An event of the bus, or an occurrence of MCP Events. */
-type Published = ServerEvent | { kind: 'event'; group?: string };
-type PublishedChange = Exclude<Published, { kind: 'for_group' }>;
+type PublishableEvent = ServerEvent | { kind: 'event'; group?: string };
+type PublishedChange = Exclude<PublishableEvent, { kind: 'for_group' }>;
 
 const KINDS: readonly PublishedKind[] = [
   'event',

@@ -34,7 +34,7 @@ export interface ListenStats {
   /**
    * Number of notifications by their milliseconds from publish to write. Each entry counts those of
    * at most `le` that are above the `le` of the previous entry. The last `le` is Infinity, which is
-   * null in JSON. Notifications that make up for a gap are not counted.
+   * null in JSON. Notifications about missed events are not counted.
    */
   written: readonly WriteDelayCount[];
   /**

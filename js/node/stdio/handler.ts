@@ -48,7 +48,7 @@ export function serveListenStdio(
   return { notify: notifierOn(server.bus), close, flushed, bus: server.bus };
 }
 
-type ConnectionOptions = StdioListenOptions & {
+type StdioConnectionOptions = StdioListenOptions & {
   bus: AttachableBus;
   onError: (error: Error) => void;
 };
@@ -75,7 +75,7 @@ class StdioConnection {
   #wasReset = false;
   #removeResetListener = (): void => {};
 
-  constructor(serve: StdioServer, options: ConnectionOptions) {
+  constructor(serve: StdioServer, options: StdioConnectionOptions) {
     const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
     const limits = withDefaults(
       'limits',

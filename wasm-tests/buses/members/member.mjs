@@ -3,6 +3,7 @@ import { createListenHandler } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { redisBus } from 'mcp-listen/redis';
+import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
 
 // One of several processes or threads on a bus: holds a stream that prints what it receives, and
 // runs the commands from stdin.
@@ -57,24 +58,8 @@ async function listen() {
   const response = await server.fetch(
     new Request('http://localhost/mcp', {
       method: 'POST',
-      headers: {
-        accept: 'application/json, text/event-stream',
-        'content-type': 'application/json',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'subscriptions/listen',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'subscriptions/listen',
-        params: {
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': {},
-          },
-          notifications: { toolsListChanged: true, resourceSubscriptions: uris },
-        },
-      }),
+      headers: LISTEN_HEADERS,
+      body: listenBody({ toolsListChanged: true, resourceSubscriptions: uris }),
     }),
   );
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {

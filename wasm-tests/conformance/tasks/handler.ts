@@ -1,5 +1,4 @@
 import type { TaskState } from 'mcp-listen';
-import type { Fetch } from '../../host/node-http.ts';
 import { Tasks } from './store.ts';
 import { type Call, called, TOOLS } from './tools.ts';
 
@@ -10,7 +9,9 @@ export const EXTENSION = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
  * A handler of 2026-07-28 with the tasks extension (SEP-2663), which the official SDK lacks.
  * `publish` is called with each state of each task.
  */
-export function taskHandler(publish: (task: TaskState) => Promise<void>): Fetch {
+export function taskHandler(
+  publish: (task: TaskState) => Promise<void>,
+): (request: Request) => Promise<Response> {
   const tasks = new Tasks(publish);
   return async (request) => {
     if (request.method !== 'POST') return new Response(null, { status: 405 });

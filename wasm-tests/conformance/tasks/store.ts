@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { TaskState } from 'mcp-listen';
 
 /** A change of a task: its outcome, or the requests to its client before that. */
@@ -10,7 +9,7 @@ export type Change = TaskState extends infer State
 
 type Fixed = 'taskId' | 'createdAt' | 'lastUpdatedAt' | 'ttlMs' | 'pollIntervalMs';
 
-/** Tasks in the memory of this process; each change of one is published with its whole state. */
+/** Tasks in the memory of a process or an object. Each change is published with the whole state. */
 export class Tasks {
   readonly #publish: (task: TaskState) => Promise<void>;
   readonly #tasks = new Map<string, TaskState>();
@@ -28,7 +27,7 @@ export class Tasks {
   begin(change: Change): TaskState {
     const at = new Date().toISOString();
     const fixed = {
-      taskId: randomUUID(),
+      taskId: crypto.randomUUID(),
       createdAt: at,
       lastUpdatedAt: at,
       ttlMs: 600_000,

@@ -63,7 +63,7 @@ export function called(call: Call, tasks: Tasks, hasTasks: boolean): object | un
   }
   const { begin, next, afterMs = 0 } = tool(call);
   const task = tasks.begin(begin);
-  if (next !== undefined) setTimeout(() => void tasks.change(task.taskId, next), afterMs).unref();
+  if (next !== undefined) setTimeout(() => void tasks.change(task.taskId, next), afterMs);
   const { taskId, status, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = task;
   return { resultType: 'task', taskId, status, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
 }

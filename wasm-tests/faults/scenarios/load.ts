@@ -6,8 +6,15 @@ import { heapOf } from '../heap.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
-/** The streams of an edge that drains. */
-const DRAINED = { short: 200, whole: 2_000 };
+/** What the scenarios in which an edge drains have in common. */
+const DRAINING = {
+  promise: 'P8',
+  streams: 0,
+  short: 0,
+  world: { isDirect: true },
+  opens: { short: 200, whole: 2_000 },
+  ends: { most: (streams: number) => streams, why: 'a drain ends each stream of its edge once' },
+};
 
 /** Slow readers, idle streams and drains. */
 export const LOAD: Scenario[] = [
@@ -64,22 +71,12 @@ export const LOAD: Scenario[] = [
   },
   {
     name: 'one edge drains over 30 s, and its clients reconnect to the other',
-    promise: 'P8',
-    streams: 0,
-    short: 0,
-    world: { isDirect: true },
-    opens: DRAINED,
-    ends: { most: (streams) => streams, why: 'a drain ends each stream of its edge once' },
+    ...DRAINING,
     run: drain,
   },
   {
     name: 'one edge drains over 30 s while every frame of the bus is late by 200 ms',
-    promise: 'P8',
-    streams: 0,
-    short: 0,
-    world: { isDirect: true },
-    opens: DRAINED,
-    ends: { most: (streams) => streams, why: 'a drain ends each stream of its edge once' },
+    ...DRAINING,
     run: async (stage) => {
       await stage.world.call('late', 200);
       await drain(stage);

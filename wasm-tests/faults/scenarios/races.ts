@@ -32,7 +32,7 @@ export const RACES: Scenario[] = [
       why: 'a late or lost request, or a lost reply, refuses the streams that wait for it',
     },
     run: async (stage) => {
-      // A request that follows within attachMs makes up for a late one, so many have to be late.
+      // A request that follows within attachMs replaces a late one, so many have to be late.
       await race(stage, { attachMs: DEFAULT_ATTACH_MS, atOnce: 20, lateShare: 0.6 });
     },
   },

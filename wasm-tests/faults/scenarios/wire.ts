@@ -36,40 +36,24 @@ export const WIRE: Scenario[] = [
   spoilt('a fifth of all events arrives after the next chosen event', { toEdge: swappedFar(0.2) }),
   spoilt('a fifth of all events is truncated', { toEdge: some(0.2, truncated) }),
   spoilt('every frame of the bus is late by 200 ms', { toEdge: delayed(200) }),
-  {
-    name: 'sockets stay open and silent, busProbeIntervalMs 1,000',
-    promise: 'P1',
-    streams: 1_000,
-    isBusy: true,
-    ceiling: PROBED,
-    world: probing(),
-    run: async (stage) => {
-      const silent = new Set(stage.world.wire.tunnels);
-      const mute = (pass: 'toEdge' | 'toBus'): Rule => {
-        return (frame, tunnel) => {
-          if (!silent.has(tunnel)) tunnel[pass](frame);
-        };
+  unnoticed('sockets stay open and silent', async (stage) => {
+    const silent = new Set(stage.world.wire.tunnels);
+    const mute = (pass: 'toEdge' | 'toBus'): Rule => {
+      return (frame, tunnel) => {
+        if (!silent.has(tunnel)) tunnel[pass](frame);
       };
-      stage.world.wire.faults = { toEdge: mute('toEdge'), toBus: mute('toBus') };
-      await stage.heal();
-      for (const tunnel of silent) tunnel.cut();
-    },
-  },
-  {
-    name: 'the bus loses sockets without the edges noticing, busProbeIntervalMs 1,000',
-    promise: 'P1',
-    streams: 1_000,
-    isBusy: true,
-    ceiling: PROBED,
-    world: probing(),
-    run: async (stage) => {
-      const forgotten = [...stage.world.wire.tunnels];
-      for (const tunnel of forgotten) tunnel.forget();
-      await stage.heal();
-      // workerd waits without end for a reply to the edge's close, which never comes.
-      for (const tunnel of forgotten) tunnel.cut();
-    },
-  },
+    };
+    stage.world.wire.faults = { toEdge: mute('toEdge'), toBus: mute('toBus') };
+    await stage.heal();
+    for (const tunnel of silent) tunnel.cut();
+  }),
+  unnoticed('the bus loses sockets without the edges noticing', async (stage) => {
+    const forgotten = [...stage.world.wire.tunnels];
+    for (const tunnel of forgotten) tunnel.forget();
+    await stage.heal();
+    // workerd waits without end for a reply to the edge's close, which never comes.
+    for (const tunnel of forgotten) tunnel.cut();
+  }),
   refusing('500', { status: 500 }),
   refusing('503', { status: 503 }),
   refusing('200 without a socket', { status: 200 }),
@@ -167,7 +151,15 @@ function thrown(members: object): Faults['upgrade'] {
   return { status: 500, headers: { 'x-thrown': JSON.stringify(members) } };
 }
 
-/** Edges with `busProbeIntervalMs`. */
-function probing() {
-  return { options: { busProbeIntervalMs: 1_000, timeouts: { attachMs: 2_000 } } as object };
+/** A scenario in which sockets fail without being closed, at edges with `busProbeIntervalMs`. */
+function unnoticed(what: string, run: Scenario['run']): Scenario {
+  return {
+    name: `${what}, busProbeIntervalMs 1,000`,
+    promise: 'P1',
+    streams: 1_000,
+    isBusy: true,
+    ceiling: PROBED,
+    world: { options: { busProbeIntervalMs: 1_000, timeouts: { attachMs: 2_000 } } as object },
+    run,
+  };
 }

@@ -10,6 +10,17 @@ export function behind(text: string): (request: Request) => Promise<Response> {
   };
 }
 
+/** The response to `initialize` of a server that announces no notifications. */
+export const INITIALIZED = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  result: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    serverInfo: { name: 'behind', version: '1.0.0' },
+  },
+});
+
 /** Responds to a request with its method, header fields and body. */
 export async function echo(request: Request): Promise<Response> {
   const { headers, method } = request;

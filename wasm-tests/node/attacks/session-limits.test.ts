@@ -2,7 +2,7 @@ import { createListenHandler, InMemoryBus, type ListenLimits } from 'mcp-listen'
 import { expect, test } from 'vitest';
 import { initialize, post } from '../../host/legacy.ts';
 import { CAPABILITIES, declaring } from '../../host/options.ts';
-import { behind } from '../../host/servers/behind.ts';
+import { behind, INITIALIZED } from '../../host/servers/behind.ts';
 import { type Caller, testSessionLimits } from '../../host/sessions/limits.ts';
 import { URL } from '../serving.ts';
 
@@ -59,13 +59,3 @@ function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }
   const request = new Request(URL, { ...init, headers: fields });
   return address === undefined ? request : Object.assign(request, { cf: { colo: 'FRA' } });
 }
-
-const INITIALIZED = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  result: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    serverInfo: { name: 'behind', version: '1.0.0' },
-  },
-});

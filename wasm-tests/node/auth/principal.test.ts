@@ -2,7 +2,7 @@ import { type AuthorizeContext, createListenHandler, type Principal } from 'mcp-
 import { describe, expect, test, vi } from 'vitest';
 import { initialize, LegacySession, type Send } from '../../host/legacy.ts';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
-import { listenRequest, open, refusal, serving, TOOLS, URL } from '../serving.ts';
+import { FAILING, listenRequest, open, refusal, serving, TOOLS, URL } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
 const PING = { jsonrpc: '2.0', id: 2, method: 'ping' };
@@ -223,15 +223,7 @@ test('principal cannot consume the body of a request', async () => {
 
 function failures(): [name: string, principal: Principal, code: string][] {
   return [
-    [
-      'throws',
-      () => {
-        throw new Error('secret path');
-      },
-      'authorizer-failed',
-    ],
-    ['rejects', () => Promise.reject(new Error('secret path')), 'authorizer-failed'],
-    ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
+    ...FAILING,
     ['returns null', () => null as unknown as undefined, 'authorizer-failed'],
     ['returns a number', () => 7 as unknown as string, 'authorizer-failed'],
     [

@@ -6,12 +6,12 @@ import {
   type ListenHandlerOptions,
 } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
-import { LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
-import { listChanged, WireStream } from '../../host/listen.ts';
+import { listChange, nextMessage } from '../../host/legacy.ts';
+import { listChanged, type WireStream } from '../../host/listen.ts';
 import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { BUSES } from '../bus/breakable-bus.ts';
-import { listenRequest, open, refusal, serving, TOOLS } from '../serving.ts';
-import { sdkServer, sessionServer } from '../sessions/serving.ts';
+import { listenRequest, open, refusal, serving, streamOf, TOOLS } from '../serving.ts';
+import { sdkServer, sessionServer, sessionStream } from '../sessions/serving.ts';
 
 const CUE = listChanged('1', 'tools');
 const PROMPTS = { promptsListChanged: true };
@@ -136,16 +136,14 @@ describe.each(BUSES)('the limit of a caller on %s', (_, newBus) => {
 test('the stream of a session receives the events of its groups, and ends on disconnect', async () => {
   const { send, server } = sessionServer({ principal });
   const user = { 'x-user': 'ann@acme' };
-  const session = await LegacySession.begin(send, user);
-  const stream = new WireStream(await session.get(user), new AbortController());
-  await stream.event();
+  const { session, stream } = await sessionStream(send, user);
   await server.notify.resourcesChanged({ group: 'bolt' });
   await server.notify.toolsChanged({ group: 'acme' });
   expect(await nextMessage(stream)).toEqual(listChange('tools'));
   await server.disconnect('ann');
   expect(await stream.event()).toBeUndefined();
   // A stream that opens again receives later events, and not the earlier disconnect.
-  const again = new WireStream(await session.get(user), new AbortController());
+  const again = await streamOf(await session.get(user));
   await again.event();
   await server.notify.toolsChanged();
   expect(await nextMessage(again)).toEqual(listChange('tools'));

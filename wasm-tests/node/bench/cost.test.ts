@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Counts } from '../../../bench/cost/counts.ts';
+import { NO_COUNTS } from '../../../bench/cost/counts.ts';
 import { type CostResults, documentOf, withBlock } from '../../../bench/cost/document.ts';
 import { billOf, EXAMPLE, monthOf } from '../../../bench/cost/month.ts';
 import { heldRange, mostAfter, serverlessTables } from '../../../bench/cost/serverless.ts';
@@ -33,11 +33,11 @@ function pageOf(name: string): Promise<string> {
 test('a month counts every stream opened, every change, and every wake of an object', () => {
   const counted = {
     sockets: 'auto' as const,
-    open: NONE,
-    turnover: { ...NONE, upgrades: 1, messages: 2, rowsWritten: 3, runMs: 10 },
-    ownChange: { ...NONE, calls: 1, rowsWritten: 1, runMs: 4 },
-    change: { ...NONE, calls: 2, rowsWritten: 1, runMs: 5, timerMs: 50, waits: 3 },
-    waking: { ...NONE, calls: 1, rowsWritten: 1, rowsRead: 7, runMs: 24 },
+    open: NO_COUNTS,
+    turnover: { ...NO_COUNTS, upgrades: 1, messages: 2, rowsWritten: 3, runMs: 10 },
+    ownChange: { ...NO_COUNTS, calls: 1, rowsWritten: 1, runMs: 4 },
+    change: { ...NO_COUNTS, calls: 2, rowsWritten: 1, runMs: 5, timerMs: 50, waits: 3 },
+    waking: { ...NO_COUNTS, calls: 1, rowsWritten: 1, rowsRead: 7, runMs: 24 },
   };
   const month = { ...EXAMPLE, streams: 1_000, ageMinutes: 24 * 60, changes: 100_000, quiet: 0.5 };
   const counts = monthOf(counted, month);
@@ -60,7 +60,7 @@ test('a month counts every stream opened, every change, and every wake of an obj
 test('a bill charges what exceeds the plan', () => {
   const bill = billOf(
     {
-      ...NONE,
+      ...NO_COUNTS,
       calls: 2e6,
       messages: 20e6,
       rowsWritten: 51e6,
@@ -79,15 +79,3 @@ test('a bill charges what exceeds the plan', () => {
     together: expect.closeTo(4.3),
   });
 });
-
-const NONE: Counts = {
-  upgrades: 0,
-  calls: 0,
-  messages: 0,
-  alarms: 0,
-  rowsRead: 0,
-  rowsWritten: 0,
-  runMs: 0,
-  timerMs: 0,
-  waits: 0,
-};

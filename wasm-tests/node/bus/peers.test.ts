@@ -2,8 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { PeerInterests } from '../../../dist/bus/wanted/peer-interests.js';
 import signals from '../../corpus/brokers/signals.json' with { type: 'json' };
 
+type Id = ReturnType<typeof crypto.randomUUID>;
+
 const NOTE = 'resource:note://a';
-const IGNORING = { onChange: () => {}, onReleased: () => {} };
+const IGNORING = { onChange: () => {}, onReleased: () => {}, streamsOf: () => 0 };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -16,7 +18,10 @@ function note(isWanted: boolean, isHeld: boolean) {
   return [{ topic: NOTE, isWanted, isHeld }];
 }
 
-/** Processes that receive each other's texts, except for those that `loses` names. */
+/**
+ * Processes that receive each other's texts, except for those that `loses` names. At the first one
+ * each caller has one stream, at the second one two, and so on.
+ */
 function processes(count: number) {
   const state = { loses: (_text: string): boolean => false };
   const all: PeerInterests[] = [];
@@ -25,7 +30,7 @@ function processes(count: number) {
       if (state.loses(text)) return;
       for (const peer of all) peer.receive(text);
     };
-    all.push(new PeerInterests(send, IGNORING));
+    all.push(new PeerInterests(send, { ...IGNORING, streamsOf: () => index + 1 }));
   }
   for (const peer of all) peer.join();
   vi.advanceTimersByTime(1_000);
@@ -88,6 +93,44 @@ test('of two processes that hold a topic exactly one yields it', () => {
   expect(all.filter((peer) => peer.isTaken(NOTE))).toHaveLength(1);
 });
 
+test('the streams of a caller are counted once all other processes have replied', async () => {
+  const { all } = processes(3);
+  // No time passes.
+  expect(await all[0].listeners('ann')).toBe(2 + 3);
+});
+
+test('a process that does not reply in time is not counted', async () => {
+  const { all, state } = processes(3);
+  state.loses = (text) => text.includes('"streams":3');
+  const counted = all[0].listeners('ann');
+  await vi.advanceTimersByTimeAsync(500);
+  expect(await counted).toBe(2);
+});
+
+test('a process that has just begun also counts those that it does not know yet', async () => {
+  const texts: string[] = [];
+  const peer = new PeerInterests(async (text) => void texts.push(text), IGNORING);
+  peer.join();
+  const counted = peer.listeners('ann');
+  await vi.advanceTimersByTimeAsync(400);
+  const { question } = JSON.parse(texts.at(-1) ?? '');
+  for (const [from, streams] of [
+    ['p2', 2],
+    ['p3', -1],
+    ['p4', '4'],
+  ])
+    peer.receive(JSON.stringify({ from, question, streams }));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await counted).toBe(2);
+});
+
+test('a process that receives no signals refuses to count', async () => {
+  const counted = new PeerInterests(async () => {}, IGNORING).listeners('ann');
+  const refused = expect(counted).rejects.toMatchObject({ code: 'bus-unavailable' });
+  await vi.advanceTimersByTimeAsync(500);
+  await refused;
+});
+
 test('what is not a message is ignored', () => {
   const { all } = processes(2);
   for (const text of [
@@ -103,14 +146,23 @@ test('what is not a message is ignored', () => {
 });
 
 test('signals are written as in the corpus', async () => {
-  vi.spyOn(crypto, 'randomUUID').mockReturnValue('p1' as ReturnType<typeof crypto.randomUUID>);
+  vi.spyOn(crypto, 'randomUUID')
+    .mockReturnValueOnce('p1' as Id)
+    .mockReturnValueOnce('q1' as Id);
   const texts: string[] = [];
-  const peer = new PeerInterests(async (text) => void texts.push(text), IGNORING);
+  const send = async (text: string) => void texts.push(text);
+  const peer = new PeerInterests(send, { ...IGNORING, streamsOf: () => 2 });
   peer.join();
   peer.update(note(true, false));
   peer.update(note(true, true));
   peer.receive('{"from":"p2","ask":"p1"}');
   vi.advanceTimersByTime(2_000);
+  peer.receive('{"from":"p2","number":0,"changes":[],"isFirst":true}');
+  const counted = peer.listeners('ann');
+  await vi.advanceTimersByTimeAsync(0);
+  peer.receive('{"from":"p2","question":"q1","streams":1}');
+  expect(await counted).toBe(1);
+  peer.receive('{"from":"p2","question":"q2","principal":"bob"}');
   peer.update(note(false, true));
   peer.update(note(false, false));
   await peer.leave([NOTE]);

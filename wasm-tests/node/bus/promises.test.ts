@@ -1,6 +1,7 @@
-import { type Broker, type BrokerListener, brokerBus } from 'mcp-listen';
+import { type BrokerListener, brokerBus } from 'mcp-listen';
 import { busTests } from 'mcp-listen/testing';
 import { expect, test } from 'vitest';
+import { hubBroker } from '../../package/project/hub.mjs';
 
 /** How a hub breaks the promises of a bus. */
 interface Flaw {
@@ -17,28 +18,21 @@ function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
     for (const carried of carry(events))
       for (const listener of listeners) listener.onEvents(carried);
   };
-  const broker = (): Broker => ({
-    publish,
-    async follow(listener, signal) {
-      listeners.add(listener);
-      listener.onReady({ isContiguous: true });
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      listeners.delete(listener);
-    },
-    close: async () => {},
-  });
   const makeBus = () => {
-    const bus = brokerBus(broker(), { onError: () => {} });
+    const bus = brokerBus(hubBroker(listeners, publish), { onError: () => {}, wanted: {} });
     return neverCloses ? Object.assign(bus, { close: async () => {} }) : bus;
   };
   return { makeBus, publish };
 }
 
 const sound = hub();
-const promises = busTests('a hub', sound.makeBus, { garbage: sound.publish });
+const promises = busTests('a hub', sound.makeBus, {
+  counts: true,
+  garbage: sound.publish,
+});
 
 test('every promise is a sentence about the bus', () => {
-  expect(promises).toHaveLength(7);
+  expect(promises).toHaveLength(8);
   for (const { name } of promises) expect(name).toMatch(/^a hub [a-z]/);
 });
 
@@ -50,9 +44,11 @@ test.each<[string, Flaw]>([
     { carry: (events) => (events.includes('note://a') ? [] : [events]) },
   ],
   ['keeps the order', { carry: (events) => [events.split('\n').reverse().join('\n')] }],
+  ['counts the streams', { carry: (events) => (events.includes('"streams"') ? [] : [events]) }],
   ['ends its streams', { neverCloses: true }],
 ])('a bus that breaks "%s" fails', async (promise, flaw) => {
-  const found = busTests('a hub', hub(flaw).makeBus).find(({ name }) => name.includes(promise));
+  const tests = busTests('a hub', hub(flaw).makeBus, { counts: true });
+  const found = tests.find(({ name }) => name.includes(promise));
   const late = new Promise((resolve) => setTimeout(resolve, 500, 'still waiting'));
   const kept = found?.run().then(
     () => 'kept',

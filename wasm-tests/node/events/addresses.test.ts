@@ -13,7 +13,7 @@ vi.mock('node:dns/promises', () => ({
   },
 }));
 
-// Only a test may hold a loopback address for a public one: no other is at hand.
+// Only a test may treat a loopback address as a public one: it has no other.
 let isPublic = (address: string): boolean => address === '127.0.0.1';
 vi.mock('../../../dist/wasm/events/bindings.js', () => ({
   isPublicAddress: (address: string) => isPublic(address),

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
 import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
-import { listenRequest, open, refusal, serving, URL } from '../serving.ts';
+import { FAILING, listenRequest, open, refusal, serving, URL } from '../serving.ts';
 
 const TOOLS = { toolsListChanged: true };
 const NO_AMOUNTS = [Number.NaN, -1, '16', null];
@@ -254,15 +254,7 @@ describe('authorize', () => {
   });
 
   test.each([
-    [
-      'throws',
-      () => {
-        throw new Error('secret path');
-      },
-      'authorizer-failed',
-    ],
-    ['rejects', () => Promise.reject(new Error('secret path')), 'authorizer-failed'],
-    ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
+    ...FAILING,
     ['returns no filter', () => undefined as unknown as object, 'authorizer-failed'],
     [
       'returns a filter of wrong types',

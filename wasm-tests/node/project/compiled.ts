@@ -9,13 +9,21 @@ export function projectFolder(name: string): string {
   return join(root, '.build', name);
 }
 
-/** Compiles the programs of a {@link projectFolder}; an error of tsc fails the test. */
-export async function compile(folder: string, types = ['node']): Promise<void> {
+/**
+ * Compiles the programs of a {@link projectFolder}, with further options of tsc; an error of tsc
+ * fails the test.
+ */
+export async function compile(
+  folder: string,
+  types = ['node'],
+  options: Record<string, boolean> = {},
+): Promise<void> {
   const compilerOptions = {
     ...{ composite: false, declaration: false, declarationMap: false, sourceMap: false },
     skipLibCheck: true,
     lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],
     types,
+    ...options,
   };
   const config = { extends: '../../tsconfig.base.json', compilerOptions };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));

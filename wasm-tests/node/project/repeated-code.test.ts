@@ -10,6 +10,8 @@ test('six equal lines of code in two files are found, and five are not', () => {
   expect(found(one, ['// Text.', ...CODE, 'j();'])).toEqual([`${ONE}:2 and ${TWO}:2`]);
   expect(found(one, CODE.slice(1))).toEqual([]);
   expect(found(one, CODE.with(3, 'e(b);'))).toEqual([]);
+  const inTests = 'wasm-tests/two.ts';
+  expect(found(one, CODE, inTests)).toEqual([`${ONE}:2 and ${inTests}:1`]);
   expect(found(one, CODE, 'wasm-tests/two.rs')).toEqual([]);
 });
 

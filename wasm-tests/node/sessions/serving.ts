@@ -5,8 +5,8 @@ import {
   type ListenHandler,
   type ListenHandlerOptions,
 } from 'mcp-listen';
-import type { Send } from '../../host/legacy.ts';
-import { URL } from '../serving.ts';
+import { LegacySession, type Send } from '../../host/legacy.ts';
+import { streamOf, URL } from '../serving.ts';
 
 /** A server of the official SDK that notifies about all but prompts, behind sessions. */
 export function sessionServer(options: ListenHandlerOptions = {}) {
@@ -21,6 +21,14 @@ export function sessionServer(options: ListenHandlerOptions = {}) {
 /** Sends requests to a server in this process. */
 export function sendTo({ fetch }: ListenHandler): Send {
   return (init) => fetch(new Request(URL, init));
+}
+
+/** Begins a session, and opens its stream, with these header fields. */
+export async function sessionStream(send: Send, headers: Record<string, string>) {
+  const session = await LegacySession.begin(send, headers);
+  const stream = await streamOf(await session.get(headers));
+  await stream.event();
+  return { session, stream };
 }
 
 /** The upstream server, of the official SDK. */

@@ -2,21 +2,13 @@
 import { brokerBus } from 'mcp-listen';
 import { listenMiddleware } from 'mcp-listen/hono';
 import { busTests } from 'mcp-listen/testing';
+import { hubBroker } from './hub.mjs';
 
 const listeners = new Set();
-const makeBus = () =>
-  brokerBus({
-    publish: async (events) => {
-      for (const listener of listeners) listener.onEvents(events);
-    },
-    async follow(listener, signal) {
-      listeners.add(listener);
-      listener.onReady({ isContiguous: true });
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      listeners.delete(listener);
-    },
-    close: async () => {},
-  });
+const publish = async (events) => {
+  for (const listener of listeners) listener.onEvents(events);
+};
+const makeBus = () => brokerBus(hubBroker(listeners, publish));
 
 for (const { run } of busTests('a hub', makeBus)) await run();
 const answer = await listenMiddleware(() => new Response('behind'))({

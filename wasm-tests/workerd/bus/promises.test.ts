@@ -1,5 +1,5 @@
-import type { BusPlace } from '../../../dist/testing/place.js';
-import { EVERY } from '../../../dist/testing/promises.js';
+import type { CountingPlace } from '../../../dist/testing/place.js';
+import { COUNTS, EVERY } from '../../../dist/testing/promises.js';
 import { testBus } from '../../host/bus/promises.ts';
 import { useFixture } from '../../host/fixture/fixture.ts';
 
@@ -8,13 +8,20 @@ const fixture = useFixture();
 testBus(
   'durableObjectBus',
   async () => ({ here: placeAt(0), there: placeAt(1), stop: async () => {} }),
-  EVERY,
+  [...EVERY, COUNTS],
 );
 
 /** An edge isolate. */
-function placeAt(edge: number): BusPlace {
+function placeAt(edge: number): CountingPlace {
   return {
-    open: (filter) => fixture().subscribe(edge, filter),
+    open(filter, principal) {
+      const headers = principal === undefined ? {} : { 'x-user': principal };
+      return fixture().subscribe(edge, filter, { headers });
+    },
+    async listeners(principal) {
+      const url = fixture().urlOf(edge, `/listeners?principal=${principal}`);
+      return (await (await fetch(url)).json()) as number;
+    },
     stats: () => fixture().stats(edge),
     async publish(...events) {
       const { status } = await fixture().post(edge, '/publish-all', JSON.stringify(events));

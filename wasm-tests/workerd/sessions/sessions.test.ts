@@ -86,9 +86,7 @@ test('an event id that has left the log cues every list once', async () => {
 });
 
 test('a session has one stream over all isolates', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   expect((await session.via(fixture().via(1)).get()).status).toBe(409);
   stream.drop();
   await fixture().untilAttached(0);
@@ -96,9 +94,7 @@ test('a session has one stream over all isolates', async () => {
 });
 
 test('ending a session in one isolate ends its stream in another', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   expect((await session.via(fixture().via(1)).end()).status).toBe(200);
   expect(await stream.event()).toBeUndefined();
   expect((await session.get()).status).toBe(404);

@@ -48,18 +48,14 @@ test('a stream that resumes at another shard receives what it missed, and takes 
 });
 
 test('a session may have a new stream once the old one has left its shard', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   stream.drop();
   const again = async () => (await fixture().openSession(session, 1)).response.status;
   await expect.poll(again, { timeout: 5_000 }).toBe(200);
 });
 
 test('a session may have a new stream once the old one was lost with its shard', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   stream.drop();
   const { shard, socket: lost } = await vi.waitFor(attachToShard, { timeout: 10_000 });
   lost.send(
@@ -73,18 +69,14 @@ test('a session may have a new stream once the old one was lost with its shard',
 });
 
 test('the end of a session ends its stream at a shard', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   expect((await session.via(fixture().via(1)).end()).status).toBe(200);
   expect(await stream.event()).toBeUndefined();
   expect((await session.get()).status).toBe(404);
 });
 
 test('the end of a session ends its stream at a shard, also after failed calls to the shard', async () => {
-  const session = await fixture().session(0);
-  const stream = await fixture().openSession(session, 0);
-  await stream.event();
+  const { session, stream } = await fixture().sessionWithStream();
   await fixture().post(0, '/bus/refuseSessionCalls?calls=2');
   expect((await session.via(fixture().via(1)).end()).status).toBe(503);
   expect((await session.get()).status).toBe(404);

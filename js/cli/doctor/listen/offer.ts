@@ -2,7 +2,7 @@ import type { Examination } from '../examination.js';
 import { type Filter, MODERN, type ModernClient } from './client.js';
 
 /** The capabilities that announce notifications. */
-interface Capabilities {
+export interface Capabilities {
   tools?: { listChanged?: boolean };
   prompts?: { listChanged?: boolean };
   resources?: { listChanged?: boolean; subscribe?: boolean };

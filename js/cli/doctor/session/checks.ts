@@ -10,6 +10,7 @@ import {
 import { responseText } from '../describe.js';
 import type { Examination } from '../examination.js';
 import { keepAlive } from '../keep-alive.js';
+import type { Capabilities } from '../listen/offer.js';
 import type { Opened } from '../wire/endpoint.js';
 import type { Message, MessageStream } from '../wire/message-stream.js';
 import { LEGACY, SessionClient } from './client.js';
@@ -33,10 +34,6 @@ export async function examineSessions(examination: Examination): Promise<boolean
   report.ok(LEGACY, 'initialize', `initialize responds with ${protocolVersion}`);
   await examineSession(examination, client, (capabilities ?? {}) as Capabilities);
   return true;
-}
-
-interface Capabilities {
-  resources?: { subscribe?: boolean };
 }
 
 async function examineSession(

@@ -29,6 +29,8 @@ export class RootShards {
   readonly #host: ShardHost;
   readonly #table: ShardTable;
   readonly #timer = new DeadlineTimer(() => this.#tick());
+  /** When edges last began to move to another object, in milliseconds since 1970. */
+  #movedAt = 0;
 
   constructor(host: ShardHost) {
     this.#host = host;
@@ -47,9 +49,19 @@ export class RootShards {
     }));
   }
 
-  /** Asks each shard a question of an operator. A shard that does not reply has no `attached`. */
-  ask(question: OperatorQuestion): Promise<ObjectReply[]> {
-    return Promise.all(this.#table.shards.map((shard) => this.#askShard(shard, question)));
+  /**
+   * Asks each shard a question of an operator. A shard that does not reply has no `attached`. While
+   * edges move, their isolates cannot be asked: waits until they have reconnected, and asks again
+   * if a move has begun meanwhile.
+   */
+  async ask(question: OperatorQuestion): Promise<ObjectReply[]> {
+    const rest = this.#movedAt + MOVE_MS - Date.now();
+    if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+    const movedAt = this.#movedAt;
+    const replies = await Promise.all(
+      this.#table.shards.map((shard) => this.#askShard(shard, question)),
+    );
+    return movedAt === this.#movedAt ? replies : this.ask(question);
   }
 
   async #askShard(
@@ -67,6 +79,7 @@ export class RootShards {
 
   /** Carries out one output of the core; returns a promise for a call that a request waits for. */
   handleOutput(output: BusOutput): Promise<void> | undefined {
+    if (this.#movesEdges(output)) this.#movedAt = Date.now();
     switch (output.kind) {
       case 'batch':
         void this.#call(output);
@@ -93,6 +106,13 @@ export class RootShards {
     const { deadline, isSettled } = this.#host.core.state();
     if (!isSettled) this.#host.alarm.wakeWithWrite(Date.now() + SETTLE_MS);
     this.#timer.set(deadline);
+  }
+
+  /** Whether edges lose their sockets here or at a shard by an output, and reconnect elsewhere. */
+  #movesEdges(output: BusOutput): boolean {
+    const { core } = this.#host;
+    if (output.kind === 'opened') return core.state().attached > 0;
+    return output.kind === 'leaving' && (core.edgesAt(output.shard) ?? 0) > 0;
   }
 
   #callSession({
@@ -142,6 +162,9 @@ function late(): Error {
 
 /** Milliseconds within which a shard has to reply to an operator; it waits for its isolates. */
 const SHARD_MS = 1_000;
+
+/** Milliseconds within which an edge that moves has reconnected: its delay is at most 1,800. */
+const MOVE_MS = 2_500;
 
 /** Milliseconds until the alarm fires again while a shard does not respond. */
 export const RETRY_MS = 5_000;

@@ -26,7 +26,7 @@ export class RootWebhooks {
   readonly #bus: string;
   readonly #namespace: BusNamespace | undefined;
   readonly #table: WebhookFollowers;
-  readonly #objects = new Map<number, Follower>();
+  readonly #objects = new Map<number, FollowerState>();
   /** Whether a timer is set that calls objects. */
   #isWaking = false;
 
@@ -72,7 +72,7 @@ export class RootWebhooks {
   enqueue(names: readonly string[], disconnected: readonly string[], now: number): void {
     for (const principal of disconnected)
       this.#disconnect(webhookObjectOf(principal), { principal, publishedAt: now });
-    const following: Follower[] = [];
+    const following: FollowerState[] = [];
     for (const follower of this.#objects.values()) {
       const followed = names.filter((name) => follower.names.has(name));
       for (const name of followed) follower.pending.add(name);
@@ -101,7 +101,8 @@ export class RootWebhooks {
   settle(): boolean {
     this.wake();
     const followers = [...this.#objects.values()];
-    const isOpen = (follower: Follower): boolean => follower.isBusy || hasPendingWake(follower);
+    const isOpen = (follower: FollowerState): boolean =>
+      follower.isBusy || hasPendingWake(follower);
     const confirmed = followers.filter((follower) => follower.isStored && !isOpen(follower));
     this.#setStored(confirmed, false);
     return followers.some(isOpen);
@@ -135,7 +136,7 @@ export class RootWebhooks {
     this.#store([follower]);
   }
 
-  #added(object: number): Follower {
+  #added(object: number): FollowerState {
     const row = { object, call: 0, names: [], subscriptions: 0 };
     this.#table.follow(row);
     const follower = followerOf(row);
@@ -143,13 +144,13 @@ export class RootWebhooks {
     return follower;
   }
 
-  #store(followers: readonly Follower[]): void {
+  #store(followers: readonly FollowerState[]): void {
     const unstored = followers.filter(({ isStored }) => !isStored);
     this.#setStored(unstored, true);
     this.#alarm.wakeWithWrite(Date.now() + SETTLE_MS);
   }
 
-  #setStored(followers: readonly Follower[], isStored: boolean): void {
+  #setStored(followers: readonly FollowerState[], isStored: boolean): void {
     if (followers.length === 0) return;
     const objects = followers.map(({ object }) => object);
     this.#table.setPendingWake(objects, isStored);
@@ -157,7 +158,7 @@ export class RootWebhooks {
   }
 
   /** Wakes an object. The next publish or the alarm repeats a call that fails. */
-  async #call(object: number, follower: Follower): Promise<void> {
+  async #call(object: number, follower: FollowerState): Promise<void> {
     const names = [...follower.pending];
     const disconnects = new Map(follower.disconnects);
     follower.pending.clear();
@@ -205,8 +206,8 @@ export class RootWebhooks {
   }
 }
 
-/** An object in memory. */
-interface Follower {
+/** What an object follows, and what it has yet to learn. */
+interface FollowerState {
   /** Its number. */
   object: number;
   /** The number of its last call. */
@@ -223,17 +224,17 @@ interface Follower {
   isStored: boolean;
 }
 
-function hasPendingWake({ disconnects, pending }: Follower): boolean {
+function hasPendingWake({ disconnects, pending }: FollowerState): boolean {
   return pending.size > 0 || disconnects.size > 0;
 }
 
-function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean {
+function isSame(known: FollowerState, { names, subscriptions }: FollowCall): boolean {
   const hasSameNames =
     names.length === known.names.size && names.every((name) => known.names.has(name));
   return hasSameNames && subscriptions === known.subscriptions;
 }
 
-function followerOf({ call, names, object, subscriptions }: Follow): Follower {
+function followerOf({ call, names, object, subscriptions }: Follow): FollowerState {
   return {
     object,
     call,
@@ -247,7 +248,7 @@ function followerOf({ call, names, object, subscriptions }: Follow): Follower {
 }
 
 /** The stored row does not say which event types are pending, so all of them are. */
-function restored(row: WebhookFollower): Follower {
+function restored(row: WebhookFollower): FollowerState {
   const { disconnects, hasPendingWake: isPending, names } = row;
   return {
     ...followerOf(row),

@@ -123,7 +123,7 @@ impl<S: WebhookStore> Deliverer<S> {
         let is_sent_again = match outcome.delivery_result() {
             DeliveryResult::Delivered | DeliveryResult::Rejected(_) => false,
             DeliveryResult::Failed { retry_after, .. } => ending.fail(retry_after, now, random),
-            // It counts as an attempt: the secret may be unreadable for good.
+            // It counts as an attempt: the secret may stay unreadable.
             DeliveryResult::Unsent => ending.fail(None, now, random),
         };
         if is_sent_again {

@@ -1,9 +1,9 @@
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { describe, expect, test } from 'vitest';
-import { LegacySession, listChange, nextMessage } from '../../../host/legacy.ts';
-import { listChanged, WireStream } from '../../../host/listen.ts';
+import { listChange, nextMessage } from '../../../host/legacy.ts';
+import { listChanged } from '../../../host/listen.ts';
 import { listenRequest, open, serving, TOOLS } from '../../serving.ts';
-import { sessionServer } from '../../sessions/serving.ts';
+import { sessionServer, sessionStream } from '../../sessions/serving.ts';
 import { AUDIENCE, ISSUER, RIGHTS, type TokenIssuer, tokenIssuer } from './token-issuer.ts';
 
 function authorizer({ jwks }: TokenIssuer, groups?: JwtOptions['groups']) {
@@ -66,9 +66,7 @@ test('the stream of a session receives the events of its groups too', async () =
   const user = await bearer(issuer, {
     'mcp.listen': { toolsListChanged: true, resourcesListChanged: true, groups: ['acme'] },
   });
-  const session = await LegacySession.begin(send, user);
-  const stream = new WireStream(await session.get(user), new AbortController());
-  await stream.event();
+  const { stream } = await sessionStream(send, user);
   await server.notify.resourcesChanged({ group: 'bolt' });
   await server.notify.toolsChanged({ group: 'acme' });
   expect(await nextMessage(stream)).toEqual(listChange('tools'));

@@ -8,7 +8,7 @@ import {
 } from 'mcp-listen';
 import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
 import { evict } from '../../../host/evict.js';
-import { behind } from '../../../host/servers/behind.js';
+import { behind, INITIALIZED } from '../../../host/servers/behind.js';
 import { counted } from './counted.js';
 
 /** The bus as users deploy it, which a test can reset. */
@@ -37,15 +37,6 @@ const { IDLE, MCP_BUS } = env as unknown as {
   MCP_BUS: DurableObjectNamespace<RoutedBus>;
 };
 
-const INITIALIZED = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  result: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    serverInfo: { name: 'routed', version: '1.0.0' },
-  },
-});
 const { namespace, calls } = counted(MCP_BUS);
 const options: ListenHandlerOptions = {
   server: {

@@ -22,13 +22,13 @@ export type BusCall =
   | { kind: 'leave' | 'attach' | 'send'; text: string }
   | { kind: 'wait'; deadline: number | undefined };
 
-/** What a listener received with a frame. */
+/** What a follower received with a frame. */
 export interface ReceivedEvents {
   /** Each event as JSON text. */
   events: string[];
   /** Whether events may have been missed. */
   hasMissed: boolean;
-  /** When to call `Listener.call`, on the clock of the other calls. */
+  /** When to call `BusFollower.call`, on the clock of the other calls. */
   deadline: number | undefined;
 }
 ";
@@ -50,11 +50,11 @@ struct ReceivedEvents {
 
 /// Receives every event of a bus, over one connection after another: bus frames in, events out.
 #[wasm_bindgen]
-pub struct Listener(Follower);
+pub struct BusFollower(Follower);
 
 #[wasm_bindgen]
-impl Listener {
-    /// Creates a listener that has not attached yet: see `call`. An attach may stay without a reply
+impl BusFollower {
+    /// Creates a follower that has not attached yet: see `call`. An attach may stay without a reply
     /// for `attachMs` milliseconds.
     #[wasm_bindgen(constructor)]
     pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
@@ -115,7 +115,7 @@ impl Listener {
     }
 }
 
-impl Listener {
+impl BusFollower {
     fn deadline(&self) -> Option<f64> {
         self.0.poll_timeout().map(time)
     }
