@@ -102,6 +102,31 @@ class Buses(unittest.IsolatedAsyncioTestCase):
             with self.assertRaises(BusError):
                 await bus.publish(ToolsListChanged())
 
+    async def test_a_raising_on_error_does_not_end_the_bus(self) -> None:
+        bus = RedisBus(REDIS_URL, bus="raising-on-error", on_error=raising)
+        self.addAsyncCleanup(bus.aclose)
+        received: list[ServerEvent] = []
+        await bus.ready()
+        bus.subscribe(received.append)
+        client = self.client()
+        with self.assertLogs("mcp_listen_bus") as logs:
+            await client.set("{raising-on-error}:number", "1")
+            await client.xadd("raising-on-error", {"number": "1", "events": "nonsense"})
+            await eventually(lambda: len(logs.records) > 0)
+            await bus.publish(ToolsListChanged())
+            await eventually(lambda: len(received) > 0)
+        self.assertEqual([record.message for record in logs.records], ["on_error of the bus raised"])
+        self.assertEqual(received, [ToolsListChanged()])
+
+    async def test_a_bus_that_is_closed_is_never_ready(self) -> None:
+        bus = RedisBus("redis://127.0.0.1:1", on_error=quiet)
+        waiting = asyncio.ensure_future(bus.ready())
+        await asyncio.sleep(0.1)
+        await bus.aclose()
+        for ready in (waiting, bus.ready()):
+            with self.assertRaisesRegex(BusError, "the bus is closed"):
+                await asyncio.wait_for(ready, 1)
+
     async def test_a_broker_that_is_away_is_reported_once(self) -> None:
         errors: list[str] = []
         bus = RedisBus("redis://127.0.0.1:1", on_error=lambda error: errors.append(str(error)))
@@ -135,8 +160,12 @@ class Buses(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(bus.aclose)
         self.assertEqual([(await bus.emit("paid", {})).position for _ in range(2)], [1, 2])
         client = self.client()
-        self.assertEqual(await client.hgetall("{window}:events:trimmed"), {"paid": "2"})
-        self.assertEqual(await client.xlen("{window}:events"), 0)
+        self.assertEqual(await client.hgetall("{window}:events:trimmed"), {"paid": "1"})
+        # The newest occurrence stays, although it alone exceeds the bytes.
+        kept = [fields["number"] for _, fields in await client.xrange("{window}:events")]
+        self.assertEqual(kept, ["2"])
+        state = await client.hgetall("{window}:events:state")
+        self.assertGreater(int(state["bytes"]), 1)
 
     async def test_jetstream_has_what_the_corpus_says(self) -> None:
         await publish_corpus(self.make("JetStream", PLACES["bus"]))
@@ -159,7 +188,7 @@ class Buses(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(received, expected)
 
 
-def raising(_: ServerEvent) -> None:
+def raising(_: object) -> None:
     raise RuntimeError("deliberate")
 
 

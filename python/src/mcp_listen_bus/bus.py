@@ -80,13 +80,20 @@ class ProcessBus(ABC):
         return lambda: void(self._listeners.pop(token, None))
 
     async def ready(self) -> None:
-        """Connects, and returns once the bus receives everything that is published from then on."""
+        """
+        Connects, and returns once the bus receives everything that is published from then on. Raises `BusError` if the
+        bus is closed before that.
+        """
         self._start()
         await self._live.wait()
+        if self._is_closed:
+            raise BusError("the bus is closed")
 
     async def aclose(self) -> None:
         """Stops receiving, and closes the connections."""
         self._is_closed = True
+        # It ends the calls of `ready` that wait.
+        self._live.set()
         # The client redis (8.1) may lose a cancellation that arrives while it reads.
         while self._task is not None and not self._task.done():
             self._task.cancel()
@@ -128,14 +135,14 @@ class ProcessBus(ABC):
         for event in events:
             self._deliver(event)
         if broken > 0:
-            self._on_error(BusError("a message of the bus is not an event"))
+            self._report(BusError("a message of the bus is not an event"))
 
     def _on_gap(self, is_reported: bool = True) -> None:
         """Changes may be missing: all lists may have changed. Which resources did, cannot be determined."""
         for event in LISTS:
             self._deliver(event)
         if is_reported and self._listeners:
-            self._on_error(BusError("listeners may have missed changes"))
+            self._report(BusError("listeners may have missed changes"))
 
     def _deliver(self, event: ServerEvent) -> None:
         for listener in list(self._listeners.values()):
@@ -169,7 +176,13 @@ class ProcessBus(ABC):
     def _report_loss(self, cause: Exception | None) -> None:
         error = BusError("the broker of the bus is unavailable")
         error.__cause__ = cause
-        self._on_error(error)
+        self._report(error)
+
+    def _report(self, error: BusError) -> None:
+        try:
+            self._on_error(error)
+        except Exception:
+            logger.exception("on_error of the bus raised")
 
     async def _sent(self, work: Awaitable[T]) -> T:
         if self._is_closed:

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import nats
@@ -50,11 +52,10 @@ class NatsBus(ProcessBus):
         self._jetstream: JetStreamContext | None = None
         self._lock = asyncio.Lock()
         self._lost = asyncio.Event()
-        self._created: datetime | None = None
-        self._sequence = 0
+        self._cursor: Cursor | None = None
 
     async def _publish(self, message: str) -> None:
-        client, jetstream = await self._connected()
+        client, jetstream = await self._reconnected()
         if jetstream is None:
             await client.publish(self._subject, message.encode())
             await _processed(client)
@@ -62,7 +63,7 @@ class NatsBus(ProcessBus):
             await _kept(jetstream, self._stream, message)
 
     async def _append(self, name: str, occurrence: str) -> int:
-        _, jetstream = await self._connected()
+        _, jetstream = await self._reconnected()
         if jetstream is None:
             await self._publish(occurrence)
             return 0
@@ -77,18 +78,22 @@ class NatsBus(ProcessBus):
             subscription = await client.subscribe(self._subject, cb=self._on_message)
             is_contiguous = False
         else:
-            is_contiguous = self._resume(await _provide(jetstream, self._stream))
+            cursor, is_contiguous = self._resume(await _provide(jetstream, self._stream))
             config = ConsumerConfig(
-                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=self._sequence + 1
+                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=cursor.sequence + 1
             )
             subscription = await jetstream.subscribe(
-                self._subject, cb=self._on_kept, ordered_consumer=True, config=config
+                self._subject, cb=partial(self._on_kept, cursor), ordered_consumer=True, config=config
             )
+            # Set only now: if subscribing fails, the next attempt must still report the gap.
+            self._cursor = cursor
         try:
             if jetstream is None:
                 await _processed(client)
             self._on_ready(is_contiguous)
-            await self._lost.wait()
+            while not await self._is_lost_within(CHECK_SECONDS):
+                if jetstream is not None:
+                    await self._check_stream(jetstream)
         finally:
             await _quietly(subscription.unsubscribe)
 
@@ -96,35 +101,68 @@ class NatsBus(ProcessBus):
         if self._client is not None:
             await self._client.close()
 
-    def _resume(self, info: StreamInfo) -> bool:
-        """Continues after the last message, if the stream has what follows. Returns whether it has."""
-        state = info.state
-        is_same = self._created is not None and info.created == self._created
-        if is_same and state.first_seq <= self._sequence + 1 and self._sequence <= state.last_seq:
-            return True
-        self._created = info.created
-        self._sequence = state.last_seq
-        return False
+    def _resume(self, info: StreamInfo) -> tuple["Cursor", bool]:
+        """
+        Returns where to continue: after the last message, if the stream has what follows, otherwise at its end. The
+        second value is whether it has.
+        """
+        state, former = info.state, self._cursor
+        if former is not None and info.created == former.created:
+            if state.first_seq - 1 <= former.sequence <= state.last_seq:
+                return former, True
+        return Cursor(info.created, state.last_seq), False
+
+    async def _is_lost_within(self, seconds: float) -> bool:
+        """Waits for the loss of the connection."""
+        try:
+            await asyncio.wait_for(self._lost.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _check_stream(self, jetstream: JetStreamContext) -> None:
+        """Raises `BusError` if the stream that is followed was deleted, and another one has its name."""
+        # The client (2.16) goes on with the other one, after the number of the last message.
+        info = await jetstream.stream_info(self._subject)
+        if self._cursor is None or info.created != self._cursor.created:
+            raise BusError("the stream of the bus is another one")
 
     async def _on_message(self, message: Msg) -> None:
         self._receive(message.data.decode(errors="replace"))
 
-    async def _on_kept(self, message: Msg) -> None:
+    async def _on_kept(self, cursor: "Cursor", message: Msg) -> None:
         sequence = message.metadata.sequence.stream
-        if sequence <= self._sequence:
+        if sequence <= cursor.sequence:
             return
-        if sequence != self._sequence + 1:
+        if sequence != cursor.sequence + 1:
             self._on_gap()
-        self._sequence = sequence
+        cursor.sequence = sequence
         await self._on_message(message)
+
+    async def _reconnected(self) -> tuple[Client, JetStreamContext | None]:
+        """Returns the connection once it is open: what is published before would be refused (`DEFAULTS`)."""
+        client, jetstream = await self._connected()
+        while not client.is_connected and not client.is_closed:
+            await asyncio.sleep(RECONNECT_SECONDS)
+        return client, jetstream
 
     async def _connected(self) -> tuple[Client, JetStreamContext | None]:
         async with self._lock:
             if self._client is None:
-                client = await nats.connect(**self._connect_to, disconnected_cb=self._on_lost)
-                self._jetstream = await self._find_jetstream(client)
-                self._client = client
+                self._client = await self._connect()
         return self._client, self._jetstream
+
+    async def _connect(self) -> Client:
+        client = Client()
+        try:
+            await client.connect(**self._connect_to, disconnected_cb=self._on_lost)
+            self._jetstream = await self._find_jetstream(client)
+            if self._is_closed:
+                raise BusError("the bus is closed")
+        except BaseException:
+            await _quietly(client.close)
+            raise
+        return client
 
     async def _find_jetstream(self, client: Client) -> JetStreamContext | None:
         if self._wants_jetstream is False:
@@ -140,6 +178,15 @@ class NatsBus(ProcessBus):
 
     async def _on_lost(self) -> None:
         self._lost.set()
+
+
+@dataclass
+class Cursor:
+    """The position in a stream."""
+
+    created: datetime | None
+    """When the stream was created: identifies it among streams with the same name."""
+    sequence: int
 
 
 async def _processed(client: Client) -> None:
@@ -172,9 +219,16 @@ async def _quietly(work: Callable[[], Any]) -> None:
     try:
         await work()
     except Exception:
-        # The connection is gone, and the subscription with it.
+        # The connection is gone, and its subscriptions with it.
         return
 
 
-DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10}
-"""The connection is opened again for as long as the bus is open."""
+CHECK_SECONDS = 10.0
+"""The interval at which a bus asks JetStream whether its stream is still the same."""
+RECONNECT_SECONDS = 0.05
+"""The interval at which a publish checks whether the connection is open again."""
+DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10, "pending_size": 0}
+"""
+The connection is opened again for as long as the bus is open. The client keeps no publishes until then: it would send
+those whose callers got an error.
+"""

@@ -65,14 +65,16 @@ class RedisBus(ProcessBus):
     async def _resume(self, reader: Redis) -> bool:
         """Resumes after the last entry, if the stream still has it. Returns whether nothing can be missing."""
         server = await _server_of(reader)
-        is_same = server is not None and server == self._server
-        self._server = server
+        is_contiguous = False
         if self._number >= 0 and await self._has_entries_after(reader):
-            return is_same
-        entries, number = await _run(reader, LAST, self._keys)
-        self._id = entries[0][0].decode() if entries else "0-0"
-        self._number = int(number or 0)
-        return False
+            is_contiguous = server is not None and server == self._server
+        else:
+            entries, number = await _run(reader, LAST, self._keys)
+            self._id = entries[0][0].decode() if entries else "0-0"
+            self._number = int(number or 0)
+        # Set only now: a server that has restarted refuses the commands above while it loads its data.
+        self._server = server
+        return is_contiguous
 
     async def _has_entries_after(self, reader: Redis) -> bool:
         stream, counter = self._keys
@@ -133,7 +135,7 @@ local time = redis.call('TIME')
 local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]
 for _ = 1, 1000 do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-  if not first then break end
+  if not first or tonumber(first[2][2]) == number then break end
   local isOld = tonumber(string.match(first[1], '%d+')) < oldest
   if not isOld and bytes <= tonumber(ARGV[5]) then break end
   redis.call('XDEL', KEYS[1], first[1])
@@ -141,7 +143,7 @@ for _ = 1, 1000 do
   bytes = redis.call('HINCRBY', KEYS[2], 'bytes', -#first[2][6])
 end
 return number"""
-"""Adds an occurrence, and removes those that are too old or too many."""
+"""Adds an occurrence, and removes those before it that are too old or too many."""
 BATCH = 256
 BLOCK_MS = 5_000
 SILENCE_SECONDS = 15.0

@@ -1,0 +1,129 @@
+import asyncio
+import unittest
+import unittest.mock
+from typing import Any
+
+import nats
+from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
+from nats.js import JetStreamContext
+from nats.js.api import StreamConfig
+
+from mcp_listen_bus import BusError
+from mcp_listen_bus.nats import NatsBus
+
+from brokers import NATS_URL, PLAIN_NATS_URL, eventually, quiet
+from link import Link
+
+EVERY_LIST: list[ServerEvent] = [ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()]
+
+
+class NatsBuses(unittest.IsolatedAsyncioTestCase):
+    async def link(self, url: str) -> Link:
+        link = Link(url)
+        await link.open()
+        self.addAsyncCleanup(link.cut)
+        return link
+
+    def make(self, url: str, name: str, **options: Any) -> NatsBus:
+        bus = NatsBus(url, bus=name, **{"on_error": quiet, **options})
+        self.addAsyncCleanup(bus.aclose)
+        return bus
+
+    async def test_a_gap_is_not_forgotten_when_subscribing_fails(self) -> None:
+        link, errors = await self.link(NATS_URL), list[str]()
+        bus = self.make(link.url, "gap", log_events=2, on_error=lambda error: errors.append(str(error)))
+        received: list[ServerEvent] = []
+        bus.subscribe(received.append)
+        await bus.ready()
+        received.clear()
+        await link.cut()
+        other = self.make(NATS_URL, "gap")
+        for _ in range(4):
+            await other.publish(ToolsListChanged())
+        subscribe, calls = JetStreamContext.subscribe, list[Any]()
+
+        async def failing(*args: Any, **options: Any) -> Any:
+            calls.append(args)
+            if len(calls) == 1:
+                raise TimeoutError
+            return await subscribe(*args, **options)
+
+        with unittest.mock.patch.object(JetStreamContext, "subscribe", failing):
+            await link.open()
+            await eventually(lambda: len(calls) == 2 and bus._live.is_set())
+        self.assertEqual(received, EVERY_LIST)
+        self.assertIn("listeners may have missed changes", errors)
+
+    async def test_a_stream_that_is_created_again_is_a_gap(self) -> None:
+        with unittest.mock.patch("mcp_listen_bus.nats.CHECK_SECONDS", 0.1):
+            bus = self.make(NATS_URL, "again")
+            received: list[ServerEvent] = []
+            bus.subscribe(received.append)
+            await bus.ready()
+            for _ in range(3):
+                await bus.publish(ToolsListChanged())
+            await eventually(lambda: len(received) == 6)
+            received.clear()
+            client = await nats.connect(NATS_URL)
+            self.addAsyncCleanup(client.close)
+            await client.jetstream().delete_stream("again")
+            await client.jetstream().add_stream(StreamConfig(name="again", subjects=["again"]))
+            await client.jetstream().publish("again", b'{"kind":"prompts_list_changed"}')
+            await eventually(lambda: len(received) >= 3)
+            self.assertEqual(received, EVERY_LIST)
+
+    async def test_a_publish_that_failed_during_an_outage_is_never_sent(self) -> None:
+        # The second one loses the connection after it waited for it.
+        for url in (NATS_URL, PLAIN_NATS_URL):
+            for waits in (NatsBus._reconnected, NatsBus._connected):
+                with unittest.mock.patch.object(NatsBus, "_reconnected", waits):
+                    await self.fail_during_an_outage(url)
+
+    async def fail_during_an_outage(self, url: str) -> None:
+        link, received = await self.link(url), list[ServerEvent]()
+        bus, there = self.make(link.url, "outage"), self.make(url, "outage")
+        there.subscribe(received.append)
+        await there.ready()
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: received[-1] == ToolsListChanged())
+        await link.cut()
+        received.clear()
+        with unittest.mock.patch("mcp_listen_bus.bus.PUBLISH_SECONDS", 0.3):
+            with self.assertRaises(BusError):
+                await bus.publish(PromptsListChanged())
+        await link.open()
+        await eventually(lambda: link.connections > 0)
+        await there.publish(ResourcesListChanged())
+        await eventually(lambda: ResourcesListChanged() in received)
+        await asyncio.sleep(0.1)
+        self.assertEqual(received, [ResourcesListChanged()], url)
+
+    async def test_a_publish_waits_until_nats_is_back(self) -> None:
+        for url in (NATS_URL, PLAIN_NATS_URL):
+            link = await self.link(url)
+            bus = self.make(link.url, "back")
+            await bus.publish(ToolsListChanged())
+            await link.cut()
+            publish = asyncio.ensure_future(bus.publish(PromptsListChanged()))
+            await asyncio.sleep(0.3)
+            self.assertFalse(publish.done(), url)
+            await link.open()
+            await publish
+
+    async def test_a_connection_without_the_jetstream_that_is_required_is_closed(self) -> None:
+        link = await self.link(PLAIN_NATS_URL)
+        bus = self.make(link.url, "required", jetstream=True)
+        for _ in range(3):
+            with self.assertRaises(BusError):
+                await bus.publish(ToolsListChanged())
+        await eventually(lambda: link.connections == 0)
+
+    async def test_a_connection_that_opens_after_the_bus_was_closed_is_closed(self) -> None:
+        link = await self.link(PLAIN_NATS_URL)
+        bus = self.make(link.url, "late")
+        publish = asyncio.ensure_future(bus.publish(ToolsListChanged()))
+        await asyncio.sleep(0)
+        await bus.aclose()
+        with self.assertRaises(BusError):
+            await publish
+        await eventually(lambda: link.connections == 0)
