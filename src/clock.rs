@@ -5,7 +5,7 @@ use core::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A time of the host's monotonic clock in milliseconds, or the span between two such times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,7 +36,8 @@ impl Millis {
 
 impl From<Duration> for Millis {
     fn from(span: Duration) -> Self {
-        Self(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+        let seconds = span.as_secs().min(MAX_SECONDS);
+        Self(seconds * 1_000 + u64::from(span.subsec_millis()))
     }
 }
 
@@ -62,5 +63,12 @@ impl Sub for Millis {
     }
 }
 
+/// Reads a span in milliseconds.
+pub(crate) fn read_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    Millis::deserialize(from).map(Duration::from)
+}
+
+/// The seconds of the longest span. Products of 128 bits would weigh more in WebAssembly.
+const MAX_SECONDS: u64 = u64::MAX / 1_000 - 1;
 /// The greatest number of milliseconds that every reader of JSON reads exactly: 2^53 - 1.
 pub(crate) const MAX_SAFE_MILLIS: f64 = 9_007_199_254_740_991.0;

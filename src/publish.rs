@@ -25,6 +25,7 @@ pub struct Posted {
 
 /// Why a body contains no valid events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PublishError {
     /// Not JSON in UTF-8, or an object with a duplicate key.
     Malformed,

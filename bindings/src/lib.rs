@@ -3,6 +3,8 @@
 //! Every handle is freed by its owner; otherwise the host's finalizers free it. Errors are
 //! JavaScript `Error`s with a stable `code`.
 
+// An output that JavaScript does not get is lost: name every variant.
+#![warn(clippy::wildcard_enum_match_arm)]
 #![allow(
     unreachable_pub,
     clippy::float_cmp,

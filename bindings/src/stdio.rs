@@ -102,7 +102,7 @@ impl Channel {
     /// Returns what to do with the client's next line; undefined until more bytes arrive.
     #[wasm_bindgen(js_name = pollInput, unchecked_return_type = "ChannelInput | undefined")]
     pub fn poll_input(&mut self) -> JsValue {
-        optional(self.0.poll_input().map(ChannelInput::from))
+        optional(self.0.poll_input().and_then(ChannelInput::of))
     }
 
     /// Returns what a subscription honors, if it is served within `capabilities` and `authorized`
@@ -220,9 +220,10 @@ impl Channel {
     }
 }
 
-impl From<Input> for ChannelInput {
-    fn from(input: Input) -> Self {
-        match input {
+impl ChannelInput {
+    /// `None` for an input that these bindings do not know.
+    fn of(input: Input) -> Option<Self> {
+        Some(match input {
             Input::Forward(bytes) => Self::Forward {
                 bytes: bytes.as_slice().into(),
             },
@@ -234,7 +235,8 @@ impl From<Input> for ChannelInput {
                 handle: handle.0,
                 requested: requested.to_json(),
             },
-        }
+            _ => return None,
+        })
     }
 }
 

@@ -78,6 +78,7 @@ impl Drive {
                     self.exchanges.push((call, exchange));
                 }
                 HttpAction::Close(call) => self.forget(call),
+                _ => {}
             }
         }
     }

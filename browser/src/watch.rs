@@ -32,6 +32,7 @@ pub struct Watch {
 
 /// An event of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WatchEvent {
     /// A subscription is open.
     Live {
@@ -99,5 +100,6 @@ fn event_of(
             wait: until - host::now(),
         },
         WatchOutput::Stopped(end) => return ListenError::of(end, retry_after).map(Err),
+        _ => return None,
     }))
 }

@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 
 use mcp_listen::{
-    bus::{self, EdgeCloseReason, EdgeId, JournalEntry, Registry, Route, ShardId},
+    bus::{self, EdgeId, JournalEntry, Registry, ShardId},
     clock::Millis,
     event::ServerEvent,
     position::{Cursor, Position},
@@ -18,7 +18,6 @@ use crate::{
             GuestFollowReply, JournalEntry as Entry, KeptEdge, Opened, Persist, Publication,
             Received, Route as Place,
         },
-        shard,
         types::{Cursor as LogCursor, Error},
     },
 };
@@ -82,6 +81,7 @@ impl GuestBus for Bus {
             bus::Received::Followed(reply) => Received::Followed(handle_of(*reply)),
             bus::Received::Full => Received::Full,
             bus::Received::Detached => Received::Detached,
+            _ => return Err(out_of_place("the result of the frame is not known here")),
         })
     }
 
@@ -160,10 +160,10 @@ impl GuestBus for Bus {
 
     fn route(&self, continent: String, held: u32, full: Option<u32>) -> Place {
         let mut core = self.0.borrow_mut();
-        match core.route(&continent, held, full.map(ShardId)) {
-            Route::Root => Place::Root,
-            Route::Shard(shard) => Place::Shard(shard.0),
-        }
+        let route = core.route(&continent, held, full.map(ShardId));
+        route
+            .shard()
+            .map_or(Place::Root, |shard| Place::Shard(shard.0))
     }
 
     fn handle_follow(&self, shard: u32, text: String) -> Result<ReplyHandle, Error> {
@@ -172,7 +172,7 @@ impl GuestBus for Bus {
     }
 
     fn poll_entry(&self) -> Option<Entry> {
-        self.0.borrow_mut().poll_entry().map(Entry::from)
+        self.0.borrow_mut().poll_entry().and_then(entry_of)
     }
 
     fn poll_batch(&self, now: u64) -> Option<BatchCall> {
@@ -261,10 +261,13 @@ impl From<&Cursor> for LogCursor {
 
 impl From<&bus::Persist> for Persist {
     fn from(persist: &bus::Persist) -> Self {
-        match persist {
-            bus::Persist::Nothing => Self::Nothing,
-            bus::Persist::All => Self::All,
-            bus::Persist::Delta(delta) => Self::Change(delta.to_json()),
+        if let bus::Persist::Delta(delta) = persist {
+            Self::Change(delta.to_json())
+        } else if *persist == bus::Persist::Nothing {
+            Self::Nothing
+        } else {
+            // To store everything is never wrong.
+            Self::All
         }
     }
 }
@@ -278,42 +281,31 @@ impl From<bus::Delivery> for Delivery {
     }
 }
 
-impl From<JournalEntry> for Entry {
-    fn from(entry: JournalEntry) -> Self {
-        match entry {
-            JournalEntry::Opened { shard, continent } => Self::Opened(Opened {
-                shard: shard.0,
-                continent: continent.into(),
-            }),
-            JournalEntry::Leaving(shard) => Self::Leaving(shard.0),
-            JournalEntry::Closed(shard) => Self::Closed(shard.0),
-            JournalEntry::Follows {
-                shard,
-                seq,
-                is_fresh,
-                add,
-                drop,
-            } => Self::Follows(Follows {
-                shard: shard.0,
-                seq,
-                is_fresh,
-                add: texts_of(&add),
-                drop: texts_of(&drop),
-            }),
-            JournalEntry::Settled(position) => Self::Settled(position.0),
-        }
-    }
-}
-
-impl From<EdgeCloseReason> for shard::CloseReason {
-    fn from(reason: EdgeCloseReason) -> Self {
-        match reason {
-            EdgeCloseReason::Lost => Self::Lost,
-            EdgeCloseReason::Redirected => Self::Redirected,
-            EdgeCloseReason::Full => Self::Full,
-            EdgeCloseReason::Over => Self::Over,
-        }
-    }
+/// `None` for an entry that is not known here.
+fn entry_of(entry: JournalEntry) -> Option<Entry> {
+    Some(match entry {
+        JournalEntry::Opened { shard, continent } => Entry::Opened(Opened {
+            shard: shard.0,
+            continent: continent.into(),
+        }),
+        JournalEntry::Leaving(shard) => Entry::Leaving(shard.0),
+        JournalEntry::Closed(shard) => Entry::Closed(shard.0),
+        JournalEntry::Follows {
+            shard,
+            seq,
+            is_fresh,
+            add,
+            drop,
+        } => Entry::Follows(Follows {
+            shard: shard.0,
+            seq,
+            is_fresh,
+            add: texts_of(&add),
+            drop: texts_of(&drop),
+        }),
+        JournalEntry::Settled(position) => Entry::Settled(position.0),
+        _ => return None,
+    })
 }
 
 fn texts_of(topics: &[Topic]) -> Vec<String> {

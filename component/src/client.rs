@@ -54,6 +54,7 @@ impl GuestWatch for Watch {
                     body: request.body,
                 })
             }
+            _ => return None,
         })
     }
 
@@ -68,6 +69,7 @@ impl GuestWatch for Watch {
             WatchOutput::Changed(event) => Output::Changed(event.to_public_json()),
             WatchOutput::Waiting { end, .. } => Output::Waiting(ended(&watch, end)),
             WatchOutput::Stopped(end) => Output::Stopped(ended(&watch, end)),
+            _ => return None,
         })
     }
 
@@ -126,9 +128,10 @@ impl From<WatchOptions> for client::SubscriptionOptions {
 
 fn ended(watch: &client::Watch, end: CloseReason) -> End {
     let code = end.code().to_owned();
-    let refusal = match end {
-        CloseReason::Refused(refusal) => Some(refusal),
-        _ => None,
+    let refusal = if let CloseReason::Refused(refusal) = end {
+        Some(refusal)
+    } else {
+        None
     };
     End {
         code,

@@ -69,6 +69,10 @@ pub(crate) fn lines_of(fields: &[(String, String)]) -> String {
 }
 
 impl From<ProtocolError> for Error {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "whatever else is wrong with a frame, it is malformed"
+    )]
     fn from(problem: ProtocolError) -> Self {
         let code = match problem {
             ProtocolError::UnknownVersion => ErrorCode::UnknownFrameVersion,

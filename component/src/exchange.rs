@@ -137,7 +137,8 @@ impl GuestExchange for Exchange {
     }
 
     fn poll(&self) -> Step {
-        match self.core.borrow_mut().poll() {
+        let mut core = self.core.borrow_mut();
+        match core.poll() {
             exchange::Step::Respond(response) => Step::Respond(response.into()),
             exchange::Step::Body { max_bytes } => {
                 Step::Body(u32::try_from(max_bytes).unwrap_or(u32::MAX))
@@ -150,7 +151,14 @@ impl GuestExchange for Exchange {
             }
             exchange::Step::Pass { withholds } => Step::Pass(withholds),
             // The steps of sessions, which no service here keeps.
-            _ => Step::Pass(false),
+            exchange::Step::Session
+            | exchange::Step::Initialize
+            | exchange::Step::Ask(_)
+            | exchange::Step::Authorize { .. }
+            | exchange::Step::Send { .. }
+            | exchange::Step::Forward
+            | exchange::Step::OpenSession => Step::Pass(false),
+            _ => Step::Respond(core.refuse(Reason::Unavailable).into()),
         }
     }
 

@@ -1,4 +1,4 @@
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use mcp_listen::{
     clock::Millis,
@@ -28,8 +28,8 @@ pub(crate) struct Isolate(Rc<RefCell<Core>>);
 impl GuestIsolate for Isolate {
     fn new(epoch: u64, attach: u64, verify: u64) -> Self {
         let timeouts = Timeouts {
-            attach: Millis(attach),
-            verify: Millis(verify),
+            attach: Duration::from_millis(attach),
+            verify: Duration::from_millis(verify),
         };
         Self(Rc::new(RefCell::new(Core::new(timeouts, Millis(epoch)))))
     }
@@ -76,6 +76,7 @@ impl GuestIsolate for Isolate {
             UpstreamCall::Leave => Call::Leave,
             UpstreamCall::Attach(text) => Call::Attach(text),
             UpstreamCall::Send(text) => Call::Send(text),
+            _ => return None,
         })
     }
 
@@ -87,6 +88,7 @@ impl GuestIsolate for Isolate {
             IsolateOutput::Refused { id, is_full: true } => Output::Full(id.slot()),
             IsolateOutput::Refused { id, .. } => Output::Refused(id.slot()),
             IsolateOutput::Moved(moved) => Output::Moved((*moved).into()),
+            _ => return None,
         })
     }
 

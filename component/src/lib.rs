@@ -3,6 +3,8 @@
 //!
 //! Each resource is one machine of the core. It converts what crosses, and decides nothing.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod bus;
 mod client;
 mod convert;

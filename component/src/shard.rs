@@ -1,16 +1,17 @@
 use std::cell::RefCell;
 
 use mcp_listen::{
-    bus::{self, EdgeId, ShardOutput, ShardReceived},
+    bus::{self, EdgeCloseReason, EdgeId, ShardOutput, ShardReceived},
     clock::Millis,
 };
 
 use crate::{
     Component,
     bus::{kept, restored},
+    convert::out_of_place,
     wit::{
         bus::{KeptEdge, Persist},
-        shard::{Closed, FollowCall, Guest, GuestShard, Output, Received, Stored},
+        shard::{CloseReason, Closed, FollowCall, Guest, GuestShard, Output, Received, Stored},
         types::{Cursor, Error},
     },
 };
@@ -55,6 +56,7 @@ impl GuestShard for Shard {
             match core.handle_message(EdgeId(edge), &text, Millis(now))? {
                 ShardReceived::Followed { persist, .. } => Received::Followed((&persist).into()),
                 ShardReceived::Detached => Received::Detached,
+                _ => return Err(out_of_place("the result of the frame is not known here")),
             },
         )
     }
@@ -73,10 +75,11 @@ impl GuestShard for Shard {
             }
             ShardOutput::Close(edge, reason) => Output::Close(Closed {
                 edge: edge.0,
-                reason: reason.into(),
+                reason: reason_of(reason)?,
             }),
             // The reply to a call about a session, which no bus here makes.
-            ShardOutput::Done(_) => return None,
+            ShardOutput::Done(_) => return self.poll_output(),
+            _ => return None,
         })
     }
 
@@ -122,6 +125,17 @@ impl GuestShard for Shard {
     fn is_retired(&self) -> bool {
         self.0.borrow().is_retired()
     }
+}
+
+/// `None` for a reason that is not known here.
+fn reason_of(reason: EdgeCloseReason) -> Option<CloseReason> {
+    Some(match reason {
+        EdgeCloseReason::Lost => CloseReason::Lost,
+        EdgeCloseReason::Redirected => CloseReason::Redirected,
+        EdgeCloseReason::Full => CloseReason::Full,
+        EdgeCloseReason::Over => CloseReason::Over,
+        _ => return None,
+    })
 }
 
 fn stored(edge: EdgeId, persist: Persist) -> Output {

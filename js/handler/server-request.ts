@@ -22,11 +22,13 @@ export function serverRequest(
   return onBehalfOf(request, new Request(url, { method: 'POST', headers: fields, body, signal }));
 }
 
-/** Returns a request like `request` without credentials. */
-export function withoutCredentials(request: Request): Request {
+/** Returns a request like `request` whose only credentials are these header fields. */
+export function withCredentials(request: Request, credentials: Headers): Request {
+  const headers = new Headers(credentials);
   const host = request.headers.get('host');
+  if (host !== null) headers.set('host', host);
   const { signal, url } = request;
-  return onBehalfOf(request, new Request(url, { headers: host === null ? {} : { host }, signal }));
+  return onBehalfOf(request, new Request(url, { headers, signal }));
 }
 
 /** Records that `sent` is sent on behalf of the client of `request`; returns `sent`. */

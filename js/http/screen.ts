@@ -16,10 +16,11 @@ export interface ScreenOptions {
   allowedOrigins?: readonly string[];
   /**
    * The only hosts that requests may name, such as `mcp.example` or `mcp.example:8443`. `'*'`
-   * allows every host. Without it, a server at a loopback address serves only loopback hosts, and
-   * any other server serves every host. A page over plain HTTP whose host is a name counts as the
-   * server's own page only if that host is listed here or is a loopback name, because other names
-   * may be the result of DNS rebinding.
+   * allows every host. Without it, every host is served if the URL of a request has the host of its
+   * `Host` field, as on Node, Deno, Bun and Workers. A request whose URL has a loopback host may
+   * name only loopback hosts. A page over plain HTTP whose host is a name counts as the server's
+   * own page only if that host is listed here or is a loopback name, because other names may be the
+   * result of DNS rebinding.
    *
    * @default undefined
    */

@@ -1,6 +1,5 @@
-import { ListenError } from '../model/error.js';
 import type { ListenStats } from '../model/stats/listen.js';
-import { hasBearerToken } from '../web/bearer.js';
+import { expectToken, hasBearerToken } from '../web/bearer.js';
 import {
   type BusNumbers,
   type MetricFamily,
@@ -12,8 +11,7 @@ import { report } from './on-error.js';
 /** Options of {@link createMetricsHandler}. */
 export interface MetricsHandlerOptions {
   /**
-   * The bearer token that a request needs to read the metrics. An empty string is
-   * `invalid-options`.
+   * The bearer token that a request needs to read the metrics, at least 16 bytes.
    */
   token: string;
   /** Returns the numbers of the server: pass `server.stats`. */
@@ -51,7 +49,7 @@ export function createMetricsHandler({
   stats,
   token,
 }: MetricsHandlerOptions): (request: Request) => Promise<Response> {
-  if (token === '') throw new ListenError('invalid-options', 'token must not be empty');
+  expectToken(token);
   return async (request) => {
     if (request.method !== 'GET')
       return new Response(null, { status: 405, headers: { allow: 'GET' } });

@@ -4,7 +4,7 @@ import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 import { guarded, report } from '../observe/on-error.js';
 import type { ListenHandler } from '../options.js';
-import { hasBearerToken } from '../web/bearer.js';
+import { expectToken, hasBearerToken } from '../web/bearer.js';
 import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 import { operatorOf } from './operators.js';
@@ -20,8 +20,8 @@ export interface OperatorOptions {
   /** The server, or one of several on the same bus: a result of `createListenHandler`. */
   server: OperatedServer;
   /**
-   * The bearer token that requests need. Without it there is no `operate`, and no `stats` unless
-   * `isPublic`.
+   * The bearer token that requests need, at least 16 bytes. Without it there is no `operate`, and
+   * no `stats` unless `isPublic`.
    *
    * @default undefined
    */
@@ -78,7 +78,7 @@ class OperatorHandler {
   readonly #onError: (error: Error) => void;
 
   constructor({ isPublic = false, onError = report, path, server, token }: OperatorOptions) {
-    if (token === '') throw new ListenError('invalid-options', 'token must not be empty');
+    if (token !== undefined) expectToken(token);
     this.#server = server;
     this.#operator = operatorOf(server);
     this.#publicStats = new PublicStats(this.#operator);

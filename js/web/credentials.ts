@@ -1,15 +1,22 @@
 import { ListenError } from '../model/error.js';
 import { sha256 } from './digest.js';
 
+/** One credential of a request: a header field, or one of the cookies or words in it. */
+export interface Credential {
+  /** The name of the header field, in lower case. */
+  readonly field: string;
+  readonly text: string;
+}
+
 /** The header fields that identify the caller of a request. */
 export class Credentials {
   readonly #names: readonly string[];
-  /** The fields that identify the caller. */
-  readonly #identifying: readonly string[];
+  /** The fields that may be part of a caller's name. */
+  readonly #naming: ReadonlySet<string>;
 
   /**
    * @param further - names of header fields in addition to `Authorization` and `Cookie`. If
-   *   `Cookie` is among them, cookies are part of a caller's name.
+   *   `Cookie` is among them, cookies may be part of a caller's name.
    * @throws ListenError `invalid-options`.
    */
   constructor(further: readonly string[] = []) {
@@ -21,15 +28,20 @@ export class Credentials {
         'invalid-options',
         'credentialHeaders must be a list of header field names',
       );
-    this.#identifying = [
-      ...new Set(['authorization', ...further.map((name) => name.toLowerCase())]),
-    ];
-    this.#names = [...new Set([...this.#identifying, 'cookie'])];
+    const named = further.map((name) => name.toLowerCase());
+    this.#naming = new Set(['authorization', ...named]);
+    const own = named.filter((name) => name !== 'cookie');
+    this.#names = [...new Set([...own, 'authorization', 'cookie'])];
   }
 
   /** Returns the credentials of a request, and no other header field. */
-  of({ headers }: Request): Headers {
-    return only(this.#names, headers);
+  of(request: Request): Headers {
+    const own = new Headers();
+    for (const field of this.#names) {
+      const value = request.headers.get(field);
+      if (value !== null) own.set(field, value);
+    }
+    return own;
   }
 
   /** Returns a text that is equal for two requests to the same URL with the same credentials. */
@@ -38,16 +50,33 @@ export class Credentials {
   }
 
   /**
-   * Returns a name for the caller, a digest of its credentials; undefined without credentials. Load
-   * balancers set cookies and clients choose them, so they count only if the constructor names
-   * `Cookie`.
+   * Returns the credentials of a request one by one. Tokens change, and cookies change most often,
+   * so the fields of the constructor come first, and cookies last.
    */
-  async nameOf({ headers }: Request): Promise<string | undefined> {
-    const own = only(this.#identifying, headers);
-    const authorization = own.get('authorization');
-    if (authorization !== null) own.set('authorization', withPlainScheme(authorization));
-    const fields = [...own];
-    return fields.length === 0 ? undefined : digestOf(`caller ${JSON.stringify(fields)}`);
+  listOf({ headers }: Request): Credential[] {
+    return this.#names.flatMap((field) => {
+      const text = headers.get(field);
+      if (text === null) return [];
+      return this.#partsOf(field, text).map((each) => ({ field, text: each }));
+    });
+  }
+
+  /**
+   * Returns a name for the caller with these credentials, a digest; undefined if none of them names
+   * a caller. Load balancers set cookies and clients choose them, so they count only if the
+   * constructor names `Cookie`.
+   */
+  async nameOf(credentials: readonly Credential[]): Promise<string | undefined> {
+    const texts = credentials
+      .filter(({ field }) => this.#naming.has(field))
+      .map(({ field, text }) => JSON.stringify([field, normalized(field, text)]))
+      .sort();
+    return texts.length === 0 ? undefined : digestOf(`caller [${texts.join()}]`);
+  }
+
+  #partsOf(field: string, text: string): string[] {
+    if (field === 'authorization') return wordsIn(text);
+    return field === 'cookie' && this.#naming.has(field) ? cookiesIn(text) : [text];
   }
 
   /** Returns the key of a request as a digest of 43 characters. */
@@ -56,14 +85,46 @@ export class Credentials {
   }
 }
 
-/** Returns the header fields with these names. */
-function only(names: readonly string[], headers: Headers): Headers {
-  const own = new Headers();
-  for (const name of names) {
-    const value = headers.get(name);
-    if (value !== null) own.set(name, value);
+/** Returns header fields with these credentials. */
+export function fieldsOf(credentials: readonly Credential[]): Headers {
+  const fields = new Headers();
+  for (const { field, text } of credentials) {
+    const others = fields.get(field);
+    const separator = field === 'cookie' ? '; ' : ' ';
+    fields.set(field, others === null ? text : others + separator + text);
   }
-  return own;
+  return fields;
+}
+
+/** Returns a bearer token, and each word after it, which some servers do not read. */
+function wordsIn(authorization: string): string[] {
+  const [, token, more] = /^(bearer\s+\S+)\s+(\S.*)$/i.exec(authorization) ?? [];
+  return token === undefined || more === undefined
+    ? [authorization]
+    : [token, ...more.split(/\s+/)];
+}
+
+function cookiesIn(text: string): string[] {
+  return text
+    .split(';')
+    .map((cookie) => cookie.trim())
+    .filter((cookie) => cookie !== '');
+}
+
+/** Returns the same text for different spellings of a credential. */
+function normalized(field: string, text: string): string {
+  if (field === 'authorization') return withPlainScheme(text);
+  return field === 'cookie' ? withPlainValue(text) : text;
+}
+
+/** Returns a cookie without quotes and percent-encoding, which servers remove. */
+function withPlainValue(cookie: string): string {
+  const plain = cookie.replace(/^([^=\s]*)\s*=\s*("?)(.*)\2$/, '$1=$3');
+  try {
+    return decodeURIComponent(plain);
+  } catch {
+    return plain;
+  }
 }
 
 /** Returns credentials with their scheme in lower case, followed by one space. */

@@ -27,6 +27,10 @@ class Messages(unittest.TestCase):
         lines = ["", "[]", "{", '{"kind":"nonsense"}', '{"kind":"resource_updated"}', '{"kind":"tools_list_changed"}']
         self.assertEqual(events_in("\n".join(lines)), ([ToolsListChanged()], 5))
 
+    def test_a_deeply_nested_line_is_counted_as_broken(self) -> None:
+        lines = ["[" * 100_000, '{"kind":' + "[" * 100_000, '{"kind":"tools_list_changed"}']
+        self.assertEqual(events_in("\n".join(lines)), ([ToolsListChanged()], 2))
+
     def test_a_text_is_one_line(self) -> None:
         text = message_of(ResourceUpdated(uri="note://a\nb"))
         self.assertNotIn("\n", text)

@@ -22,6 +22,7 @@ pub struct FollowReply {
 
 /// What has to be stored so that an edge can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Persist {
     /// Nothing has changed.
     Nothing,
@@ -33,6 +34,7 @@ pub enum Persist {
 
 /// The sender of a follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FollowSender {
     /// A shard of the bus.
     Shard(ShardId),

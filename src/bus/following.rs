@@ -17,6 +17,7 @@ use super::{
 
 /// The result of an edge's frame.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Received {
     /// The edge now follows other topics, or was refused: complete the reply and send it before the
     /// next publish.

@@ -8,6 +8,7 @@ use super::placement::ShardId;
 
 /// A change that has to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JournalEntry {
     /// A shard was opened.
     Opened {

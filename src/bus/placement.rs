@@ -7,11 +7,22 @@ pub struct ShardId(pub u32);
 
 /// Where an edge has to attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Route {
     /// The root itself.
     Root,
     /// This shard.
     Shard(ShardId),
+}
+
+impl Route {
+    /// Returns the shard; `None` for the root.
+    pub fn shard(self) -> Option<ShardId> {
+        match self {
+            Self::Root => None,
+            Self::Shard(shard) => Some(shard),
+        }
+    }
 }
 
 /// The shards, and where edges go: to the fullest shard of their continent that has room, so that

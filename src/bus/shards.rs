@@ -47,6 +47,9 @@ impl Shards {
         self.dispatcher.insert(shard);
         if is_leaving {
             self.dispatcher.enqueue(shard, Outbox::end);
+        } else if seq == 0 {
+            // It may not know of its bus.
+            self.dispatcher.enqueue(shard, Outbox::ask);
         }
     }
 

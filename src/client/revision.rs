@@ -28,6 +28,7 @@ pub struct Versions<'a> {
 
 /// How to talk to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Revision {
     /// With self-contained requests of this version.
     Modern(Box<str>),
@@ -37,6 +38,7 @@ pub enum Revision {
 
 /// What a response reveals about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RevisionOutcome {
     /// The server speaks a revision of the client.
     Settled(Revision),

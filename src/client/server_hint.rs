@@ -2,6 +2,7 @@ use crate::vocabulary::capabilities::Capabilities;
 
 /// How a client first contacts a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServerHint {
     /// Sends `server/discover` to learn which revision the server speaks. In a page, a missing
     /// response may come from a server of an earlier revision (see

@@ -54,6 +54,7 @@ pub enum EventError {
 /// What does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Missing {
     /// The event type.
     Event,
@@ -64,6 +65,7 @@ pub enum Missing {
 /// What a server may not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Feature {
     /// A way to deliver events.
     DeliveryMode,
@@ -76,6 +78,7 @@ pub enum Feature {
 /// A set of error numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum CodeSet {
     /// The numbers of SEP-3415.
     Sep,
@@ -86,6 +89,7 @@ pub enum CodeSet {
 /// Which error numbers a server sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Codes {
     /// Those of SEP-3415 to clients that declare the extension, otherwise those of the sketch.
     #[default]

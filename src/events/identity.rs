@@ -55,10 +55,12 @@ pub fn canonical_arguments(text: &str) -> Result<Box<str>, ArgumentsError> {
     if !is_object || document.has_duplicate_key {
         return Err(ArgumentsError::Malformed);
     }
-    let canonical = jcs::canonical(&document.root).ok_or(ArgumentsError::Malformed)?;
+    let mut canonical = String::new();
+    let whole = jcs::push_canonical(&mut canonical, &document.root, MAX_ARGUMENT_BYTES);
     if canonical.len() > MAX_ARGUMENT_BYTES {
         return Err(ArgumentsError::TooLarge);
     }
+    whole.ok_or(ArgumentsError::Malformed)?;
     Ok(canonical.into_boxed_str())
 }
 

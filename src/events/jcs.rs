@@ -4,6 +4,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
+use core::ops::Range;
 
 use crate::json::{Node, Object, Value, push_string};
 
@@ -11,33 +12,35 @@ use crate::json::{Node, Object, Value, push_string};
 /// have no duplicate key: RFC 8785 is for I-JSON.
 pub fn canonical(node: &Node<'_>) -> Option<String> {
     let mut out = String::with_capacity(node.raw.len());
-    push_node(&mut out, node)?;
+    push_canonical(&mut out, node, usize::MAX)?;
     Some(out)
 }
 
-fn push_node(out: &mut String, node: &Node<'_>) -> Option<()> {
+/// Appends the [`canonical`] text. Reads nothing after the first value with which `out` exceeds
+/// `max_bytes`, and then returns `None`.
+pub(super) fn push_canonical(out: &mut String, node: &Node<'_>, max_bytes: usize) -> Option<()> {
     match &node.value {
         Value::Null | Value::Bool(_) => out.push_str(node.raw),
         Value::Number => push_number(out, node.raw.parse().ok()?)?,
         Value::String(text) => push_string(out, text),
-        Value::Array(items) => push_array(out, items)?,
-        Value::Object(object) => push_object(out, object)?,
+        Value::Array(items) => push_array(out, items, max_bytes)?,
+        Value::Object(object) => push_object(out, object, max_bytes)?,
     }
-    Some(())
+    (out.len() <= max_bytes).then_some(())
 }
 
-fn push_array(out: &mut String, items: &[Node<'_>]) -> Option<()> {
+fn push_array(out: &mut String, items: &[Node<'_>], max_bytes: usize) -> Option<()> {
     out.push('[');
     for (place, item) in items.iter().enumerate() {
         separate(out, place);
-        push_node(out, item)?;
+        push_canonical(out, item, max_bytes)?;
     }
     out.push(']');
     Some(())
 }
 
 /// Appends the members, ordered by the UTF-16 code units of their names.
-fn push_object(out: &mut String, object: &Object<'_>) -> Option<()> {
+fn push_object(out: &mut String, object: &Object<'_>, max_bytes: usize) -> Option<()> {
     let mut members: Vec<_> = object.iter().collect();
     members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
     out.push('{');
@@ -45,7 +48,7 @@ fn push_object(out: &mut String, object: &Object<'_>) -> Option<()> {
         separate(out, place);
         push_string(out, name);
         out.push(':');
-        push_node(out, node)?;
+        push_canonical(out, node, max_bytes)?;
     }
     out.push('}');
     Some(())
@@ -85,6 +88,9 @@ fn shortest(number: f64) -> Option<(String, i32)> {
 /// Returns the even one of two texts of `count` digits if the number is exactly between them and
 /// both read back as it: ECMAScript prints that one. The formatter prints the one above.
 fn even_below(number: f64, count: usize, exponent: i32) -> Option<String> {
+    if !BETWEEN.contains(&number) {
+        return None;
+    }
     let is_between = |digits: &str| {
         let rest = digits.get(count..);
         rest.is_some_and(|rest| rest.trim_end_matches('0') == "5")
@@ -93,7 +99,7 @@ fn even_below(number: f64, count: usize, exponent: i32) -> Option<String> {
         split(&format!("{number:.decimals$e}"))
             .filter(|(digits, power)| *power == exponent && is_between(digits))
     };
-    let (mut digits, _) = of(count).and_then(|_| of(MAX_DIGITS))?;
+    let (mut digits, _) = of(count).and_then(|_| of(MAX_DECIMALS))?;
     digits.truncate(count);
     let is_even = digits.ends_with(['0', '2', '4', '6', '8']);
     let decimals = exponent - i32::try_from(count).ok()? + 1;
@@ -139,8 +145,11 @@ fn push_all(out: &mut String, parts: [&str; 3]) {
     }
 }
 
-/// No double has more decimal digits.
-const MAX_DIGITS: usize = 767;
+/// A number is exactly between two texts only if it has 2 to 25 decimals and at most 18 digits, so
+/// that it is at least two to the power of -25 and less than two to the power of 51.
+const BETWEEN: Range<f64> = 1.0 / 33_554_432.0..2_251_799_813_685_248.0;
+/// No double in that range has more decimals.
+const MAX_DECIMALS: usize = 77;
 /// A number below ten to this power has no exponent.
 const MAX_POINT: i32 = 21;
 /// A fraction with more zeros after its point has an exponent.

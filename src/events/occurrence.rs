@@ -62,11 +62,8 @@ impl Draft {
         Self::from_node(&document.root)
     }
 
-    /// Reads an occurrence that is part of a larger document.
-    ///
-    /// # Errors
-    /// An [`OccurrenceError`] that says what is wrong.
-    pub fn from_node(node: &Node<'_>) -> Result<Self, OccurrenceError> {
+    /// As [`Draft::from_json`], for a part of a larger document.
+    pub(crate) fn from_node(node: &Node<'_>) -> Result<Self, OccurrenceError> {
         let object = node.as_object().ok_or(OccurrenceError::Malformed)?;
         let name = object
             .get("name")

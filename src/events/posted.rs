@@ -21,6 +21,7 @@ pub struct PostedEvents {
 
 /// Why a body has no valid events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PostedError {
     /// As for a bus without occurrences.
     Publish(PublishError),
@@ -29,7 +30,7 @@ pub enum PostedError {
 }
 
 /// Reads the body of a publish: a change as [`publish::events`] reads it, an occurrence as
-/// [`Draft::from_node`] does, or a non-empty array of both.
+/// [`Draft::from_json`] does, or a non-empty array of both.
 ///
 /// # Errors
 /// A [`PostedError`] for the first event that is not valid.

@@ -161,11 +161,11 @@ impl Exchange {
     /// none).
     pub fn open_session(
         &self,
-        keep_alive: Millis,
+        keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Option<(ServerStream, SessionStart)> {
         match &self.stage {
-            Stage::InSession(request) => request.stream(keep_alive, now),
+            Stage::InSession(request) => request.stream(keep_alive.into(), now),
             _ => None,
         }
     }

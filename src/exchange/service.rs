@@ -18,6 +18,7 @@ pub struct Service {
 
 /// How requests of revisions before 2026-07-28 are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LegacyMode {
     /// The upstream server handles them.
     #[default]

@@ -20,6 +20,7 @@ pub struct Policy {
 
 /// The outcome of a screening. Every response to the request must carry the fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Screening {
     /// The request may proceed.
     Passed(Vec<Field>),

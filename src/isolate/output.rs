@@ -15,6 +15,7 @@ use super::Isolate;
 
 /// An output for the streams.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum IsolateOutput {
     /// Write fanned-out events at once. For streams that have no room for them, call
     /// [`Fanout::handle_missed`](crate::fanout::Fanout::handle_missed) before anything else, then

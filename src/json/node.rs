@@ -21,6 +21,7 @@ pub struct Node<'a> {
 
 /// The meaning of a JSON text; numbers stay text, see [`Node::raw`].
 #[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "JSON has no other values")]
 pub enum Value<'a> {
     /// `null`
     Null,

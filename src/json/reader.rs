@@ -19,7 +19,7 @@ pub enum ReadError {
 
 /// Maximum depth of what a server or a peer of the core writes: results, capabilities and schemas,
 /// which may nest deeper than a request.
-pub const MAX_PEER_DEPTH: usize = 128;
+pub(crate) const MAX_PEER_DEPTH: usize = 128;
 
 /// Reads a whole JSON text whose arrays and objects nest at most `max_depth` deep.
 ///

@@ -1,4 +1,4 @@
-use crate::clock::Millis;
+use core::time::Duration;
 
 /// Limits how much one request does for the streams of others. Runtimes limit the CPU time of a
 /// request, and end a request that exceeds it together with its stream.
@@ -7,8 +7,8 @@ pub struct Budget {
     /// Writes to streams after which a request is spent, counted over all of its terms. Default
     /// 100,000.
     pub writes: usize,
-    /// Milliseconds between two sheddings while all requests are spent. Default 5,000.
-    pub shed: Millis,
+    /// How long between two sheddings while all requests are spent. Default 5 s.
+    pub shed: Duration,
     /// Each shedding ends one in this many streams, and at least one. Default 8.
     pub shed_share: usize,
 }
@@ -17,7 +17,7 @@ impl Default for Budget {
     fn default() -> Self {
         Self {
             writes: 100_000,
-            shed: Millis(5_000),
+            shed: Duration::from_secs(5),
             shed_share: 8,
         }
     }

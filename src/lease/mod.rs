@@ -194,7 +194,7 @@ impl<Id: Copy + Ord> Lease<Id> {
         if self.members.len() <= 1 || !is_due {
             return;
         }
-        self.sheds_at = Some(now + self.budget.shed);
+        self.sheds_at = Some(now + self.budget.shed.into());
         let count = self.members.len().div_ceil(self.budget.shed_share.max(1));
         let oldest = self.members.oldest();
         let others = oldest.filter(|id| Some(*id) != self.owner());

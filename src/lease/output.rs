@@ -4,6 +4,7 @@ use super::Term;
 
 /// An output about the shared socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LeaseOutput<Id> {
     /// The request of this member calls [`Lease::take`](super::Lease::take), and opens a socket if
     /// that returns a term.

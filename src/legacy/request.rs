@@ -45,6 +45,7 @@ pub struct LegacyRequest {
 
 /// The method of a request of an earlier revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LegacyCall {
     /// `initialize`: begins a session.
     Initialize,

@@ -17,6 +17,7 @@ use super::{params, stream::ServerStream};
 
 /// The outcome for a listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ListenOutcome {
     /// A request that can be served.
     Accepted(Accepted),
@@ -26,6 +27,7 @@ pub enum ListenOutcome {
 
 /// The outcome for a request before its caller is authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Classified {
     /// A listen request by its header fields: [`validate`] continues with the body, which has not
     /// been read.

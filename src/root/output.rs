@@ -7,6 +7,7 @@ use crate::{
 
 /// An output of a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RootOutput {
     /// Store this before any later output is carried out, and before any request gets its reply.
     Persist(JournalEntry),
@@ -31,6 +32,7 @@ pub enum RootOutput {
 
 /// The result of an edge's frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RootReceived {
     /// The edge now follows other topics, or was refused: store this, carry out the outputs, and
     /// then send the frames.

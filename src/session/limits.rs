@@ -27,6 +27,7 @@ pub struct SessionLimits {
 /// The limit that one more resource would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Excess {
     /// The number of resources, with the limit.
     Uris(usize),

@@ -21,6 +21,7 @@ pub struct Question {
 /// The kinds of questions. Each counts as a use of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
 pub enum Ask {
     /// Asks whether the session exists.
     Use,

@@ -65,15 +65,16 @@ impl<S: SessionStore> Sessions<S> {
         }
     }
 
-    /// Restores the stream of a session at an edge after a restart. Returns the session's
-    /// subscriptions.
+    /// Restores the stream of a session at an edge after a restart, unless it has moved to a shard.
+    /// Returns the session's subscriptions.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn restore(
         &mut self,
         claim: &Claim,
         edge: EdgeId,
     ) -> Result<Option<SessionInterest>, S::Error> {
-        let Some(session) = self.claimed(claim)? else {
+        let session = self.claimed(claim)?;
+        let Some(session) = session.filter(|session| session.at_shard().is_none()) else {
             return Ok(None);
         };
         self.local.insert(&claim.session, edge);

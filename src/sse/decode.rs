@@ -33,6 +33,7 @@ pub struct Bounds {
 
 /// An item of an event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Item {
     /// A complete event.
     Event(Event),

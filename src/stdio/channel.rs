@@ -58,6 +58,7 @@ pub struct ChannelLimits {
 
 /// What the host has to do with a line from the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Input {
     /// Not for this channel: forward these bytes unchanged to the MCP server.
     Forward(Vec<u8>),

@@ -15,6 +15,7 @@ pub struct Lines {
 
 /// One line of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Line {
     /// The line as received, with its line feed.
     Whole(Vec<u8>),

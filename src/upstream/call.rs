@@ -10,6 +10,7 @@ use super::{BusCall, Upstream};
 
 /// A call to the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UpstreamCall {
     /// Close the current connection.
     Leave,
@@ -112,7 +113,7 @@ impl Upstream {
             drop,
             ..Follow::default()
         };
-        self.change = Some((follow.seq, now + self.timeouts.attach));
+        self.change = Some((follow.seq, now + self.limits.attach));
         UpstreamCall::Send(follow.to_json())
     }
 

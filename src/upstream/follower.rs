@@ -14,7 +14,7 @@ use crate::{
 use super::{
     counts::OutageCounts,
     early_states::EarlyStates,
-    link::{BusCall, Link, Timeouts},
+    link::{BusCall, Link, Timeouts, WaitLimits},
     resume_point::ResumePoint,
     settling::Settling,
     update::BusFrame,
@@ -75,7 +75,11 @@ impl Follower {
 
     /// Sets the timeouts.
     pub fn set_timeouts(&mut self, timeouts: Timeouts) {
-        self.link.set_timeouts(timeouts);
+        self.set_limits(timeouts.into());
+    }
+
+    pub(super) fn set_limits(&mut self, limits: WaitLimits) {
+        self.link.set_limits(limits);
     }
 
     /// Handles a frame of the bus. `wanted` is the requested filter; `None`: everything.

@@ -1,10 +1,12 @@
+use core::time::Duration;
+
 use crate::{backoff, clock::Millis};
 
 /// The connection of an edge to its bus: attached, waiting for a reply, or lost and waiting for the
 /// next attempt.
 #[derive(Debug)]
 pub(super) struct Link {
-    timeouts: Timeouts,
+    limits: WaitLimits,
     state: State,
     /// When the bus was lost; `None` once it has confirmed again.
     away_since: Option<Millis>,
@@ -31,15 +33,23 @@ enum State {
 /// The timeouts of an edge for its bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Milliseconds until an attach without a reply counts as failed. Default 5,000.
-    pub attach: Millis,
-    /// Milliseconds without certainty after which the bus is asked whether events were missed.
-    /// Default 0, which disables this.
-    pub verify: Millis,
+    /// How long until an attach without a reply counts as failed. Default 5 s.
+    pub attach: Duration,
+    /// How long without certainty until the bus is asked whether events were missed. Default zero,
+    /// which disables this.
+    pub verify: Duration,
+}
+
+/// [`Timeouts`] as the clock counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitLimits {
+    pub(super) attach: Millis,
+    verify: Millis,
 }
 
 /// A call to the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BusCall {
     /// Close the current connection.
     Leave,
@@ -53,7 +63,7 @@ impl Link {
     /// Creates a link whose first attach is due at once.
     pub(super) fn unattached() -> Self {
         Self {
-            timeouts: Timeouts::default(),
+            limits: Timeouts::default().into(),
             state: State::Lost { until: Millis(0) },
             away_since: None,
             asked_at: None,
@@ -63,8 +73,8 @@ impl Link {
         }
     }
 
-    pub(super) fn set_timeouts(&mut self, timeouts: Timeouts) {
-        self.timeouts = timeouts;
+    pub(super) fn set_limits(&mut self, limits: WaitLimits) {
+        self.limits = limits;
     }
 
     pub(super) fn is_attached(&self) -> bool {
@@ -184,7 +194,7 @@ impl Link {
             self.asked_at = Some(now);
         }
         self.state = State::Asking {
-            until: now + self.timeouts.attach,
+            until: now + self.limits.attach,
         };
         Some(call)
     }
@@ -202,8 +212,8 @@ impl Link {
     }
 
     fn verify_at(&self) -> Option<Millis> {
-        let is_wanted = self.timeouts.verify > Millis(0);
-        is_wanted.then(|| self.certain_at + self.timeouts.verify)
+        let is_wanted = self.limits.verify > Millis(0);
+        is_wanted.then(|| self.certain_at + self.limits.verify)
     }
 
     /// Returns when to ask next. The spacing prevents endless questions about a gap that a reply
@@ -217,8 +227,17 @@ impl Link {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            attach: Millis(5_000),
-            verify: Millis(0),
+            attach: Duration::from_secs(5),
+            verify: Duration::ZERO,
+        }
+    }
+}
+
+impl From<Timeouts> for WaitLimits {
+    fn from(timeouts: Timeouts) -> Self {
+        Self {
+            attach: timeouts.attach.into(),
+            verify: timeouts.verify.into(),
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) use interest_tracker::InterestTracker;
 pub(crate) use update::{SessionFilter, Update};
 
 use joined_session::JoinedSession;
+use link::WaitLimits;
 
 use crate::{
     clock::Millis,
@@ -47,7 +48,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Upstream {
     follower: Follower,
-    timeouts: Timeouts,
+    limits: WaitLimits,
     interest: InterestTracker,
     /// The number of refusals of the connection for lack of room in a row.
     refusals: u32,
@@ -65,10 +66,11 @@ impl Upstream {
     /// Creates an upstream that follows nothing.
     pub(crate) fn new(timeouts: Timeouts) -> Self {
         let mut follower = Follower::unattached();
-        follower.set_timeouts(timeouts);
+        let limits = timeouts.into();
+        follower.set_limits(limits);
         Self {
             follower,
-            timeouts,
+            limits,
             interest: InterestTracker::new(INITIAL_ROOM),
             refusals: 0,
             head: Position::default(),
@@ -81,8 +83,8 @@ impl Upstream {
 
     /// Sets the timeouts for the bus.
     pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
-        self.timeouts = timeouts;
-        self.follower.set_timeouts(timeouts);
+        self.limits = timeouts.into();
+        self.follower.set_limits(self.limits);
     }
 
     /// Starts to follow the bus for the first stream, without a past.
@@ -112,7 +114,7 @@ impl Upstream {
     fn follow(&mut self, follower: Follower) {
         self.former = self.counts();
         self.follower = follower;
-        self.follower.set_timeouts(self.timeouts);
+        self.follower.set_limits(self.limits);
     }
 
     /// Handles the end of the session's stream.

@@ -7,6 +7,7 @@ use crate::{
 
 /// What was received before an attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResumePoint {
     /// Nothing: the stream begins here.
     None,

@@ -9,6 +9,7 @@ use crate::{
 
 /// The content of a frame of the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BusFrame {
     /// Nothing new.
     Nothing,

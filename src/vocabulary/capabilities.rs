@@ -104,7 +104,7 @@ impl Capabilities {
     };
 
     /// Reads an object of MCP's `ServerCapabilities`; members of another type count as missing.
-    pub fn from_node(node: &Node<'_>) -> Self {
+    pub(crate) fn from_node(node: &Node<'_>) -> Self {
         let flag = |feature: &str, name: &str| {
             let flag = node.get(feature).and_then(|feature| feature.get(name));
             flag.and_then(Node::as_bool) == Some(true)
@@ -120,7 +120,7 @@ impl Capabilities {
 
     /// Returns the notifications that a server with these capabilities could send: one for every
     /// feature that it has. `None` if this is not an object.
-    pub fn assume_all(node: &Node<'_>) -> Option<Self> {
+    pub(crate) fn assume_all(node: &Node<'_>) -> Option<Self> {
         let has = |feature: &str| node.get(feature).and_then(Node::as_object).is_some();
         node.as_object()?;
         Some(Self {
@@ -188,7 +188,7 @@ impl Capabilities {
 
 /// Whether the capabilities of a client or server declare the Tasks extension (SEP-2663, Capability
 /// Negotiation).
-pub fn declare_tasks(capabilities: &Node<'_>) -> bool {
+pub(crate) fn declare_tasks(capabilities: &Node<'_>) -> bool {
     extension(capabilities, task::EXTENSION)
         .and_then(Node::as_object)
         .is_some()

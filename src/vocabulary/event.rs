@@ -92,11 +92,8 @@ impl ServerEvent {
         Self::from_node(&document.root)
     }
 
-    /// Reads an event that is part of a larger document.
-    ///
-    /// # Errors
-    /// An [`ServerEventError`] that says what is wrong.
-    pub fn from_node(node: &Node<'_>) -> Result<Self, ServerEventError> {
+    /// As [`ServerEvent::from_json`], for a part of a larger document.
+    pub(crate) fn from_node(node: &Node<'_>) -> Result<Self, ServerEventError> {
         let name = |name| node.get(name).and_then(Name::from_node);
         match node.get("kind").and_then(Node::as_str) {
             Some(FOR_GROUP) => Ok(Self::ForGroup {

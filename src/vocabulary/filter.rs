@@ -69,12 +69,8 @@ pub enum FilterError {
 }
 
 impl SubscriptionFilter {
-    /// Reads a filter. Ignores unknown members, which therefore do not appear in the
-    /// acknowledgment.
-    ///
-    /// # Errors
-    /// A [`FilterError`] that says what is wrong.
-    pub fn from_node(node: &Node<'_>, limits: &Limits) -> Result<Self, FilterError> {
+    /// As [`SubscriptionFilter::from_json`], for a part of a larger document.
+    pub(crate) fn from_node(node: &Node<'_>, limits: &Limits) -> Result<Self, FilterError> {
         let object = node.as_object().ok_or(FilterError::NotAnObject)?;
         let uris = object.get(URIS).map(|node| uris(node, limits));
         let (resource_subscriptions, beyond_uris) = uris.transpose()?.unwrap_or_default();
@@ -98,10 +94,11 @@ impl SubscriptionFilter {
         beyond_uris.or(beyond_task_ids).map_or(Ok(filter), Err)
     }
 
-    /// Reads a filter from its JSON text; see [`SubscriptionFilter::from_node`].
+    /// Reads a filter from its JSON text. Ignores unknown members, which therefore do not appear in
+    /// the acknowledgment.
     ///
     /// # Errors
-    /// A [`FilterError`]; text that is not JSON counts as not an object.
+    /// A [`FilterError`] that says what is wrong; text that is not JSON counts as not an object.
     pub fn from_json(text: &str, limits: &Limits) -> Result<Self, FilterError> {
         let document =
             json::read(text.as_bytes(), limits.depth).map_err(|_| FilterError::NotAnObject)?;

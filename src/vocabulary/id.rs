@@ -13,9 +13,8 @@ use crate::json::{self, Node, Value};
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// Reads an id; `None` if `node` is not an id: null, a fraction, a boolean, a container, or a
-    /// string or number of more than `max_bytes` (not counting a string's quotes and escapes).
-    pub fn from_node(node: &Node<'_>, max_bytes: usize) -> Option<Self> {
+    /// As [`RequestId::from_raw`], for a part of a larger document.
+    pub(crate) fn from_node(node: &Node<'_>, max_bytes: usize) -> Option<Self> {
         let is_id = match &node.value {
             Value::String(text) => text.len() <= max_bytes,
             Value::Number => node.raw.len() <= max_bytes && is_integer_valued(node.raw),
@@ -24,7 +23,9 @@ impl RequestId {
         is_id.then(|| Self(node.raw.into()))
     }
 
-    /// Reads an id from the JSON text `raw`; see [`RequestId::from_node`].
+    /// Reads an id from the JSON text `raw`; `None` if it is not an id: null, a fraction, a
+    /// boolean, a container, or a string or number of more than `max_bytes` (not counting a
+    /// string's quotes and escapes).
     pub fn from_raw(raw: &str, max_bytes: usize) -> Option<Self> {
         let document = json::read(raw.as_bytes(), 0).ok()?;
         Self::from_node(&document.root, max_bytes)

@@ -41,7 +41,7 @@ impl Name {
     }
 
     /// Reads a string; `None` if it is not a string or not a valid name.
-    pub fn from_node(node: &Node<'_>) -> Option<Self> {
+    pub(crate) fn from_node(node: &Node<'_>) -> Option<Self> {
         Self::new(node.as_str()?).ok()
     }
 }
@@ -57,8 +57,8 @@ impl Deref for Name {
 }
 
 impl Scope {
-    /// Reads the members of an object; `None` if one of them is not a list of names.
-    pub fn from_node(node: &Node<'_>) -> Option<Self> {
+    /// As [`Scope::from_json`], for a part of a larger document.
+    pub(crate) fn from_node(node: &Node<'_>) -> Option<Self> {
         Some(Self {
             groups: names(node.get(GROUPS))?,
             principals: names(node.get(PRINCIPALS))?,
@@ -66,7 +66,7 @@ impl Scope {
         })
     }
 
-    /// Reads an object, as [`Scope::from_node`] does.
+    /// Reads the members of an object; `None` if one of them is not a list of names.
     pub fn from_json(text: &str) -> Option<Self> {
         let document = json::read(text.as_bytes(), Limits::default().depth).ok()?;
         Self::from_node(&document.root)

@@ -62,8 +62,15 @@ impl Task {
     /// and `resultType`, which belong to the response that the state may come from.
     ///
     /// # Errors
-    /// A [`TaskError`] that says what is wrong.
-    pub fn from_node(node: Option<&Node<'_>>) -> Result<Self, TaskError> {
+    /// A [`TaskError`] that says what is wrong; text that is not JSON counts as not an object.
+    pub fn from_json(text: &str) -> Result<Self, TaskError> {
+        let document = json::read(text.as_bytes(), Limits::default().depth);
+        let document = document.map_err(|_| TaskError::NotAnObject)?;
+        Self::from_node(Some(&document.root))
+    }
+
+    /// As [`Task::from_json`], for a member of a larger document.
+    pub(crate) fn from_node(node: Option<&Node<'_>>) -> Result<Self, TaskError> {
         let object = node
             .and_then(Node::as_object)
             .ok_or(TaskError::NotAnObject)?;
@@ -98,7 +105,7 @@ fn members_of(object: &Object<'_>) -> String {
     let mut out = String::new();
     for (name, node) in object
         .iter()
-        .filter(|(name, _)| !OF_AN_ANSWER.contains(name))
+        .filter(|(name, _)| !OF_A_RESPONSE.contains(name))
     {
         if !out.is_empty() {
             out.push(',');
@@ -132,5 +139,5 @@ impl fmt::Display for TaskError {
 
 impl core::error::Error for TaskError {}
 
-const OF_AN_ANSWER: [&str; 2] = ["_meta", "resultType"];
+const OF_A_RESPONSE: [&str; 2] = ["_meta", "resultType"];
 const BRACES: usize = 2;

@@ -20,6 +20,7 @@ use super::{
 
 /// The reply to a [`Follow`](super::Follow).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FollowResponse {
     /// The follow is in effect.
     Followed(Followed),

@@ -15,6 +15,7 @@ use super::{
 
 /// A message of an edge to its bus over its WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EdgeMessage {
     /// Requests the events of topics.
     Follow(Follow),
@@ -24,6 +25,7 @@ pub enum EdgeMessage {
 
 /// A message of a bus or shard to an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BusMessage {
     /// The response to a follow.
     Response(FollowResponse),

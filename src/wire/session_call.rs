@@ -10,6 +10,7 @@ use super::{
 
 /// A call of a root to a shard about a session whose stream the shard holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SessionCall {
     /// The subscriptions of the session have changed: the shard joins it again to get them.
     Changed(Claim),

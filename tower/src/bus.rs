@@ -37,7 +37,8 @@ impl Bus {
     }
 
     /// Disconnects a caller: streams that were opened with its name in
-    /// [`Grant::scope`](crate::Grant::scope) end at once, without a result.
+    /// [`Grant::scope`](crate::Grant::scope) end at once, without a result. Its requests for which
+    /// `authorize` has not returned yet get 503, and the client retries.
     pub fn disconnect(&self, principal: Name) {
         self.publish(ServerEvent::Disconnect { principal });
     }

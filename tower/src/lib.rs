@@ -22,6 +22,7 @@ mod body;
 mod body_slot;
 mod bus;
 mod changes;
+mod disconnects;
 mod layer;
 mod request;
 mod service;

@@ -12,6 +12,7 @@ use mcp_listen::{
     exchange::{self, Exchange, Step},
     http::{self as core_http, Field, Headers},
     listen::{Accepted, is_listen_by_header},
+    scope::Scope,
 };
 use tokio::time::timeout;
 use tower_service::Service;
@@ -154,6 +155,7 @@ impl Settings {
         accepted: &Accepted,
         parts: Parts,
     ) -> Result<Response<Own>, Reason> {
+        let disconnects = self.bus.streams.disconnects();
         let grant = match &self.authorize {
             None => None,
             Some(authorize) => {
@@ -161,17 +163,23 @@ impl Settings {
                 Some(granted.map_err(Denied::reason)?)
             }
         };
-        let opened = self.bus.streams.open(self.max_subscriptions, |now| {
-            let allowed = grant.as_ref().map(|grant| &grant.filter);
-            let mut stream = accepted.open(&self.discovered, allowed, self.keep_alive, now);
+        let (allowed, scope) = match grant {
+            None => (None, Scope::default()),
+            Some(Grant { filter, scope }) => (Some(filter), scope),
+        };
+        let principals = scope.principals.clone();
+        let make = |now| {
+            let mut stream =
+                accepted.open(&self.discovered, allowed.as_ref(), self.keep_alive, now);
             stream.stall_after(self.write_timeout);
-            if let Some(Grant { scope, .. }) = grant {
-                stream.scope_to(scope);
-            }
+            stream.scope_to(scope);
             stream
-        });
+        };
+        let max = self.max_subscriptions;
+        let opened = self.bus.streams.open(max, &principals, disconnects, make);
         let stream = opened.map_err(|full| match full {
             Full::Closing => Reason::Closing,
+            Full::Disconnected => Reason::AuthorizerFailed,
             Full::TooMany => Reason::TooManyStreams,
         })?;
         let mut response = Response::new(Own::Stream(stream));

@@ -13,6 +13,7 @@ use mcp_listen::{
     fanout::{Fanout, StreamId, WriteBatch},
     filter::SubscriptionFilter,
     listen::{Next, ServerStream},
+    scope::Name,
 };
 use tokio::{
     sync::Notify,
@@ -20,7 +21,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{body_slot::BodySlot, stream_body::StreamBody};
+use crate::{body_slot::BodySlot, disconnects::Disconnects, stream_body::StreamBody};
 
 /// The streams of one bus: the core's fan-out, with a clock, a timer, and the slot of each
 /// response body.
@@ -37,6 +38,7 @@ pub(crate) struct Streams {
 struct Shared {
     fanout: Fanout,
     slots: BTreeMap<StreamId, BodySlot>,
+    disconnects: Disconnects,
     is_closing: bool,
     /// The task that handles the deadlines of all streams.
     timer: Option<JoinHandle<()>>,
@@ -47,6 +49,8 @@ struct Shared {
 pub(crate) enum Full {
     /// The bus is closed.
     Closing,
+    /// The caller may have been disconnected while its rights were looked up.
+    Disconnected,
     /// The maximum number of streams is open.
     TooMany,
 }
@@ -62,13 +66,30 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Opens a stream, if fewer than `max` are open.
+    /// Returns how many disconnects were published.
+    pub(crate) fn disconnects(&self) -> u64 {
+        self.lock().disconnects.count()
+    }
+
+    /// Opens a stream, if fewer than `max` are open and none of `principals` was disconnected after
+    /// the first `disconnects`.
     pub(crate) fn open(
         self: &Arc<Self>,
         max: usize,
+        principals: &[Name],
+        disconnects: u64,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamBody, Full> {
-        let id = self.register(max, |fanout, now| fanout.open(make(now), now))?;
+        let admit = |shared: &Shared| {
+            if shared.disconnects.include(principals, disconnects) {
+                return Err(Full::Disconnected);
+            }
+            if shared.slots.len() >= max {
+                return Err(Full::TooMany);
+            }
+            Ok(())
+        };
+        let id = self.register(admit, |fanout, now| fanout.open(make(now), now))?;
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
@@ -77,12 +98,12 @@ impl Streams {
         self: &Arc<Self>,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamId, Full> {
-        self.register(usize::MAX, |fanout, now| fanout.open_polled(make(now), now))
+        self.register(|_| Ok(()), |fanout, now| fanout.open_polled(make(now), now))
     }
 
     fn register(
         self: &Arc<Self>,
-        max: usize,
+        admit: impl FnOnce(&Shared) -> Result<(), Full>,
         open: impl FnOnce(&mut Fanout, Millis) -> StreamId,
     ) -> Result<StreamId, Full> {
         let now = self.now();
@@ -90,9 +111,7 @@ impl Streams {
         if shared.is_closing {
             return Err(Full::Closing);
         }
-        if shared.slots.len() >= max {
-            return Err(Full::TooMany);
-        }
+        admit(&shared)?;
         let id = open(&mut shared.fanout, now);
         // The bus is in this process, so the stream is attached at once.
         shared.fanout.handle_attached(id, now);
@@ -110,6 +129,11 @@ impl Streams {
     pub(crate) fn publish(&self, mut events: Vec<ServerEvent>) {
         let now = self.now();
         let mut shared = self.lock();
+        for event in &events {
+            if let ServerEvent::Disconnect { principal } = event {
+                shared.disconnects.push(principal.clone());
+            }
+        }
         let batch = match (events.pop(), events.is_empty()) {
             (None, _) => return,
             (Some(event), true) => shared.fanout.publish(event, now, now),

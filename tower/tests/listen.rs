@@ -23,7 +23,7 @@ type Answer = Response<Body<Full<Bytes>>>;
 
 /// Sends a request through the layer; the inner service responds with 202 and the body that it
 /// received.
-async fn answer(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
+async fn respond(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
     let inner = service_fn(async |request: Request<Full<Bytes>>| {
         let mut answer = Response::new(request.into_body());
         *answer.status_mut() = StatusCode::ACCEPTED;
@@ -127,7 +127,7 @@ async fn text(answer: Answer) -> String {
 #[tokio::test]
 async fn a_stream_begins_with_its_acknowledgment_and_receives_what_it_requested() {
     let bus = Bus::new();
-    let mut stream = answer(&layer(&bus), listen()).await;
+    let mut stream = respond(&layer(&bus), listen()).await;
     assert_eq!(stream.status(), StatusCode::OK);
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     let first = next(&mut stream).await.unwrap_or_default();
@@ -158,7 +158,7 @@ async fn a_stream_begins_with_its_acknowledgment_and_receives_what_it_requested(
 #[tokio::test]
 async fn unread_notifications_collapse() {
     let bus = Bus::new();
-    let mut stream = answer(&layer(&bus), listen()).await;
+    let mut stream = respond(&layer(&bus), listen()).await;
     next(&mut stream).await;
     for _ in 0..1_000 {
         bus.publish(todo());
@@ -171,7 +171,7 @@ async fn unread_notifications_collapse() {
 #[tokio::test]
 async fn a_pending_read_is_woken() {
     let bus = Bus::new();
-    let mut stream = answer(&layer(&bus), listen()).await;
+    let mut stream = respond(&layer(&bus), listen()).await;
     next(&mut stream).await;
     let publishing = bus.clone();
     let waiting = tokio::spawn(async move { next(&mut stream).await });
@@ -188,7 +188,7 @@ async fn a_pending_read_is_woken() {
 async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_more() {
     let bus = Bus::new();
     let layer = layer(&bus).server_info(r#"{"name":"notes","version":"1"}"#);
-    let mut stream = answer(&layer, listen()).await;
+    let mut stream = respond(&layer, listen()).await;
     next(&mut stream).await;
     bus.publish(todo());
     bus.close();
@@ -199,7 +199,7 @@ async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_more() {
     );
     assert!(rest.contains(r#""name":"notes""#), "{rest}");
     assert_eq!(next(&mut stream).await, None);
-    let refused = answer(&layer, listen()).await;
+    let refused = respond(&layer, listen()).await;
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(refused.headers().contains_key("retry-after"));
     assert!(text(refused).await.contains(r#""id":1"#));
@@ -209,7 +209,7 @@ async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_more() {
 async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
     let bus = Bus::new();
     let layer = layer(&bus).keep_alive(Duration::from_secs(5));
-    let mut stream = answer(&layer, listen()).await;
+    let mut stream = respond(&layer, listen()).await;
     next(&mut stream).await;
     let frame = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
     let data = frame
@@ -226,7 +226,7 @@ async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
 #[tokio::test(start_paused = true)]
 async fn the_timer_ends_when_the_bus_is_dropped() {
     let bus = Bus::new();
-    let stream = answer(&layer(&bus), listen()).await;
+    let stream = respond(&layer(&bus), listen()).await;
     let alive = tokio::runtime::Handle::current();
     assert_eq!(alive.metrics().num_alive_tasks(), 1);
     drop((bus, stream));
@@ -248,7 +248,7 @@ async fn other_requests_reach_the_inner_service_unchanged() {
         post(&[("content-type", "application/json")], ""),
     ] {
         let sent = request.body().size_hint().exact();
-        let passed = answer(&layer, request).await;
+        let passed = respond(&layer, request).await;
         assert_eq!(passed.status(), StatusCode::ACCEPTED);
         assert_eq!(passed.body().size_hint().exact(), sent);
     }
@@ -257,7 +257,7 @@ async fn other_requests_reach_the_inner_service_unchanged() {
 #[tokio::test]
 async fn a_listen_request_without_its_method_header_is_rejected() {
     let fields = &FIELDS[..2];
-    let refused = answer(&layer(&Bus::new()), post(fields, &body("7"))).await;
+    let refused = respond(&layer(&Bus::new()), post(fields, &body("7"))).await;
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
     assert!(text(refused).await.contains(r#""id":7"#));
 }
@@ -265,7 +265,7 @@ async fn a_listen_request_without_its_method_header_is_rejected() {
 #[tokio::test]
 async fn malformed_requests_other_origins_and_other_methods_are_rejected() {
     let layer = layer(&Bus::new());
-    let refused = async |request| answer(&layer, request).await.status().as_u16();
+    let refused = async |request| respond(&layer, request).await.status().as_u16();
     assert_eq!(refused(post(&FIELDS, "{")).await, 400);
     assert_eq!(refused(post(&FIELDS, &" ".repeat(70_000))).await, 413);
     let mut html = FIELDS;
@@ -285,10 +285,10 @@ async fn pages_of_allowed_origins_may_read_the_response() {
     let origin = ("origin", "https://app.example");
     let mut preflight = post(&[origin, ("access-control-request-method", "POST")], "");
     *preflight.method_mut() = http::Method::OPTIONS;
-    let answered = answer(&layer, preflight).await;
+    let answered = respond(&layer, preflight).await;
     assert_eq!(answered.status(), StatusCode::NO_CONTENT);
     assert_eq!(answered.headers()["access-control-allow-origin"], origin.1);
-    let passed = answer(&layer, post(&[origin], "")).await;
+    let passed = respond(&layer, post(&[origin], "")).await;
     assert_eq!(passed.status(), StatusCode::ACCEPTED);
     assert_eq!(passed.headers()["access-control-allow-origin"], origin.1);
     assert!(
@@ -330,7 +330,7 @@ async fn a_caller_receives_what_it_is_allowed_and_nothing_after_a_disconnect() {
         if let Some(Ok(token)) = token.map(str::parse) {
             request.headers_mut().insert("authorization", token);
         }
-        answer(&layer, request).await
+        respond(&layer, request).await
     };
     for (token, status) in [
         (None, 401),
@@ -353,13 +353,13 @@ async fn a_caller_receives_what_it_is_allowed_and_nothing_after_a_disconnect() {
 async fn the_number_of_streams_is_limited() {
     let bus = Bus::new();
     let layer = layer(&bus).max_subscriptions(1).limits(Limits::default());
-    let first = answer(&layer, listen()).await;
+    let first = respond(&layer, listen()).await;
     assert_eq!(
-        answer(&layer, listen()).await.status(),
+        respond(&layer, listen()).await.status(),
         StatusCode::SERVICE_UNAVAILABLE
     );
     drop(first);
-    assert_eq!(answer(&layer, listen()).await.status(), StatusCode::OK);
+    assert_eq!(respond(&layer, listen()).await.status(), StatusCode::OK);
 }
 
 #[test]

@@ -118,6 +118,7 @@ impl Alone {
                 self.said = Some(text);
                 BusCall::Ask
             }
+            other => panic!("not known: {other:?}"),
         })
     }
 
@@ -176,12 +177,12 @@ impl Alone {
                     self.isolate.fanout().handle_missed(missed, now);
                     self.isolate.fanout().take_due();
                 }
-                IsolateOutput::Poll(_) | IsolateOutput::Moved(_) => {}
                 IsolateOutput::Refused { id, .. } => {
                     self.isolate
                         .fanout()
                         .with_stream(id, |stream| stream.retire(EndReason::Aborted));
                 }
+                _ => {}
             }
         }
     }

@@ -103,9 +103,9 @@ pub(crate) fn task_id(text: &str) -> TaskId {
 
 /// Reads the state of a task from JSON text.
 pub(crate) fn task(text: &str) -> ServerEvent {
-    let document = json::read(text.as_bytes(), 64).unwrap();
-    let task = Task::from_node(Some(&document.root)).unwrap();
-    ServerEvent::TaskStatus { task }
+    ServerEvent::TaskStatus {
+        task: Task::from_json(text).unwrap(),
+    }
 }
 
 /// Whether one notification covers both events; of a task, the latest does.

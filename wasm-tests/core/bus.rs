@@ -47,7 +47,7 @@ fn said(bus: &mut Bus, edge: EdgeId, text: &str) -> String {
 }
 
 #[test]
-fn an_attach_is_answered_with_the_end_of_the_log() {
+fn the_reply_to_an_attach_has_the_end_of_the_log() {
     let mut bus = bus();
     let edge = bus.connect();
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);

@@ -172,7 +172,7 @@ fn initialize_after_a_modern_request_names_the_supported_versions() {
 }
 
 #[test]
-fn only_the_answer_to_discover_is_withheld_from_the_client() {
+fn only_the_response_to_discover_is_withheld_from_the_client() {
     let question = DiscoverRequest::new("token");
     let id = r#""id":"mcp-listen:discover:token""#;
     assert!(question.line().contains(id) && question.line().ends_with('\n'));

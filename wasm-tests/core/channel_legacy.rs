@@ -122,7 +122,7 @@ fn advertised_lists_are_notified_without_an_id_once_the_client_is_ready() {
 }
 
 #[test]
-fn a_client_that_does_not_wait_for_the_initialize_answer_is_served() {
+fn a_client_that_does_not_wait_for_the_initialize_response_is_served() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     assert_forwarded(&mut channel, INITIALIZED);
@@ -172,7 +172,7 @@ fn a_failed_or_empty_initialize_opens_nothing() {
 }
 
 #[test]
-fn a_subscribe_is_answered_once_accepted_before_its_updates() {
+fn a_subscribe_gets_its_response_once_accepted_before_its_updates() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "\"x\"", "a"));
@@ -215,7 +215,7 @@ fn a_subscribe_that_the_server_refuses_has_no_effect() {
 }
 
 #[test]
-fn a_repeated_subscribe_is_answered_at_once_and_notified_once() {
+fn a_repeated_subscribe_gets_its_response_at_once_and_is_notified_once() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -268,7 +268,7 @@ fn invalid_and_excess_uris_are_refused() {
 }
 
 #[test]
-fn a_denied_resource_is_answered_but_never_notified() {
+fn a_denied_resource_gets_a_response_but_no_notification() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -340,7 +340,7 @@ fn close_sends_pending_cues_and_no_result() {
 }
 
 #[test]
-fn only_awaited_answers_are_changed() {
+fn only_awaited_responses_are_changed() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));

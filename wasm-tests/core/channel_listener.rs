@@ -35,7 +35,7 @@ fn sent(listener: &mut Listener) -> Vec<String> {
     let transfers = std::iter::from_fn(|| listener.poll_action());
     let messages = transfers.filter_map(|transfer| match transfer {
         HttpAction::Send(_, request) => request.body,
-        HttpAction::Close(_) => None,
+        _ => None,
     });
     messages.collect()
 }
@@ -77,7 +77,7 @@ fn a_server_on_a_channel_is_probed_first() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_discover_gets_a_session() {
+fn a_server_that_does_not_respond_to_discover_gets_a_session() {
     let mut listener = joined(ASKED);
     sent(&mut listener);
     let deadline = listener.poll_timeout().unwrap();
@@ -113,7 +113,7 @@ fn a_session_begun_by_another_component_is_joined() {
 }
 
 #[test]
-fn in_its_own_session_the_client_answers_server_requests() {
+fn in_its_own_session_the_client_responds_to_server_requests() {
     let mut listener = joined(ServerHint::Legacy);
     sent(&mut listener);
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;

@@ -53,7 +53,7 @@ fn messages_of_our_server_are_read_back() {
 }
 
 #[test]
-fn answers_end_the_request_as_specified() {
+fn responses_end_the_request_as_specified() {
     for (answer, incoming) in [
         (r#""result":{}"#, Incoming::Result),
         (r#""result":{"resultType":"complete"}"#, Incoming::Result),

@@ -68,7 +68,7 @@ fn a_retiring_stream_receives_what_was_published_and_has_no_result() {
 }
 
 #[test]
-fn an_answer_to_an_earlier_question_does_not_count() {
+fn a_reply_to_an_earlier_question_does_not_count() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.down.clear();
@@ -86,7 +86,7 @@ fn an_answer_to_an_earlier_question_does_not_count() {
 }
 
 #[test]
-fn a_stream_that_missed_nothing_closes_with_the_first_answer() {
+fn a_stream_that_missed_nothing_closes_with_the_first_reply() {
     let mut world = world_of(filter());
     close(&mut world);
     assert_eq!(world.said().len(), 1);

@@ -77,7 +77,7 @@ fn accepted_hosts_and_origins() {
 }
 
 #[test]
-fn answered_preflights() {
+fn preflights_that_get_a_response() {
     run(include_str!("../corpus/2026-07-28/accept/preflight.json"));
 }
 
@@ -181,6 +181,7 @@ fn run(file: &str) {
                 case.check_rejection(&Rejection::new(reason.clone(), None));
             }
             Screening::Passed(_) => case.check_verdict(&headers),
+            other => panic!("not known: {other:?}"),
         }
     }
 }
@@ -197,7 +198,7 @@ impl Case {
             Classified::PassThrough if legacy.as_deref() == Some("sessions") => {
                 self.classify_in_session(legacy::classify(method, headers, body, limits))
             }
-            Classified::PassThrough => None,
+            _ => None,
         }
     }
 
@@ -265,6 +266,7 @@ impl Case {
                 assert_eq!(Some(honored.to_json()), text(expect.ack.as_ref()), "{name}");
             }
             Some(ListenOutcome::Rejected(rejection)) => self.check_rejection(&rejection),
+            Some(other) => panic!("not known: {other:?}"),
             None => {
                 assert!(
                     expect.status.is_none() && expect.ack.is_none(),

@@ -69,7 +69,7 @@ fn sessions_of_earlier_revisions_that_begin() {
 }
 
 #[test]
-fn messages_that_are_answered() {
+fn messages_that_get_a_response() {
     run(include_str!("../corpus/2025-11-25/accept/messages.json"));
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn change(
     drop: &SubscriptionFilter,
 ) -> FollowResponse {
     let follow = follow::change(next(bus, edge), add, drop);
-    follow::answered(bus, edge, &follow)
+    follow::reply_to(bus, edge, &follow)
 }
 
 fn next(bus: &Bus, edge: EdgeId) -> u64 {
@@ -152,8 +152,8 @@ impl Twin {
                 let stored = &mut self.edges.get_mut(&place).unwrap().1;
                 match reply.persist() {
                     Persist::Nothing => {}
-                    Persist::All => panic!("all of it is stored"),
                     Persist::Delta(delta) => stored.push(delta.to_json()),
+                    _ => panic!("all of it is stored"),
                 }
                 let wanted = self.wanted.get_mut(&place).unwrap();
                 if let Wanted::Filter(filter) = wanted {

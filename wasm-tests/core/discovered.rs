@@ -9,7 +9,7 @@ const ANSWER: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete
  "version":"1" }}}}"#;
 
 #[test]
-fn an_answer_gives_capabilities_and_server_info() {
+fn a_response_gives_capabilities_and_server_info() {
     let discovered = Discovered {
         capabilities: Capabilities {
             tools_list_changed: true,
@@ -73,7 +73,7 @@ fn changes_of_event_types_are_offered_by_the_extension_alone() {
 }
 
 #[test]
-fn an_answer_without_capabilities_is_none() {
+fn a_response_without_capabilities_is_none() {
     for body in [
         "",
         "x",
@@ -91,7 +91,7 @@ fn an_answer_without_capabilities_is_none() {
 }
 
 #[test]
-fn an_answer_is_fresh_for_its_ttl_but_at_most_an_hour() {
+fn a_response_is_fresh_for_its_ttl_but_at_most_an_hour() {
     for (ttl, fresh_ms) in [
         ("0", 0),
         ("1", 1),
@@ -112,7 +112,7 @@ fn an_answer_is_fresh_for_its_ttl_but_at_most_an_hour() {
 }
 
 #[test]
-fn an_answer_is_shared_only_if_its_scope_is_public() {
+fn a_response_is_shared_only_if_its_scope_is_public() {
     for (scope, is_public) in [("\"public\"", true), ("\"private\"", false), ("1", false)] {
         let answer = format!(r#"{{"result":{{"capabilities":{{}},"cacheScope":{scope}}}}}"#);
         let discovered = Discovered::from_response(answer.as_bytes(), Millis(0)).unwrap();

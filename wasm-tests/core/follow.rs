@@ -134,7 +134,7 @@ pub(crate) fn accepted(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
 }
 
 /// Returns the only frame of a reply without missed events.
-pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowResponse {
+pub(crate) fn reply_to(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowResponse {
     let reply = accepted(bus, edge, &follow.to_json());
     let frames = reply.finish(bus);
     FollowResponse::from_json(&frames[0]).unwrap()

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
@@ -243,7 +245,7 @@ fn messages_of_a_newer_bus_are_ignored() {
 }
 
 #[test]
-fn an_unawaited_answer_is_ignored() {
+fn an_unawaited_reply_is_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     world.said();
@@ -264,7 +266,7 @@ fn an_unawaited_answer_is_ignored() {
 #[test]
 fn a_silent_bus_is_verified_only_if_configured() {
     let timeouts = Timeouts {
-        verify: Millis(10_000),
+        verify: Duration::from_secs(10),
         ..Timeouts::default()
     };
     for (timeouts, asks) in [(Timeouts::default(), 0), (timeouts, 3)] {
@@ -286,7 +288,7 @@ fn a_silent_bus_is_verified_only_if_configured() {
 }
 
 #[test]
-fn a_bus_that_does_not_answer_is_lost() {
+fn a_bus_that_does_not_reply_is_lost() {
     let mut world = world();
     world.cut();
     world.availability = Availability::Silent;
@@ -370,7 +372,7 @@ fn an_unwanted_event_is_verified_once() {
 }
 
 #[test]
-fn a_duplicate_answer_to_an_earlier_attach_is_ignored() {
+fn a_duplicate_reply_to_an_earlier_attach_is_ignored() {
     let tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()

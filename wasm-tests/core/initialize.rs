@@ -10,12 +10,12 @@ fn id() -> RequestId {
     RequestId::from_raw("12345678901234567890", 256).unwrap()
 }
 
-fn answer(result: &str) -> String {
+fn response(result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)
 }
 
 fn merged(result: &str, known: Option<Capabilities>) -> Initialized {
-    initialized(&id(), answer(result).as_bytes(), known).unwrap()
+    initialized(&id(), response(result).as_bytes(), known).unwrap()
 }
 
 fn all() -> Capabilities {
@@ -47,7 +47,7 @@ fn without_known_capabilities_those_of_the_server_apply() {
 }
 
 #[test]
-fn an_answer_without_a_result_begins_no_session() {
+fn a_response_without_a_result_begins_no_session() {
     for body in [
         "",
         "no JSON",

@@ -87,6 +87,18 @@ fn lone_surrogates_are_syntax_errors() {
 }
 
 #[test]
+fn escaped_pairs_are_one_character() {
+    for (text, expected) in [
+        ("\"\\ud83d\\ude00\"", "\u{1f600}"),
+        ("\"\\ud800\\udc00\"", "\u{10000}"),
+        ("\"\\udbff\\udfff\"", "\u{10ffff}"),
+    ] {
+        let document = json::read(text.as_bytes(), 0).unwrap();
+        assert_eq!(document.root.as_str(), Some(expected), "{text}");
+    }
+}
+
+#[test]
 fn bytes_that_are_not_utf8_are_an_encoding_error() {
     for bytes in [
         &b"\"\xff\""[..],

@@ -60,7 +60,7 @@ impl Host {
         self.listener.handle_bytes(call, bytes, Millis(self.now));
     }
 
-    fn answer(&mut self, call: RequestHandle, status: u16, fields: &str, body: &str) {
+    fn respond(&mut self, call: RequestHandle, status: u16, fields: &str, body: &str) {
         self.head(call, status, fields);
         self.bytes(call, body.as_bytes());
         self.end(call);
@@ -84,7 +84,7 @@ impl Host {
     fn session() -> (Self, RequestHandle) {
         let mut host = Self::new(ServerHint::Legacy);
         let (call, _) = host.request();
-        host.answer(call, 200, SESSION, &initialized(CAPABLE));
+        host.respond(call, 200, SESSION, &initialized(CAPABLE));
         let (call, request) = host.request();
         assert!(request.body.unwrap().contains("notifications/initialized"));
         host.head(call, 202, "");
@@ -99,7 +99,7 @@ impl Host {
         let (mut host, stream) = Self::session();
         let (call, request) = host.request();
         assert!(request.body.unwrap().contains("resources/subscribe"));
-        host.answer(call, 200, JSON, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        host.respond(call, 200, JSON, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
         assert_eq!(
             host.reported(),
             [SubscriptionOutput::Acknowledged(watched(&["a"]))]
@@ -121,7 +121,7 @@ fn discovered() -> &'static str {
 fn method(transfer: &HttpAction) -> &'static str {
     match transfer {
         HttpAction::Send(_, request) => request.method,
-        HttpAction::Close(_) => "",
+        _ => "",
     }
 }
 
@@ -134,7 +134,7 @@ fn a_server_is_probed_before_the_listen() {
     let (call, request) = host.request();
     assert!(request.body.unwrap().contains("server/discover"));
     assert_eq!(host.listener.version(), None);
-    host.answer(call, 200, JSON, discovered());
+    host.respond(call, 200, JSON, discovered());
     let (call, request) = host.request();
     assert!(request.body.unwrap().contains("subscriptions/listen"));
     assert_eq!(host.listener.version(), Some("2026-07-28"));
@@ -150,7 +150,7 @@ fn a_server_is_probed_before_the_listen() {
 fn a_server_without_discover_gets_a_session() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
-    host.answer(call, 400, JSON, "{}");
+    host.respond(call, 400, JSON, "{}");
     let (_, request) = host.request();
     assert!(request.body.unwrap().contains("\"initialize\""));
 }
@@ -159,7 +159,7 @@ fn a_server_without_discover_gets_a_session() {
 fn a_transient_refusal_ends_with_retry_after() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
-    host.answer(call, 503, "retry-after: 4", "");
+    host.respond(call, 503, "retry-after: 4", "");
     assert!(host.listener.is_ended());
     assert_eq!(host.listener.retry_after(), Some(Millis(4_000)));
     let refusal = Refusal {
@@ -174,7 +174,7 @@ fn a_transient_refusal_ends_with_retry_after() {
 }
 
 #[test]
-fn no_answer_is_a_loss_but_in_a_page_leads_to_a_session() {
+fn no_response_is_a_loss_but_in_a_page_leads_to_a_session() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.end(call);
@@ -242,7 +242,7 @@ fn a_redirect_ends_the_subscription_in_any_state() {
     }
     let mut host = Host::new(ServerHint::Modern);
     let (call, _) = host.request();
-    host.answer(call, 304, "", "");
+    host.respond(call, 304, "", "");
     assert!(!matches!(
         host.reported()[..],
         [SubscriptionOutput::Ended(CloseReason::Lost(
@@ -252,7 +252,7 @@ fn a_redirect_ends_the_subscription_in_any_state() {
 }
 
 #[test]
-fn a_session_is_open_once_every_subscribe_is_answered() {
+fn a_session_is_open_once_every_subscribe_has_its_response() {
     let (mut host, stream) = Host::session();
     host.bytes(stream, &sse::event(TOOLS));
     assert_eq!(
@@ -261,7 +261,7 @@ fn a_session_is_open_once_every_subscribe_is_answered() {
         "nothing comes before the acknowledgment"
     );
     let (call, _) = host.request();
-    host.answer(call, 200, JSON, r#"{"id":1,"error":{"code":-32602}}"#);
+    host.respond(call, 200, JSON, r#"{"id":1,"error":{"code":-32602}}"#);
     let lists = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -365,7 +365,7 @@ fn leaving_ends_the_session() {
 fn an_empty_session_is_ended_once() {
     let mut host = Host::new(ServerHint::Legacy);
     let (call, _) = host.request();
-    host.answer(call, 200, SESSION, &initialized("{}"));
+    host.respond(call, 200, SESSION, &initialized("{}"));
     let honored = SubscriptionFilter::default();
     let reported = [
         SubscriptionOutput::Acknowledged(honored),
@@ -382,7 +382,7 @@ fn an_empty_session_is_ended_once() {
 fn a_session_without_a_stream_has_no_subscriptions() {
     let mut host = Host::new(ServerHint::Legacy);
     let (call, _) = host.request();
-    host.answer(call, 200, SESSION, &initialized(CAPABLE));
+    host.respond(call, 200, SESSION, &initialized(CAPABLE));
     let (call, _) = host.request();
     host.head(call, 202, "");
     let (stream, _) = host.request();

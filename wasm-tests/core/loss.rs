@@ -81,7 +81,7 @@ fn a_possible_loss_reauthorizes_named_callers_with_a_grant() {
 }
 
 #[test]
-fn an_unanswered_request_is_repeated_from_the_same_position() {
+fn a_request_without_a_reply_is_repeated_from_the_same_position() {
     let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
     let mut edge = Alone::new(stream);
     edge.attach_message();

@@ -16,7 +16,6 @@ extern crate alloc;
 
 mod accept;
 mod alone;
-mod answers;
 mod any;
 mod backoff;
 mod body;
@@ -73,6 +72,7 @@ mod pause;
 mod probe;
 mod publish;
 mod request;
+mod responses;
 mod resume;
 mod revision;
 mod root;

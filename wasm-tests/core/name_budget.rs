@@ -110,7 +110,7 @@ fn a_bus_reports_its_room_and_refuses_more() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
     let all = follow::fresh(1, &counting(2_000, "a"));
-    let FollowResponse::Followed(followed) = follow::answered(&mut bus, edge, &all) else {
+    let FollowResponse::Followed(followed) = follow::reply_to(&mut bus, edge, &all) else {
         panic!("not followed");
     };
     assert_eq!(followed.room, Some(10_000));

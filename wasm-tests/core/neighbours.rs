@@ -88,7 +88,7 @@ fn a_bus_of_the_previous_version_is_followed() {
 }
 
 #[test]
-fn a_bus_that_does_not_answer_is_left() {
+fn a_bus_that_does_not_reply_is_left() {
     let mut edge = edge();
     assert_eq!(edge.attach_message(), FOLLOW);
     edge.handle_bus_message(FOLLOWED, Millis(0)).unwrap();

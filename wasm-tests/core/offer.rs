@@ -23,7 +23,7 @@ fn every_offered_feature_advertises_changes() {
 }
 
 #[test]
-fn an_answer_without_capabilities_is_unchanged() {
+fn a_response_without_capabilities_is_unchanged() {
     for body in [
         "",
         "{",

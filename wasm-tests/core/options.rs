@@ -1,4 +1,6 @@
-use mcp_listen::{capabilities::Capabilities, limits::Limits};
+use std::time::Duration;
+
+use mcp_listen::{capabilities::Capabilities, clock::Millis, limits::Limits};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -77,5 +79,13 @@ fn invalid_declared_capabilities_are_refused() {
         r#"{"extensions":{"io.modelcontextprotocol/tasks":true}}"#,
     ] {
         assert_eq!(Capabilities::declared(given), None, "{given}");
+    }
+}
+
+#[test]
+fn a_span_that_is_too_long_for_the_clock_is_cut() {
+    assert_eq!(Millis::from(Duration::from_millis(1_999)), Millis(1_999));
+    for span in [Duration::MAX, Duration::from_secs(1 << 61)] {
+        assert!(Millis::from(span) > Millis(u64::MAX - 2_000), "{span:?}");
     }
 }

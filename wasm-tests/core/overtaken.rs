@@ -46,7 +46,7 @@ fn the_state_of_a_task_never_goes_back() {
 }
 
 #[test]
-fn an_overtaken_task_state_after_the_answer_is_dropped() {
+fn an_overtaken_task_state_after_the_reply_is_dropped() {
     let (mut world, states) = states();
     let late: Vec<String> = world.down.drain(..2).collect();
     let newest = world.down.pop_front().unwrap();
@@ -73,7 +73,7 @@ fn an_overtaken_task_state_after_the_answer_is_dropped() {
 }
 
 #[test]
-fn an_unwanted_event_does_not_move_the_cursor_before_the_answer() {
+fn an_unwanted_event_does_not_move_the_cursor_before_the_reply() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()

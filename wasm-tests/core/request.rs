@@ -29,7 +29,7 @@ pub fn classified(
         Classified::Unread => Some(listen::validate(headers, body, limits)),
         Classified::Read(verdict) => Some(verdict),
         Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
-        Classified::PassThrough => None,
+        _ => None,
     }
 }
 

@@ -47,12 +47,12 @@ fn valid_messages_of_a_server() {
 }
 
 #[test]
-fn valid_json_answers_of_a_server() {
+fn valid_json_responses_of_a_server() {
     run(include_str!("../corpus/2026-07-28/server/accept/json.json"));
 }
 
 #[test]
-fn answers_that_open_nothing() {
+fn responses_that_open_nothing() {
     run(include_str!(
         "../corpus/2026-07-28/server/reject/answers.json"
     ));

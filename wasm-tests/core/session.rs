@@ -69,7 +69,7 @@ fn initialize_names_the_latest_version_and_no_session() {
 }
 
 #[test]
-fn a_valid_answer_establishes_a_session() {
+fn a_valid_response_establishes_a_session() {
     let expected = ClientSession {
         id: Some("s-1".into()),
         version: "2025-06-18",
@@ -96,7 +96,7 @@ fn a_valid_answer_establishes_a_session() {
 }
 
 #[test]
-fn an_invalid_answer_has_an_error() {
+fn an_invalid_response_has_an_error() {
     let of = |version: &str| ANSWER.replace("2025-06-18", version);
     let code = |read: Result<ClientSession, SessionError>| read.unwrap_err().code();
     assert_eq!(

@@ -69,7 +69,7 @@ impl SessionHost {
         }
         match classified(method, headers, body, &self.limits) {
             Some(listen::ListenOutcome::Rejected(rejection)) => return refused(&rejection),
-            Some(listen::ListenOutcome::Accepted(accepted)) => panic!("{accepted:?}"),
+            Some(other) => panic!("{other:?}"),
             None => {}
         }
         match classify(method, headers, body, &self.limits) {
@@ -113,7 +113,6 @@ impl SessionHost {
 
     fn in_session(&mut self, request: &LegacyRequest) -> Answer {
         match &request.call {
-            LegacyCall::Other => Answer::Passed,
             LegacyCall::Initialize => refuse(request, Reason::InvalidRequest("a second time")),
             LegacyCall::Initialized => Answer::Text(202, String::new()),
             LegacyCall::Ping => done(request),
@@ -128,6 +127,7 @@ impl SessionHost {
             LegacyCall::Subscribe(_) | LegacyCall::Unsubscribe(_) | LegacyCall::Invalid(_) => {
                 self.watching(request)
             }
+            _ => Answer::Passed,
         }
     }
 

@@ -95,7 +95,7 @@ pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> Subscriptio
 }
 
 /// Returns the outcome of a response that is not a stream.
-pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<SubscriptionOutput> {
+pub(crate) fn responded(status: u16, fields: &str, body: &str) -> Vec<SubscriptionOutput> {
     let mut subscription = requested();
     subscription.handle_head(status, &Headers::new(fields), Millis(0));
     for byte in body.as_bytes().chunks(1) {

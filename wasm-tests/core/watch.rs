@@ -72,7 +72,7 @@ impl Host {
         request.clone()
     }
 
-    fn answer(&mut self, status: u16, fields: &str, body: &[u8]) {
+    fn respond(&mut self, status: u16, fields: &str, body: &[u8]) {
         let headers = Headers::new(fields);
         self.watch
             .handle_head(self.call, status, &headers, self.now);
@@ -89,7 +89,7 @@ impl Host {
 
     fn acknowledge(&mut self, honored: &SubscriptionFilter) {
         let ack = message::acknowledged(self.id.as_ref().unwrap(), honored);
-        self.answer(200, STREAM, &sse::event(&ack));
+        self.respond(200, STREAM, &sse::event(&ack));
     }
 
     fn say(&mut self, message: &str) {
@@ -254,7 +254,7 @@ fn retry_after_is_obeyed() {
     for seed in 0..50 {
         let mut host = Host::new(seed);
         host.open();
-        host.answer(429, "retry-after: 7", b"");
+        host.respond(429, "retry-after: 7", b"");
         let wait = host.wait();
         assert!(wait >= Millis(7_000) && wait <= Millis(7_500), "{wait:?}");
         let mut host = Host::live(seed);
@@ -279,7 +279,7 @@ fn a_watch_stops_if_the_caller_or_request_is_refused() {
     ] {
         let mut host = Host::new(1);
         host.open();
-        host.answer(status, json, body.as_bytes());
+        host.respond(status, json, body.as_bytes());
         host.end();
         let text = if code.is_some() { "m" } else { "" }.to_owned();
         let refusal = Refusal { status, code, text };
@@ -298,13 +298,13 @@ fn a_watch_continues_if_the_server_may_recover() {
     for status in [404, 408, 429, 500, 502, 503] {
         let mut host = Host::new(1);
         host.open();
-        host.answer(status, "", b"");
+        host.respond(status, "", b"");
         host.wait();
     }
     let mut host = Host::new(1);
     host.open();
     let full = br#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"full"}}"#;
-    host.answer(503, "content-type: application/json", full);
+    host.respond(503, "content-type: application/json", full);
     host.end();
     host.wait();
 }
@@ -330,7 +330,7 @@ fn a_graceful_end_is_reopened_unless_nothing_was_honored() {
 fn a_missing_acknowledgment_leads_to_another_attempt() {
     let mut host = Host::new(1);
     host.open();
-    host.answer(200, STREAM, b"");
+    host.respond(200, STREAM, b"");
     host.sleep(Millis(30_000));
     let reported = host.reported();
     let [WatchOutput::Waiting { end, .. }] = reported.as_slice() else {
@@ -371,7 +371,7 @@ fn there_is_always_one_request_and_a_deadline() {
         let mut is_waiting = false;
         for step in steps {
             match step {
-                Step::Answer(status, fields) => host.answer(status, fields, b""),
+                Step::Answer(status, fields) => host.respond(status, fields, b""),
                 Step::Acknowledge => host.acknowledge(&tools()),
                 Step::Say(text) => host.bytes(text.as_bytes()),
                 Step::End => host.end(),

@@ -51,7 +51,12 @@ impl Host {
     }
 
     /// Responds to the next request, which has to call `method`.
-    fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> RequestHandle {
+    fn respond(
+        &mut self,
+        method: &str,
+        (status, fields): (u16, &str),
+        body: &str,
+    ) -> RequestHandle {
         let (call, request) = self.request();
         let sent = request.body.unwrap();
         assert!(
@@ -65,12 +70,12 @@ impl Host {
     }
 
     fn refuse(&mut self, method: &str, status: u16) {
-        let call = self.answer(method, (status, JSON), NO_METHOD);
+        let call = self.respond(method, (status, JSON), NO_METHOD);
         self.watch.handle_end(call, self.now);
     }
 
     fn discovered(&mut self) {
-        let call = self.answer("server/discover", (200, JSON), DISCOVERED);
+        let call = self.respond("server/discover", (200, JSON), DISCOVERED);
         self.watch.handle_end(call, self.now);
     }
 
@@ -78,7 +83,7 @@ impl Host {
     fn listened(&mut self, id: u64, honored: &SubscriptionFilter) -> RequestHandle {
         let ack = sse::event(&message::acknowledged(&id_of(id), honored));
         let ack = String::from_utf8(ack).unwrap();
-        self.answer("subscriptions/listen", (200, STREAM), &ack)
+        self.respond("subscriptions/listen", (200, STREAM), &ack)
     }
 
     fn reported(&mut self) -> Vec<WatchOutput> {
@@ -146,7 +151,7 @@ fn a_refused_caller_or_transient_refusal_does_not_probe_again() {
         [WatchOutput::Stopped(_)]
     ));
     let mut host = Host::found();
-    let call = host.answer("subscriptions/listen", (503, ""), "");
+    let call = host.respond("subscriptions/listen", (503, ""), "");
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.listened(4, &tools());
@@ -177,7 +182,7 @@ fn the_online_event_reconnects_unless_the_server_asked_to_wait() {
         host.watch.handle_online(host.now);
         assert_eq!(host.watch.state(), WatchState::Connecting);
     }
-    let call = host.answer("subscriptions/listen", (503, "retry-after: 600"), "");
+    let call = host.respond("subscriptions/listen", (503, "retry-after: 600"), "");
     host.watch.handle_end(call, host.now);
     host.reported();
     assert_eq!(host.watch.retry_after(), Some(Millis(600_000)));
@@ -204,7 +209,7 @@ fn the_online_event_does_not_open_a_second_subscription() {
 fn a_redirect_stops_the_watch() {
     let mut host = Host::new(ServerHint::Modern);
     let elsewhere = (307, "location: https://elsewhere.example");
-    host.answer("subscriptions/listen", elsewhere, "");
+    host.respond("subscriptions/listen", elsewhere, "");
     let lost = CloseReason::Lost(Loss::Redirected);
     assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
 }
@@ -259,7 +264,7 @@ fn joined(watch: &mut Watch, hint: ServerHint, minted: u64, now: Millis) -> Stri
 fn message_of(watch: &mut Watch) -> Option<String> {
     match watch.poll_action()? {
         HttpAction::Send(_, request) => request.body,
-        HttpAction::Close(_) => None,
+        _ => None,
     }
 }
 

@@ -36,7 +36,7 @@ impl Host {
         let sent: Vec<_> = transfers
             .filter_map(|transfer| match transfer {
                 HttpAction::Send(call, request) => Some((call, request)),
-                HttpAction::Close(_) => None,
+                _ => None,
             })
             .collect();
         assert_eq!(sent.len(), 1, "{sent:?}");

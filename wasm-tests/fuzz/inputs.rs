@@ -119,7 +119,7 @@ pub fn lines() -> BoxedStrategy<Vec<u8>> {
 }
 
 /// Responses of a server: a byte that selects the beginning, then the body.
-pub fn answers() -> BoxedStrategy<Vec<u8>> {
+pub fn responses() -> BoxedStrategy<Vec<u8>> {
     let message = (any_id(), any_filter(), any_event()).prop_map(|(id, filter, event)| {
         [
             frames::acknowledged(id, &filter),

@@ -62,7 +62,7 @@ pub fn request(bytes: &[u8]) {
                 // With the verbatim id, which may be an integer beyond a double.
                 assert!(json::read(reported.as_bytes(), 8).is_ok(), "it is no JSON");
             }
-            None => {}
+            _ => {}
         }
     }
 }
@@ -79,7 +79,7 @@ fn classified(
         Classified::Unread => Some(listen::validate(headers, body, limits)),
         Classified::Read(verdict) => Some(verdict),
         Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
-        Classified::PassThrough => None,
+        _ => None,
     }
 }
 

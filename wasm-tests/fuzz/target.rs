@@ -77,7 +77,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "client",
-        inputs: inputs::answers,
+        inputs: inputs::responses,
         run: wires::client,
     },
     Target {

@@ -184,7 +184,7 @@ pub fn stdio(bytes: &[u8]) {
     for chunk in bytes.chunks(16) {
         channel.handle_bytes(chunk);
         while let Some(input) = channel.poll_input() {
-            answer(&mut channel, &input);
+            respond(&mut channel, &input);
         }
         written(&mut channel);
     }
@@ -193,7 +193,7 @@ pub fn stdio(bytes: &[u8]) {
     written(&mut channel);
 }
 
-fn answer(channel: &mut Channel, input: &Input) {
+fn respond(channel: &mut Channel, input: &Input) {
     if let Input::Listen { handle: number, .. } = *input {
         let reported = Discovered {
             capabilities: Capabilities::ALL,

@@ -117,7 +117,12 @@ impl World {
         if live >= MAX_STREAMS || self.clients.len() >= MAX_CLIENTS {
             return Ok(());
         }
-        let keys = Keys::of_mask(step.what | step.spin).among(self.keys());
+        let mask = if self.setup.room > 0 {
+            step.what & step.spin
+        } else {
+            step.what | step.spin
+        };
+        let keys = Keys::of_mask(mask).among(self.keys());
         let is_session = step.who % 8 > 4;
         let id = IDS[usize::from(step.who / 8) % IDS.len()];
         let at = self.clients.len();
@@ -307,6 +312,7 @@ impl World {
 
     fn deliver(&mut self, socket: SocketId, way: Way, count: u8) -> Result<(), Violation> {
         for _ in 0..count {
+            self.route();
             if let Some(arrival) = self.network.arrive(socket, way) {
                 self.arrive(socket, way, arrival)?;
             }
@@ -352,8 +358,9 @@ impl World {
                     .go_down(REFUSALS[usize::from(step.spin) % REFUSALS.len()]);
             }
             Act::Up => self.bus.come_up(),
-            // Only one of both versions has shards, and changes of topics.
-            Act::Deploy if self.setup.has_shards || self.setup.shares => {}
+            Act::Deploy if self.setup.has_shards => self.change_room(step.what)?,
+            // Only one of both versions has changes of topics.
+            Act::Deploy if self.setup.shares => {}
             Act::Trim => self.bus.trim(1 + usize::from(step.what) % 8),
             _ => {
                 for at in 0..self.clients.len() {

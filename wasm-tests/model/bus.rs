@@ -17,6 +17,8 @@ use crate::{
     memory::{Attachment, Memory},
     network::{Close, Frame, Note, SocketId},
     replay::unlogged,
+    room::Room,
+    schedule::Setup,
     session_calls::PendingCall,
     session_rows::Broken,
     table::{PER_SHARD, Table},
@@ -34,6 +36,8 @@ pub(crate) struct Bus {
     attachments: BTreeMap<SocketId, Attachment>,
     /// Whether it is of the previous version, which sends no previous position.
     is_old: bool,
+    /// The limits on names.
+    pub(crate) room: Option<Room>,
     out: Vec<Out>,
     /// The current time.
     pub(crate) now: Millis,
@@ -54,13 +58,20 @@ enum Life {
 }
 
 impl Bus {
-    pub(crate) fn new(window: usize, is_old: bool, has_shards: bool) -> Self {
+    pub(crate) fn new(setup: Setup) -> Self {
+        let Setup {
+            is_old_bus: is_old,
+            has_shards,
+            ..
+        } = setup;
+        let window = WINDOWS[usize::from(setup.window) % WINDOWS.len()];
         let per_shard = if has_shards { PER_SHARD } else { u32::MAX };
         let mut bus = Self {
             disk: Disk::new(Log::new(0, window), Table::new(per_shard)),
             life: Life::Asleep,
             attachments: BTreeMap::new(),
             is_old,
+            room: Room::of(setup.room),
             out: Vec::new(),
             now: Millis(0),
             session_calls: Vec::new(),
@@ -124,11 +135,13 @@ impl Bus {
             } => {
                 self.store(socket, edge, persist, session);
                 self.carry_out(now);
-                self.answer(socket, edge, frames, now)?;
+                self.reply(socket, edge, frames, now)?;
             }
             RootReceived::Released => self.leave(socket, Close::Over, now),
-            RootReceived::Detached | RootReceived::Full => self.leave(socket, Close::Lost, now),
+            RootReceived::Detached => self.leave(socket, Close::Lost, now),
+            RootReceived::Full => self.leave(socket, Close::Full, now),
             RootReceived::Dropped(_) => {}
+            other => panic!("not known: {other:?}"),
         }
         Ok(())
     }
@@ -278,11 +291,12 @@ impl Bus {
             Persist::Nothing => {}
             Persist::All => (attachment.stored, attachment.session) = (stored, session),
             Persist::Delta(delta) => attachment.stored.push(delta.to_json()),
+            other => panic!("not known: {other:?}"),
         }
     }
 
     /// Sends an edge the reply to its follow, and what it missed.
-    fn answer(
+    fn reply(
         &mut self,
         socket: SocketId,
         edge: EdgeId,
@@ -291,7 +305,7 @@ impl Bus {
     ) -> Result<(), Violation> {
         for (place, text) in frames.into_iter().enumerate() {
             let note = if place == 0 {
-                self.check_answered(&text)?;
+                self.check_reply(&text)?;
                 Note::Answer
             } else {
                 self.check_replayed(&text)?;
@@ -336,9 +350,9 @@ impl Bus {
         &mut self.disk.table
     }
 
-    /// The open sockets.
-    pub(crate) fn attachments(&self) -> impl Iterator<Item = &SocketId> {
-        self.attachments.keys()
+    /// The open sockets, and what is stored with them.
+    pub(crate) fn attachments(&self) -> impl Iterator<Item = (&SocketId, &Attachment)> {
+        self.attachments.iter()
     }
 
     /// Whether an edge here has the stream of a session.
@@ -366,7 +380,7 @@ impl Bus {
         if !matches!(self.life, Life::Asleep) {
             return;
         }
-        let mut memory = Memory::wake(&self.disk, &self.attachments, self.now);
+        let mut memory = Memory::wake(&self.disk, &self.attachments, self.room, self.now);
         self.lives += 1;
         let over = std::mem::take(&mut memory.over);
         self.life = Life::Awake(Box::new(memory));
@@ -376,4 +390,5 @@ impl Bus {
     }
 }
 
+const WINDOWS: [usize; 4] = [1_000, 12, 5, 2];
 const SETTLE: Millis = Millis(200);

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use mcp_listen::{clock::Millis, lease::Budget};
+use mcp_listen::{bus::ShardId, clock::Millis, lease::Budget, topic::Topic};
 
 use crate::{
     bus::Cut,
@@ -26,6 +26,7 @@ impl World {
         self.network.calm();
         self.shards.calm();
         self.bus.come_up();
+        self.lift_limits()?;
         for at in 0..self.clients.len() {
             self.clients[at].is_eager = true;
         }
@@ -288,6 +289,47 @@ impl World {
         let attached = shards.map(ShardObject::attached).sum::<usize>() + self.bus.attached();
         ensure("the bus removes edges that leave", attached == 0, || {
             format!("{attached} are attached")
+        })?;
+        self.check_forgotten()?;
+        let names = self.held_names();
+        ensure(
+            "the names of edges that leave are forgotten",
+            names == 0,
+            || format!("{names} bytes are held"),
+        )
+    }
+}
+
+/// What a bus with shards has forgotten once all edges have left.
+impl World {
+    /// No topic has a row, and no shard that has reported is left. A shard that was reset before
+    /// its edges left, and follows nothing, had no occasion to report.
+    fn check_forgotten(&mut self) -> Result<(), Violation> {
+        if !self.setup.has_shards {
+            return Ok(());
+        }
+        // A shard that was reset has to be called.
+        for key in Key::all() {
+            if self.bus.table().has_row_of(&Topic::of(&key.event(0))) {
+                self.publish(key, Cut::Never)?;
+            }
+        }
+        self.settle()?;
+        self.pass(CLOSING)?;
+        let rows = self.bus.table().rows();
+        ensure("no topic is followed without edges", rows == 0, || {
+            format!("{rows} rows are left")
+        })?;
+        let known = self.bus.reported_shards();
+        let objects = &mut self.shards.objects;
+        let mut is_known = |shard: &ShardId| {
+            objects
+                .get_mut(shard)
+                .is_some_and(ShardObject::knows_its_bus)
+        };
+        let left: Vec<_> = known.into_iter().filter(|shard| is_known(shard)).collect();
+        ensure("a shard without edges closes", left.is_empty(), || {
+            format!("{left:?} are left")
         })
     }
 }
@@ -305,6 +347,8 @@ const MAX_MOVES: usize = 5;
 const MAX_PAUSE: Millis = Millis(20_000);
 const PAUSE_STEP: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);
+/// Shards report after ten seconds that they have few edges.
+const CLOSING: Millis = Millis(60_000);
 /// An attach that hangs, the longest wait after it, and a margin.
 const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);
 const AT_LAST_VERIFIED: Millis = Millis(VERIFY.0 + ATTACH.0 + AT_LAST.0);

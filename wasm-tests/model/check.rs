@@ -43,6 +43,7 @@ mod register;
 mod replay;
 mod report;
 mod request;
+mod room;
 mod root;
 mod run;
 mod schedule;
@@ -53,7 +54,9 @@ mod session_calls;
 mod session_promises;
 mod session_rows;
 mod shard;
+mod shard_faults;
 mod shrink;
+mod socket_check;
 mod streams;
 mod table;
 mod visit;
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         println!("usage: npm run check:model -- [--seeds N] [--from FIRST]");
         return ExitCode::from(2);
     };
+    describe(asked.bug);
     let started = Instant::now();
     let seeds = asked.from..asked.from.saturating_add(asked.seeds);
     let events = match search::search(seeds, || plant(asked.bug)) {
@@ -116,7 +120,7 @@ impl Asked {
 
     #[cfg(feature = "planted")]
     fn is_possible(&self) -> bool {
-        self.bug.is_none_or(|bug| bug < bugs::BUGS.len())
+        self.bug.is_none_or(|bug| bug < bugs::all().len())
     }
 
     #[cfg(not(feature = "planted"))]
@@ -127,8 +131,19 @@ impl Asked {
 
 #[cfg(feature = "planted")]
 fn plant(bug: Option<usize>) {
-    bugs::plant(bug.map(|bug| bugs::BUGS[bug].0));
+    bugs::plant(bug.map(|bug| bugs::all()[bug].bug));
 }
 
 #[cfg(not(feature = "planted"))]
 fn plant(_: Option<usize>) {}
+
+#[cfg(feature = "planted")]
+fn describe(bug: Option<usize>) {
+    if let Some(bug) = bug {
+        let bugs::PlantedBug { machine, what, .. } = bugs::all()[bug];
+        println!("{machine}: {what}");
+    }
+}
+
+#[cfg(not(feature = "planted"))]
+fn describe(_: Option<usize>) {}

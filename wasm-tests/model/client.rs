@@ -100,7 +100,7 @@ impl Client {
     }
 
     /// Its watch reports a change.
-    pub(crate) fn hear_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
+    pub(crate) fn receive_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
         let key = Key::of(event);
         self.read[key.index()] = self.seen;
         ensure(
@@ -108,6 +108,14 @@ impl Client {
             self.wanted.has(key),
             || key.name().to_owned(),
         )
+    }
+
+    /// The id of its listen request.
+    pub(crate) fn listen_id(&self) -> Option<RequestId> {
+        match &self.kind {
+            Kind::Subscription { raw_id, .. } => RequestId::from_raw(raw_id, 256),
+            _ => None,
+        }
     }
 
     /// Whether an act would change anything for it.

@@ -94,8 +94,8 @@ impl Member {
 impl Isolate {
     pub(crate) fn new(verify: Millis, budget: Budget) -> Self {
         let timeouts = Timeouts {
-            attach: ATTACH,
-            verify,
+            attach: ATTACH.into(),
+            verify: verify.into(),
         };
         let mut core = isolate::Isolate::new(timeouts, Millis(0));
         core.lease().set_budget(budget);

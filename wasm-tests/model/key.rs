@@ -1,7 +1,6 @@
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
-    json,
     task::{Task, TaskId},
     uri::Uri,
 };
@@ -34,6 +33,15 @@ impl Key {
 
     pub(crate) fn name(self) -> &'static str {
         NAMES[self.0]
+    }
+
+    /// The bytes that its name counts: its length, and 64 more.
+    pub(crate) fn name_bytes(self) -> usize {
+        if self.0 < FIRST_URI {
+            0
+        } else {
+            self.name().len() + 64
+        }
     }
 
     pub(crate) fn is_resource(self) -> bool {
@@ -93,9 +101,9 @@ impl Key {
     fn state(self, number: usize) -> ServerEvent {
         let name = self.name();
         let text = format!(r#"{{"taskId":"{name}","status":"working","ttlMs":{number}}}"#);
-        let document = json::read(text.as_bytes(), 8).unwrap();
-        let task = Task::from_node(Some(&document.root)).unwrap();
-        ServerEvent::TaskStatus { task }
+        ServerEvent::TaskStatus {
+            task: Task::from_json(&text).unwrap(),
+        }
     }
 }
 

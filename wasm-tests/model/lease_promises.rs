@@ -57,7 +57,7 @@ impl World {
         let Isolate {
             members, shed_at, ..
         } = isolate;
-        let is_due = shed_at.is_none_or(|at| at + self.budget().shed <= self.now);
+        let is_due = shed_at.is_none_or(|at| at + self.budget().shed.into() <= self.now);
         // While nothing is served, requests that do not run, or have not run long enough to notice,
         // do not count.
         let is_new = |since| !isolate.is_served() && self.now - since <= MAX_LOOK;

@@ -14,6 +14,7 @@ use crate::{
     harness_bug::{self, HarnessBug},
     log::Log,
     network::SocketId,
+    room::Room,
     session_rows::SessionRows,
 };
 
@@ -48,6 +49,7 @@ impl Memory {
     pub(crate) fn wake(
         disk: &Disk,
         attachments: &BTreeMap<SocketId, Attachment>,
+        room: Option<Room>,
         now: Millis,
     ) -> Self {
         let mut memory = Self {
@@ -58,6 +60,9 @@ impl Memory {
             behind: BTreeSet::new(),
             settles_at: None,
         };
+        if let Some(room) = room {
+            room.limit_bus(memory.bus());
+        }
         disk.table.restore(&mut memory.root);
         for (socket, attachment) in attachments {
             memory.restore(*socket, attachment);

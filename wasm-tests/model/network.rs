@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::{invariant::Violation, socket_check::SocketCheck};
+
 /// The sockets between edges and their bus. A held pipe keeps what is sent until it is delivered
 /// explicitly; faults affect what waits there, or else what is sent next.
 #[derive(Debug, Default)]
@@ -24,6 +26,7 @@ pub(crate) struct Socket {
     pub(crate) is_hurt: bool,
     /// Whether the request at the edge's end is stopped.
     is_frozen: bool,
+    check: SocketCheck,
     to_bus: Pipe,
     to_edge: Pipe,
 }
@@ -59,6 +62,8 @@ pub(crate) enum Close {
     Moved,
     /// The bus closes the stream permanently.
     Over,
+    /// The bus has no room for the names.
+    Full,
 }
 
 #[derive(Clone, Debug)]
@@ -110,6 +115,7 @@ impl Network {
                 has_hole: false,
                 is_hurt: false,
                 is_frozen: false,
+                check: SocketCheck::default(),
                 to_bus,
                 to_edge,
             },
@@ -132,6 +138,17 @@ impl Network {
         let fault = pipe.armed;
         pipe.push(frame);
         socket.note(fault);
+    }
+
+    /// Checks what the bus is about to send, before any fault affects it.
+    pub(crate) fn check_sent(&mut self, id: SocketId, text: &str) -> Result<(), Violation> {
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return Ok(());
+        };
+        if socket.to_edge.closing.is_some() || socket.to_edge.is_closed {
+            return Ok(());
+        }
+        socket.check.send(text, socket.is_blind)
     }
 
     /// The end is reported after what was sent before.
@@ -193,6 +210,9 @@ impl Network {
         }
         let pipe = socket.pipe(way);
         if let Some(frame) = pipe.frames.pop_front() {
+            if way == Way::ToBus {
+                socket.check.receive(&frame.text);
+            }
             return Some(Arrival::Frame(frame));
         }
         let how = pipe.closing.take()?;

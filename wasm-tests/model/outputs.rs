@@ -32,12 +32,18 @@ impl World {
                 IsolateOutput::Refused { id, .. } => {
                     let client = self.isolates[place].member(id).map(|member| member.client);
                     if let Some(at) = client {
+                        let host = self.clients[at].host.as_ref();
+                        let is_open = host.is_some_and(Host::is_open);
+                        ensure("a stream that was not ended stays open", !is_open, || {
+                            format!("client {at} is refused")
+                        })?;
                         self.refuse(at)?;
                     }
                 }
                 IsolateOutput::Moved(moved) => {
                     self.part(place, *moved)?;
                 }
+                other => panic!("not known: {other:?}"),
             }
         }
         Ok(has_output)
@@ -167,6 +173,7 @@ fn writes(output: &IsolateOutput) -> usize {
         IsolateOutput::Write(batch) => batch.writes.len(),
         IsolateOutput::Poll(ids) => ids.len(),
         IsolateOutput::Refused { .. } | IsolateOutput::Moved(_) => 1,
+        other => panic!("not known: {other:?}"),
     }
 }
 

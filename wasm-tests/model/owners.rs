@@ -140,6 +140,7 @@ impl World {
                         self.run_errand(place, holder, Errand::Prove(term))?;
                     }
                 }
+                other => panic!("not known: {other:?}"),
             }
         }
     }

@@ -1,18 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mcp_listen::{
-    bus::{Route, ShardId},
-    clock::Millis,
-};
+use mcp_listen::{bus::ShardId, clock::Millis};
 
 use crate::{
     bus::Refusal,
     invariant::Violation,
     mail::{Call, Mail},
     network::SocketId,
-    schedule::{Act, Step},
+    room::Room,
     session_calls::PendingCall,
     shard::ShardObject,
+    socket_check::check_batch,
     world::World,
 };
 
@@ -22,17 +20,17 @@ use crate::{
 pub(crate) struct Shards {
     pub(crate) objects: BTreeMap<ShardId, ShardObject>,
     homes: BTreeMap<SocketId, ShardId>,
-    mail: VecDeque<Mail>,
-    is_paused: bool,
+    pub(crate) mail: VecDeque<Mail>,
+    pub(crate) is_paused: bool,
     /// The next call about a session fails.
-    is_refusing: bool,
+    pub(crate) is_refusing: bool,
     /// Until when a shard may pause, because its root reported overload.
     spared_until: Millis,
     /// The number of restarts of the root.
     life: usize,
     /// The calls about sessions in flight, with the instance of the root that made them, and the
     /// number of the last one.
-    tickets: BTreeMap<u32, (PendingCall, usize)>,
+    pub(crate) tickets: BTreeMap<u32, (PendingCall, usize)>,
     ticket: u32,
 }
 
@@ -115,17 +113,19 @@ impl World {
         } else {
             "EU"
         };
+        let room = Room::of(self.setup.room);
         let mut full = known;
         // A shard may fill up while an edge is on its way there.
-        let is_placed = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
-            Route::Root => {
+        let is_placed = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full).shard() {
+            None => {
                 self.bus.connect(socket);
                 true
             }
-            Route::Shard(shard) => {
+            Some(shard) => {
                 full = Some(shard);
                 let objects = &mut self.shards.objects;
-                objects.entry(shard).or_insert_with(ShardObject::new);
+                let object = objects.entry(shard);
+                object.or_insert_with(|| ShardObject::new(room));
                 self.shards.enter(socket, shard)
             }
         });
@@ -137,6 +137,9 @@ impl World {
     pub(crate) fn collect_mail(&mut self) {
         let now = self.now;
         for call in self.bus.root_calls(now) {
+            let table = &self.bus.disk().table;
+            let checked = check_batch(&call.text, |topic| table.has_asked(call.shard, topic));
+            self.record(checked);
             let number = Call {
                 life: self.shards.life,
                 number: call.call,
@@ -173,26 +176,6 @@ impl World {
         Ok(true)
     }
 
-    /// A fault of the mail or of a shard.
-    pub(crate) fn move_shards(&mut self, step: Step) -> Result<(), Violation> {
-        self.note(|| format!("{:?} {} of the shards", step.act, step.what % 6));
-        match step.act {
-            Act::Mail => self.move_mail(step)?,
-            _ => self.move_shard(step)?,
-        }
-        Ok(())
-    }
-
-    /// All shards are lost, with their storage.
-    pub(crate) fn reset_shards(&mut self) {
-        let objects = self.shards.objects.values_mut();
-        let sockets: Vec<SocketId> = objects.flat_map(ShardObject::reset).collect();
-        for socket in sockets {
-            self.lose_socket(socket, true);
-        }
-        self.shards.clear();
-    }
-
     /// The timeouts of shards.
     pub(crate) fn shards_timeout(&mut self) {
         let random = self.random();
@@ -203,88 +186,17 @@ impl World {
         }
     }
 
-    fn move_mail(&mut self, step: Step) -> Result<(), Violation> {
-        let at = usize::from(step.who).checked_rem(self.shards.mail.len());
-        match (step.what % 6, at) {
-            (0, _) => self.shards.is_paused = true,
-            (1, _) => self.shards.is_paused = false,
-            (kind, Some(at)) => {
-                let Some(mail) = self.shards.mail.remove(at) else {
-                    return Ok(());
-                };
-                match kind {
-                    2 => self.arrive_mail(&mail)?,
-                    3 => self.fail_mail(&mail, step.spin.is_multiple_of(4))?,
-                    4 => {
-                        self.post(mail.clone());
-                        self.arrive_mail(&mail)?;
-                    }
-                    _ => {
-                        self.note(|| format!("  {mail:?} is lost"));
-                        if let Mail::SessionCall(_, ticket, _) | Mail::Done(_, ticket) = mail {
-                            self.fail_ticket(ticket)?;
-                        }
-                    }
-                }
-            }
-            (3, None) => self.shards.is_refusing = true,
-            (_, None) => {}
-        }
-        Ok(())
-    }
-
-    fn move_shard(&mut self, step: Step) -> Result<(), Violation> {
-        let shards: Vec<ShardId> = self.shards.objects.keys().copied().collect();
-        let Some(place) = usize::from(step.who).checked_rem(shards.len()) else {
-            return Ok(());
-        };
-        let shard = shards[place];
-        let Some(object) = self.shards.objects.get_mut(&shard) else {
-            return Ok(());
-        };
-        if step.act == Act::SleepShard {
-            let is_called = self.shards.mail.iter().any(|mail| mail.shard() == shard);
-            let sleeps = !is_called && object.hibernate();
-            self.note(|| format!("  it sleeps: {sleeps}"));
-            return Ok(());
-        }
-        let sockets = object.reset();
-        // The root does not wait for the reply to a call of its earlier instance.
-        self.shards
-            .mail
-            .retain(|mail| !matches!(mail, Mail::Answer(to, ..) if *to == shard));
-        for socket in sockets {
-            self.lose_socket(socket, step.what.is_multiple_of(2));
-        }
-        // Calls of an earlier instance are not carried out.
-        let is_posted = |ticket: u32| {
-            let mut mail = self.shards.mail.iter();
-            mail.any(|mail| match mail {
-                Mail::SessionCall(_, posted, _) | Mail::Done(_, posted) => *posted == ticket,
-                _ => false,
-            })
-        };
-        let tickets = self.shards.tickets.iter();
-        let lost = tickets.filter(|(ticket, (pending, _))| {
-            ShardId(pending.shard) == shard && !is_posted(**ticket)
-        });
-        for ticket in lost.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
-            self.fail_ticket(ticket)?;
-        }
-        Ok(())
-    }
-
     /// The memory of the root is lost, with the calls that it waits for.
     pub(crate) fn forget_calls(&mut self) {
         self.shards.count_life(true);
     }
 
-    fn post(&mut self, mail: Mail) {
+    pub(crate) fn post(&mut self, mail: Mail) {
         self.note(|| format!("  posted: {mail:?}"));
         self.shards.mail.push_back(mail);
     }
 
-    fn arrive_mail(&mut self, mail: &Mail) -> Result<(), Violation> {
+    pub(crate) fn arrive_mail(&mut self, mail: &Mail) -> Result<(), Violation> {
         self.note(|| format!("  arrives: {mail:?}"));
         let random = self.random();
         let now = self.now;
@@ -338,7 +250,7 @@ impl World {
     }
 
     /// The caller is informed that its call failed.
-    fn fail_mail(&mut self, mail: &Mail, is_overloaded: bool) -> Result<(), Violation> {
+    pub(crate) fn fail_mail(&mut self, mail: &Mail, is_overloaded: bool) -> Result<(), Violation> {
         self.note(|| format!("  fails: {mail:?}"));
         let random = self.random();
         let now = self.now;
@@ -364,7 +276,7 @@ impl World {
         Ok(())
     }
 
-    fn fail_ticket(&mut self, ticket: u32) -> Result<(), Violation> {
+    pub(crate) fn fail_ticket(&mut self, ticket: u32) -> Result<(), Violation> {
         self.shards.tickets.remove(&ticket);
         self.fail_visits(Some(ticket))
     }

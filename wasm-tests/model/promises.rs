@@ -12,6 +12,7 @@ impl World {
     /// The promises after every step: a stream that has reached a cursor has received everything
     /// promised up to it, and a running request gets its connection soon.
     pub(crate) fn check(&mut self) -> Result<(), Violation> {
+        self.check_recorded()?;
         for at in 0..self.clients.len() {
             let Some((host, mut driven)) = self.driven(at) else {
                 continue;
@@ -26,6 +27,7 @@ impl World {
                 check_mark(client, &honored, &cursor, &self.ledger)?;
             }
         }
+        self.check_room()?;
         self.check_leases()
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 
 impl Bus {
     /// Whether a reply names a position from which the log holds everything.
-    pub(crate) fn check_answered(&self, text: &str) -> Result<(), Violation> {
+    pub(crate) fn check_reply(&self, text: &str) -> Result<(), Violation> {
         let Ok(FollowResponse::Followed(Followed { missed, .. })) = FollowResponse::from_json(text)
         else {
             return Ok(());

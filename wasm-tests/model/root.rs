@@ -63,6 +63,7 @@ impl Bus {
                         is_awaited,
                     });
                 }
+                other => panic!("not known: {other:?}"),
             }
         }
     }
@@ -168,7 +169,39 @@ impl Bus {
     }
 
     fn attached_sockets(&self) -> Vec<SocketId> {
-        self.attachments().copied().collect()
+        self.attachments().map(|(socket, _)| *socket).collect()
+    }
+
+    /// The shards that have reported how many edges they hold.
+    pub(crate) fn reported_shards(&mut self) -> Vec<ShardId> {
+        let Some(memory) = self.memory() else {
+            return Vec::new();
+        };
+        let shards = memory.root.bus().shards();
+        let reported = shards.filter(|(_, _, edges)| edges.is_some());
+        reported.map(|(shard, ..)| shard).collect()
+    }
+
+    /// The bytes of the names of all edges.
+    pub(crate) fn names(&mut self) -> usize {
+        self.memory()
+            .map_or(0, |memory| memory.root.bus().registry().name_bytes())
+    }
+
+    /// The most bytes of names of an edge without a session.
+    pub(crate) fn most_names(&mut self) -> usize {
+        if !self.is_awake() {
+            return 0;
+        }
+        let sockets = self.attachments().filter(|(_, it)| it.session.is_none());
+        let sockets: Vec<SocketId> = sockets.map(|(socket, _)| *socket).collect();
+        let Some(memory) = self.memory() else {
+            return 0;
+        };
+        let registry = memory.root.bus().registry();
+        let edges = sockets.iter().filter_map(|socket| memory.edges.get(socket));
+        let bytes = edges.map(|edge| registry.name_bytes_of(*edge));
+        bytes.max().unwrap_or_default()
     }
 
     fn attachments_count(&self) -> usize {

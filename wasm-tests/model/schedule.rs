@@ -38,6 +38,8 @@ pub(crate) struct Setup {
     pub(crate) has_upstream_ids: bool,
     /// The limits of sessions, from large to small.
     pub(crate) bounds: u8,
+    /// The limits on names, from unlimited to small.
+    pub(crate) room: u8,
     /// The keys in use, as a bit mask; zero means all. With few of them, more happens to each.
     pub(crate) keys: u8,
 }
@@ -146,8 +148,8 @@ impl Act {
 impl Schedule {
     /// The schedule of `seed`. Each has a different mix of acts: the fewer kinds it has, the more
     /// often each happens.
-    pub(crate) fn of_seed(seed: u64) -> Self {
-        let mut seed = Seed::new(seed);
+    pub(crate) fn of_seed(number: u64) -> Self {
+        let mut seed = Seed::new(number);
         let parts = [
             Part::Every,
             Part::Readers,
@@ -184,6 +186,7 @@ impl Schedule {
             authorizes: seed.below(2) == 0,
             has_upstream_ids: seed.below(4) == 0,
             bounds: u8::try_from(seed.below(8)).unwrap().saturating_sub(4),
+            room: 0,
         };
         let mix: Vec<(Act, usize)> = ACTS
             .iter()
@@ -193,7 +196,20 @@ impl Schedule {
             .collect();
         let length = 8 + seed.below(40);
         let steps = (0..length).map(|_| step(&mut seed, &mix)).collect();
-        Self { setup, steps }
+        Self { setup, steps }.with_room(number)
+    }
+}
+
+impl Schedule {
+    /// Every fifth schedule has limits on names. Its frames are held more often, so that streams
+    /// are opened while the limit is not known yet.
+    fn with_room(mut self, number: u64) -> Self {
+        if number % 5 == 4 {
+            self.setup.room = if number.is_multiple_of(2) { 1 } else { 2 };
+            let mut steps = self.steps.iter();
+            self.setup.holds |= steps.any(|step| step.act == Act::Deliver);
+        }
+        self
     }
 }
 

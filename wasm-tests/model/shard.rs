@@ -15,6 +15,7 @@ use crate::{
     invariant::Violation,
     memory::Attachment,
     network::{Close, Frame, Note, SocketId},
+    room::Room,
     table::PER_SHARD,
 };
 
@@ -28,6 +29,8 @@ pub(crate) struct ShardObject {
     cursor: Option<Cursor>,
     /// The calls about sessions that are done.
     done: Vec<u32>,
+    /// The limits on names.
+    pub(crate) room: Option<Room>,
 }
 
 #[derive(Debug)]
@@ -37,13 +40,14 @@ struct Life {
 }
 
 impl ShardObject {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(room: Option<Room>) -> Self {
         Self {
             life: None,
             attachments: BTreeMap::new(),
             seq: 0,
             cursor: None,
             done: Vec::new(),
+            room,
         }
     }
 
@@ -76,8 +80,10 @@ impl ShardObject {
                     self.attachments.entry(socket).or_default().session = session;
                 }
                 Persist::Delta(delta) => self.keep_change(socket, &delta),
+                other => panic!("not known: {other:?}"),
             },
             Ok(ShardReceived::Detached) => self.let_go(socket),
+            Ok(other) => panic!("not known: {other:?}"),
             Err(_) => {}
         }
     }
@@ -156,6 +162,7 @@ impl ShardObject {
                     }
                 }
                 ShardOutput::Done(ticket) => self.done.push(ticket),
+                other => panic!("not known: {other:?}"),
             }
         }
         out
@@ -208,6 +215,25 @@ impl ShardObject {
         self.life().shard.registry().attached()
     }
 
+    /// Whether its bus has called it since it was reset.
+    pub(crate) fn knows_its_bus(&mut self) -> bool {
+        self.life().shard.cursor().is_some()
+    }
+
+    /// The bytes of the names of all edges.
+    pub(crate) fn names(&mut self) -> usize {
+        self.life().shard.registry().name_bytes()
+    }
+
+    /// The most bytes of names of an edge without a session.
+    pub(crate) fn most_names(&self) -> usize {
+        let Some(life) = &self.life else { return 0 };
+        let edges = life.edges.iter();
+        let edges = edges.filter(|(socket, _)| self.attachments[*socket].session.is_none());
+        let bytes = edges.map(|(_, edge)| life.shard.registry().name_bytes_of(*edge));
+        bytes.max().unwrap_or_default()
+    }
+
     fn keep(&mut self, socket: SocketId, edge: EdgeId) {
         let stored = self.life().shard.registry().stored_topics(edge);
         if let Some(attachment) = self.attachments.get_mut(&socket) {
@@ -237,13 +263,22 @@ impl ShardObject {
     /// The state in memory; a hibernating shard is woken.
     fn life(&mut self) -> &mut Life {
         let (seq, cursor, attachments) = (self.seq, &self.cursor, &self.attachments);
-        self.life
-            .get_or_insert_with(|| wake(seq, cursor.as_ref(), attachments))
+        let room = self.room;
+        self.life.get_or_insert_with(|| {
+            let mut shard = Shard::new(seq);
+            if let Some(room) = room {
+                room.limit_shard(&mut shard);
+            }
+            wake(shard, cursor.as_ref(), attachments)
+        })
     }
 }
 
-fn wake(seq: u64, cursor: Option<&Cursor>, attachments: &BTreeMap<SocketId, Attachment>) -> Life {
-    let mut shard = Shard::new(seq);
+fn wake(
+    mut shard: Shard,
+    cursor: Option<&Cursor>,
+    attachments: &BTreeMap<SocketId, Attachment>,
+) -> Life {
     if let Some(cursor) = cursor.filter(|_| !attachments.is_empty()) {
         shard = shard.woken(cursor.clone());
     }
@@ -268,15 +303,16 @@ fn note_of(frame: &str) -> Note {
         Ok(BusMessage::Response(_)) => Note::Answer,
         Ok(BusMessage::Batch(_)) => Note::Batch,
         Ok(BusMessage::SessionInterest { .. }) => Note::SessionInterest,
-        Err(_) => Note::Broken,
+        _ => Note::Broken,
     }
 }
 
 /// How a socket is closed.
 pub(crate) fn close_of(reason: EdgeCloseReason) -> Close {
     match reason {
-        EdgeCloseReason::Lost | EdgeCloseReason::Full => Close::Lost,
+        EdgeCloseReason::Full => Close::Full,
         EdgeCloseReason::Redirected => Close::Moved,
         EdgeCloseReason::Over => Close::Over,
+        _ => Close::Lost,
     }
 }

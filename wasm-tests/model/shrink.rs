@@ -35,7 +35,7 @@ fn drop_steps(best: &mut Schedule, promise: &str) {
 }
 
 fn simplify_setup(best: &mut Schedule, promise: &str) {
-    let simpler: [fn(&mut Setup); 14] = [
+    let simpler: [fn(&mut Setup); 15] = [
         |setup| setup.holds = false,
         |setup| setup.verifies = false,
         |setup| setup.keeps_alive = false,
@@ -50,6 +50,7 @@ fn simplify_setup(best: &mut Schedule, promise: &str) {
         |setup| setup.authorizes = false,
         |setup| setup.has_upstream_ids = false,
         |setup| setup.bounds = 0,
+        |setup| setup.room = 0,
     ];
     for simplify in simpler {
         let mut simple = best.clone();

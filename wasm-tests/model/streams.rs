@@ -76,6 +76,7 @@ impl World {
                 UpstreamCall::Leave => self.hang_up(place, false),
                 UpstreamCall::Attach(text) => self.open_line(place, text)?,
                 UpstreamCall::Send(text) => self.send_up(place, text),
+                other => panic!("not known: {other:?}"),
             }
         }
         has_done |= self.write_outputs(place)?;
@@ -101,7 +102,7 @@ impl World {
 
     /// Handles a frame of the bus. Frames of one turn are delivered together, or each is a separate
     /// turn.
-    pub(crate) fn hear_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
+    pub(crate) fn receive_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
         let now = self.now;
         self.note(|| format!("  isolate {place} receives {}", frame.text));
         let confirms = frame.note == Note::Answer;
@@ -154,6 +155,7 @@ impl World {
         is_overloaded: bool,
     ) -> Result<(), Violation> {
         let (now, random) = (self.now, self.random());
+        let is_overloaded = is_overloaded || how == Close::Full;
         self.note(|| format!("  isolate {place} loses its bus: {how:?}"));
         let isolate = &mut self.isolates[place];
         isolate.socket = None;
@@ -174,6 +176,9 @@ impl World {
                 is_overloaded,
                 ..Absence::since(since)
             });
+            if how == Close::Full {
+                isolate.core.handle_full();
+            }
             isolate.core.handle_lost(now, random, is_overloaded);
         }
         self.write_outputs(place)?;

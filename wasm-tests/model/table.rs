@@ -17,6 +17,8 @@ pub(crate) struct Table {
     last: u32,
     shards: BTreeMap<ShardId, ShardRow>,
     topics: BTreeSet<(ShardId, Topic)>,
+    /// Every topic that each shard has followed at some time, for the checks.
+    asked: BTreeSet<(ShardId, Topic)>,
     /// The time of the alarm: set together with an event, until every shard has received it.
     pub(crate) alarm: Option<Millis>,
 }
@@ -37,6 +39,7 @@ impl Table {
             last: 0,
             shards: BTreeMap::new(),
             topics: BTreeSet::new(),
+            asked: BTreeSet::new(),
             alarm: None,
         }
     }
@@ -78,10 +81,14 @@ impl Table {
                 let is_dropped = |topic: &Topic| is_fresh || drop.contains(topic);
                 self.topics
                     .retain(|(holder, topic)| *holder != shard || !is_dropped(topic));
-                self.topics
-                    .extend(add.into_iter().map(|topic| (shard, topic)));
+                let add = add.into_iter().map(|topic| (shard, topic));
+                for row in add {
+                    self.asked.insert(row.clone());
+                    self.topics.insert(row);
+                }
             }
             JournalEntry::Settled(position) => self.settled = position,
+            other => panic!("not known: {other:?}"),
         }
     }
 
@@ -96,6 +103,21 @@ impl Table {
             bus.restore_topic(*shard, topic.clone());
         }
         root.restore_events().unwrap();
+    }
+
+    /// Whether a shard has ever asked for a topic.
+    pub(crate) fn has_asked(&self, shard: ShardId, topic: &Topic) -> bool {
+        self.asked.contains(&(shard, topic.clone()))
+    }
+
+    /// Whether some shard follows a topic.
+    pub(crate) fn has_row_of(&self, topic: &Topic) -> bool {
+        self.topics.iter().any(|(_, followed)| followed == topic)
+    }
+
+    /// The number of rows of topics.
+    pub(crate) fn rows(&self) -> usize {
+        self.topics.len()
     }
 
     /// Whether there is a shard that stays.

@@ -52,7 +52,8 @@ impl World {
         } else {
             Fault::None
         };
-        visit.opened_in = opened_in.filter(|_| visit.fault == Fault::None);
+        let may_fail = visit.fault != Fault::None || !self.has_room_in_any_case(at);
+        visit.opened_in = opened_in.filter(|_| !may_fail);
         self.go_on(visit)
     }
 
@@ -288,7 +289,11 @@ impl World {
                     _ => {}
                 }
             }
-            Outcome::Forwarded(_) => {}
+            Outcome::Forwarded(_) => ensure(
+                "our requests get a reply here",
+                matches!(asks, Asks::Initialize | Asks::Initialized | Asks::End),
+                || format!("{asks:?} is forwarded"),
+            )?,
         }
         Ok(())
     }
@@ -315,8 +320,10 @@ impl World {
         let client = &mut self.clients[at];
         let reader = match stream.kind() {
             StreamKind::Listen(id) if client.is_watching() => Reader::Watch(id.clone()),
-            StreamKind::Listen(id) => Reader::Subscription(id.clone()),
-            StreamKind::Session => Reader::Session,
+            StreamKind::Listen(id) => {
+                Reader::Subscription(client.listen_id().unwrap_or_else(|| id.clone()))
+            }
+            _ => Reader::Session,
         };
         let opening = Opening {
             reader,

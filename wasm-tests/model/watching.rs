@@ -133,16 +133,17 @@ impl World {
                     self.drop_host(at)?;
                     continue;
                 }
+                Some(other) => panic!("not known: {other:?}"),
                 None => {}
             }
             let Some(output) = watching.watch.poll_output(now) else {
                 return Ok(());
             };
-            self.hear_watch(at, &output)?;
+            self.receive_output(at, &output)?;
         }
     }
 
-    fn hear_watch(&mut self, at: usize, output: &WatchOutput) -> Result<(), Violation> {
+    fn receive_output(&mut self, at: usize, output: &WatchOutput) -> Result<(), Violation> {
         self.note(|| format!("  client {at} gets {output:?}"));
         match output {
             WatchOutput::Live { honored, .. } => {
@@ -156,7 +157,7 @@ impl World {
                     format!("client {at}: {honored:?}")
                 })
             }
-            WatchOutput::Changed(event) => self.clients[at].hear_change(event),
+            WatchOutput::Changed(event) => self.clients[at].receive_change(event),
             WatchOutput::Waiting { end, .. } => {
                 let client = &mut self.clients[at];
                 let is_open = client.host.as_ref().is_some_and(Host::is_open);
@@ -172,6 +173,7 @@ impl World {
                 "a watch continues while it may",
                 format!("client {at}: {end:?}"),
             )),
+            other => panic!("not known: {other:?}"),
         }
     }
 

@@ -21,6 +21,8 @@ impl World {
             match out {
                 Out::Frame(socket, frame) => {
                     self.note(|| format!("  bus to socket {}: {}", socket.0, frame.text));
+                    let sent = self.network.check_sent(socket, &frame.text);
+                    self.record(sent);
                     self.network.send(socket, Way::ToEdge, frame);
                 }
                 Out::Close(socket, how) => {
@@ -57,7 +59,7 @@ impl World {
                     return Ok(());
                 };
                 match arrival {
-                    Arrival::Frame(frame) => self.hear_on_line(place, &frame),
+                    Arrival::Frame(frame) => self.receive_on_line(place, &frame),
                     Arrival::Closed(how) => self.lose_line(place, how, false),
                 }
             }
@@ -75,7 +77,8 @@ impl World {
             verdict, holder, ..
         } = &self.isolates[place];
         let (verdict, is_first) = (*verdict, holder.is_none());
-        if !self.setup.shares || verdict == Some(false) {
+        let may_share = self.setup.shares && verdict != Some(false);
+        if !may_share || !self.has_room_at(at, place) {
             return self.join_alone(at);
         }
         let (_, span) = self.trial();

@@ -44,6 +44,8 @@ pub(crate) struct World {
     pub(crate) spin: u8,
     /// Whether every draw is the greatest possible.
     pub(crate) is_unlucky: bool,
+    /// The first promise that was broken by something that is sent.
+    broken: Option<Violation>,
     trace: Option<Vec<String>>,
 }
 
@@ -52,11 +54,7 @@ impl World {
         Self {
             now: Millis(0),
             setup,
-            bus: Bus::new(
-                WINDOWS[usize::from(setup.window) % WINDOWS.len()],
-                setup.is_old_bus,
-                setup.has_shards,
-            ),
+            bus: Bus::new(setup),
             network: Network::new(setup.holds),
             shards: Shards::default(),
             clients: Vec::new(),
@@ -73,6 +71,7 @@ impl World {
             has_forgotten: false,
             spin: 0,
             is_unlucky: false,
+            broken: None,
             trace: is_traced.then(Vec::new),
         }
     }
@@ -82,6 +81,17 @@ impl World {
         if let Some(trace) = &mut self.trace {
             trace.push(format!("{:>9}  {}", time(self.now), what()));
         }
+    }
+
+    /// Records whether a promise was broken, for the next check.
+    pub(crate) fn record(&mut self, checked: Result<(), Violation>) {
+        if let Err(violation) = checked {
+            self.broken.get_or_insert(violation);
+        }
+    }
+
+    pub(crate) fn check_recorded(&mut self) -> Result<(), Violation> {
+        self.broken.take().map_or(Ok(()), Err)
     }
 
     /// The number of published events.
@@ -348,7 +358,6 @@ fn isolates(setup: Setup) -> usize {
     if setup.has_shards { 4 } else { 2 }
 }
 
-const WINDOWS: [usize; 4] = [1_000, 12, 5, 2];
 const KEEP_ALIVE: Millis = Millis(15_000);
 pub(crate) const VERIFY: Millis = Millis(20_000);
 /// More turns than any schedule takes to settle.

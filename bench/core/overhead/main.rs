@@ -173,7 +173,7 @@ fn written(isolate: &mut Isolate, now: Millis) -> usize {
                     }
                 }
             }
-            IsolateOutput::Moved(_) | IsolateOutput::Refused { .. } => panic!("a stream ended"),
+            _ => panic!("a stream ended"),
         }
     }
     bytes

@@ -60,7 +60,7 @@ impl BusFollower {
     pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
         let mut follower = Follower::unattached();
         follower.set_timeouts(Timeouts {
-            attach: millis(attach_ms),
+            attach: millis(attach_ms).into(),
             ..Timeouts::default()
         });
         Self(follower)
@@ -103,12 +103,7 @@ impl BusFollower {
         let call = self.0.poll_call(now);
         let text = call.map(|_| self.0.follow(vec![Topic::Everything]).to_json());
         object(&Call {
-            kind: match call {
-                Some(BusCall::Leave) => "leave",
-                Some(BusCall::Attach) => "attach",
-                Some(BusCall::Ask) => "send",
-                None => "wait",
-            },
+            kind: call.map_or(WAIT, kind_of),
             text,
             deadline: self.deadline(),
         })
@@ -120,3 +115,14 @@ impl BusFollower {
         self.0.poll_timeout().map(time)
     }
 }
+
+fn kind_of(call: BusCall) -> &'static str {
+    match call {
+        BusCall::Leave => "leave",
+        BusCall::Attach => "attach",
+        BusCall::Ask => "send",
+        _ => WAIT,
+    }
+}
+
+const WAIT: &str = "wait";

@@ -2,7 +2,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{self, EdgeId, Registry, ShardId, ShardReceived},
+    bus::{self, EdgeId, Registry, ShardId},
     position::{Cursor, Position},
     root,
     session::Sessions,
@@ -161,17 +161,13 @@ impl Bus {
     pub fn receive(&mut self, edge: u32, message: &str, now: f64) -> Result<JsValue, JsValue> {
         let (edge, now) = (EdgeId(edge), millis(now));
         let received = match &mut self.0 {
-            Core::Root(root) => root.handle_message(edge, message, now)?.into(),
+            Core::Root(root) => Received::from_root(root.handle_message(edge, message, now)?),
             Core::Shard(shard) => match shard.handle_message(edge, message, now) {
-                Ok(ShardReceived::Followed {
-                    persist: keeps,
-                    session,
-                }) => Received::followed(&keeps, session.as_ref(), Vec::new()),
-                Ok(ShardReceived::Detached) => Received::of("detached"),
-                Err(error) => Received::dropped(error),
+                Ok(received) => Received::from_shard(received),
+                Err(error) => Some(Received::dropped(error)),
             },
         };
-        Ok(object(&received))
+        Ok(optional(received))
     }
 
     /// Handles a closed connection; `now` is as in `receive`.
@@ -210,9 +206,9 @@ impl Bus {
         Ok(optional(match &mut self.0 {
             Core::Root(root) => root
                 .poll_output(now, millis(session_now))?
-                .map(Output::from),
+                .and_then(Output::from_root),
             Core::Shard(shard) => match shard.poll_output() {
-                Some(output) => Some(output.into()),
+                Some(output) => Output::from_shard(output),
                 None => shard.poll_call(now).map(Output::from),
             },
         }))

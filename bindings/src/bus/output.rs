@@ -3,9 +3,12 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{BatchCall, EdgeCloseReason, FollowCall, JournalEntry, Persist, ShardId, ShardOutput},
+    bus::{
+        BatchCall, Delivery, EdgeCloseReason, FollowCall, JournalEntry, Persist, ShardId,
+        ShardOutput, ShardReceived,
+    },
     position::Position,
-    root,
+    root::{RootOutput, RootReceived},
     topic::Topic,
     wire::{Claim, ProtocolError},
 };
@@ -151,12 +154,14 @@ impl Received {
     }
 
     pub(super) fn followed(keeps: &Persist, session: Option<&Claim>, frames: Vec<String>) -> Self {
-        let change = match keeps {
-            Persist::Delta(delta) => Some(delta.to_json()),
-            Persist::Nothing | Persist::All => None,
+        let change = if let Persist::Delta(delta) = keeps {
+            Some(delta.to_json())
+        } else {
+            None
         };
         Self {
-            keeps_all: *keeps == Persist::All,
+            // To store everything is never wrong.
+            keeps_all: !matches!(keeps, Persist::Nothing | Persist::Delta(_)),
             change,
             session: session.map(Claim::to_text),
             frames,
@@ -170,21 +175,32 @@ impl Received {
             ..Self::of("dropped")
         }
     }
-}
 
-impl From<root::RootReceived> for Received {
-    fn from(received: root::RootReceived) -> Self {
-        match received {
-            root::RootReceived::Followed {
+    /// `None` for a result that these bindings do not know.
+    pub(super) fn from_root(received: RootReceived) -> Option<Self> {
+        Some(match received {
+            RootReceived::Followed {
                 persist,
                 session,
                 frames,
             } => Self::followed(&persist, session.as_ref(), frames),
-            root::RootReceived::Released => Self::of("released"),
-            root::RootReceived::Full => Self::of("full"),
-            root::RootReceived::Detached => Self::of("detached"),
-            root::RootReceived::Dropped(error) => Self::dropped(error),
-        }
+            RootReceived::Released => Self::of("released"),
+            RootReceived::Full => Self::of("full"),
+            RootReceived::Detached => Self::of("detached"),
+            RootReceived::Dropped(error) => Self::dropped(error),
+            _ => return None,
+        })
+    }
+
+    /// `None` for a result that these bindings do not know.
+    pub(super) fn from_shard(received: ShardReceived) -> Option<Self> {
+        Some(match received {
+            ShardReceived::Followed { persist, session } => {
+                Self::followed(&persist, session.as_ref(), Vec::new())
+            }
+            ShardReceived::Detached => Self::of("detached"),
+            _ => return None,
+        })
     }
 }
 
@@ -220,25 +236,19 @@ impl Output {
 
     fn close(edge: u32, reason: EdgeCloseReason) -> Self {
         Self {
-            reason: Some(match reason {
-                EdgeCloseReason::Lost => "lost",
-                EdgeCloseReason::Redirected => "redirected",
-                EdgeCloseReason::Full => "full",
-                EdgeCloseReason::Over => "over",
-            }),
+            reason: Some(reason.name()),
             ..Self::of_edge("close", edge)
         }
     }
-}
 
-impl From<root::RootOutput> for Output {
-    fn from(output: root::RootOutput) -> Self {
-        match output {
-            root::RootOutput::Persist(entry) => entry.into(),
-            root::RootOutput::Batch(call) => call.into(),
-            root::RootOutput::Send(edge, frame) => Self::send(frame, &[edge.0]),
-            root::RootOutput::Close(edge, reason) => Self::close(edge.0, reason),
-            root::RootOutput::CallShard {
+    /// `None` for an output that these bindings do not know.
+    pub(super) fn from_root(output: RootOutput) -> Option<Self> {
+        Some(match output {
+            RootOutput::Persist(entry) => return Self::from_entry(entry),
+            RootOutput::Batch(call) => call.into(),
+            RootOutput::Send(edge, frame) => Self::send(frame, &[edge.0]),
+            RootOutput::Close(edge, reason) => Self::close(edge.0, reason),
+            RootOutput::CallShard {
                 shard,
                 call,
                 is_awaited,
@@ -247,13 +257,30 @@ impl From<root::RootOutput> for Output {
                 is_awaited: Some(is_awaited),
                 ..Self::of_shard("callShard", ShardId(shard))
             },
-        }
+            _ => return None,
+        })
     }
-}
 
-impl From<JournalEntry> for Output {
-    fn from(change: JournalEntry) -> Self {
-        match change {
+    /// `None` for an output that these bindings do not know.
+    pub(super) fn from_shard(output: ShardOutput) -> Option<Self> {
+        Some(match output {
+            ShardOutput::Send(delivery) => delivery.into(),
+            ShardOutput::PersistAll(edge) => Self::of_edge("keep", edge.0),
+            ShardOutput::PersistChange(edge, delta) => Self {
+                change: Some(delta.to_json()),
+                ..Self::of_edge("keep", edge.0)
+            },
+            ShardOutput::Close(edge, reason) => Self::close(edge.0, reason),
+            ShardOutput::Done(ticket) => Self {
+                call: Some(ticket.into()),
+                ..Self::of("done")
+            },
+            _ => return None,
+        })
+    }
+
+    fn from_entry(entry: JournalEntry) -> Option<Self> {
+        Some(match entry {
             JournalEntry::Opened { shard, continent } => Self {
                 continent: Some(continent.into()),
                 ..Self::of_shard("opened", shard)
@@ -277,7 +304,8 @@ impl From<JournalEntry> for Output {
                 position: Some(number(position)),
                 ..Self::of("settled")
             },
-        }
+            _ => return None,
+        })
     }
 }
 
@@ -301,24 +329,10 @@ impl From<FollowCall> for Output {
     }
 }
 
-impl From<ShardOutput> for Output {
-    fn from(output: ShardOutput) -> Self {
-        match output {
-            ShardOutput::Send(delivery) => {
-                let edges: Vec<u32> = delivery.edges.iter().map(|edge| edge.0).collect();
-                Self::send(delivery.message, &edges)
-            }
-            ShardOutput::PersistAll(edge) => Self::of_edge("keep", edge.0),
-            ShardOutput::PersistChange(edge, delta) => Self {
-                change: Some(delta.to_json()),
-                ..Self::of_edge("keep", edge.0)
-            },
-            ShardOutput::Close(edge, reason) => Self::close(edge.0, reason),
-            ShardOutput::Done(ticket) => Self {
-                call: Some(ticket.into()),
-                ..Self::of("done")
-            },
-        }
+impl From<Delivery> for Output {
+    fn from(delivery: Delivery) -> Self {
+        let edges: Vec<u32> = delivery.edges.iter().map(|edge| edge.0).collect();
+        Self::send(delivery.message, &edges)
     }
 }
 

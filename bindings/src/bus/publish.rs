@@ -1,6 +1,6 @@
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{bus, event::ServerEvent, publish};
+use mcp_listen::{event::ServerEvent, publish};
 
 use crate::{number::millis, object::object, posted::Posted, text::event_of};
 
@@ -30,8 +30,8 @@ impl Bus {
         if deliveries.is_empty() {
             return Ok(JsValue::UNDEFINED);
         }
-        let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
-        Ok(object(&deliveries.map(Output::from).collect::<Vec<_>>()))
+        let deliveries = deliveries.into_iter().map(Output::from);
+        Ok(object(&deliveries.collect::<Vec<_>>()))
     }
 
     /// The position of the last event in the log.

@@ -1,9 +1,6 @@
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{
-    bus::{Route, ShardId},
-    topic::Topic,
-};
+use mcp_listen::{bus::ShardId, topic::Topic};
 
 use crate::number::millis;
 
@@ -73,16 +70,9 @@ impl Bus {
     /// Returns where to place the next edge of a continent: the number of a shard, or 0 for the
     /// root itself, which holds `own` edges. The shard `full` has refused this edge.
     pub fn place(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
-        Ok(
-            match self
-                .root()?
-                .bus_mut()
-                .route(continent, own, full.map(ShardId))
-            {
-                Route::Root => 0,
-                Route::Shard(shard) => shard.0,
-            },
-        )
+        let bus = self.root()?.bus_mut();
+        let route = bus.route(continent, own, full.map(ShardId));
+        Ok(route.shard().map_or(0, |shard| shard.0))
     }
 
     /// Returns how many edges a shard is known to hold; undefined until it has reported.

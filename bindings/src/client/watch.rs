@@ -206,14 +206,17 @@ impl ClientWatch {
     /// Returns the next network operation; undefined if there is none now.
     #[wasm_bindgen(js_name = pollAction, unchecked_return_type = "ClientAction | undefined")]
     pub fn poll_action(&mut self) -> JsValue {
-        let next = self.machine.poll_action().map(|action| match action {
-            HttpAction::Send(call, request) => Action::Send {
-                call,
-                method: request.method,
-                headers: request.headers,
-                body: request.body,
-            },
-            HttpAction::Close(call) => Action::Close { call },
+        let next = self.machine.poll_action().and_then(|action| {
+            Some(match action {
+                HttpAction::Send(call, request) => Action::Send {
+                    call,
+                    method: request.method,
+                    headers: request.headers,
+                    body: request.body,
+                },
+                HttpAction::Close(call) => Action::Close { call },
+                _ => return None,
+            })
         });
         let join = || self.machine.poll_join().then_some(Action::Join {});
         optional(next.or_else(join))
@@ -299,7 +302,7 @@ impl ClientWatch {
             return optional(Some(Output::Connecting {}));
         }
         let output = self.machine.poll_output(millis(now));
-        optional(output.map(|output| self.output_of(output)))
+        optional(output.and_then(|output| self.output_of(output)))
     }
 
     /// Whether there is no subscription now: every response has to be closed, except those to the
@@ -314,8 +317,9 @@ impl ClientWatch {
         self.machine.cancel();
     }
 
-    fn output_of(&mut self, output: WatchOutput) -> Output {
-        match output {
+    /// `None` for an output that these bindings do not know.
+    fn output_of(&mut self, output: WatchOutput) -> Option<Output> {
+        Some(match output {
             WatchOutput::Live { honored, .. } => Output::Live {
                 honored: honored.to_json(),
                 id: self.machine.id().map(|id| id.raw().to_owned()),
@@ -333,14 +337,16 @@ impl ClientWatch {
             WatchOutput::Stopped(end) => Output::Stopped {
                 end: self.ended(end),
             },
-        }
+            _ => return None,
+        })
     }
 
     fn ended(&self, end: CloseReason) -> Ended {
         let code = end.code();
-        let refusal = match end {
-            CloseReason::Refused(refusal) => Some(refusal),
-            _ => None,
+        let refusal = if let CloseReason::Refused(refusal) = end {
+            Some(refusal)
+        } else {
+            None
         };
         Ended {
             code,
@@ -372,6 +378,7 @@ impl ClientWatch {
                         self.messages.push_back(line.trim_ascii_end().to_vec());
                     }
                 }
+                _ => {}
             }
         }
         is_ours

@@ -11,7 +11,7 @@ use mcp_listen::events::{
 use crate::{
     error::{coded, malformed, out_of_place},
     number::millis,
-    object::object,
+    object::{object, optional},
     response::HttpResponse,
 };
 
@@ -27,7 +27,7 @@ impl EventExchange {
     /// Returns the next step: the same one until it is done.
     #[wasm_bindgen(unchecked_return_type = "EventStep")]
     pub fn poll(&mut self) -> JsValue {
-        object(&Step::from(self.0.poll()))
+        optional(Step::of(self.0.poll()))
     }
 
     /// Handles the body; one over the limit may be truncated anywhere beyond it.

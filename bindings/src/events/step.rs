@@ -127,9 +127,11 @@ pub(super) struct Webhook {
     codes: CodeSet,
 }
 
-impl From<exchange::EventStep> for Step {
-    fn from(step: exchange::EventStep) -> Self {
-        match step {
+impl Step {
+    /// `None` for a step that these bindings do not know.
+    pub(super) fn of(step: exchange::EventStep) -> Option<Self> {
+        Some(match step {
+            exchange::EventStep::Pass => Self::Pass,
             exchange::EventStep::Respond(response) => Self::Respond {
                 response: response.into(),
             },
@@ -168,8 +170,8 @@ impl From<exchange::EventStep> for Step {
                 arguments: subject.arguments.into(),
                 url: url.into(),
             },
-            _ => Self::Pass,
-        }
+            _ => return None,
+        })
     }
 }
 

@@ -1,9 +1,6 @@
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{
-    events::{cue_group, matching::MatchRule},
-    json,
-};
+use mcp_listen::events::{cue_group, matching::MatchRule};
 
 /// Returns the groups that readers of occurrences follow, for a caller with these groups: with the
 /// one for occurrences of every caller.
@@ -18,10 +15,6 @@ pub fn cue_groups(groups: Vec<String>) -> Vec<String> {
 /// object of JSON pointers by argument.
 #[wasm_bindgen]
 pub fn matches(fields: &str, arguments: &str, data: &str) -> bool {
-    let read = |text| json::read(text, json::MAX_PEER_DEPTH).ok();
-    let expected = read(fields.as_bytes())
-        .and_then(|fields| MatchRule::from_node(&fields.root))
-        .and_then(|fields| fields.expected(arguments));
-    let data = read(data.as_bytes());
-    expected.is_some_and(|expected| data.is_some_and(|data| expected.is_met(&data.root)))
+    let expected = MatchRule::from_json(fields).and_then(|fields| fields.expected(arguments));
+    expected.is_some_and(|expected| expected.is_met(data))
 }

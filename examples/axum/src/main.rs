@@ -26,8 +26,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         // Accepts requests of programs and pages of this machine only, to its loopback names.
         .allow(&[], Some(&["localhost", "127.0.0.1"]))?;
     let app = Router::new()
-        .route("/mcp", any(server::answer).layer(layer))
-        .route("/publish", post(publish::answer).with_state(bus.clone()));
+        .route("/mcp", any(server::respond).layer(layer))
+        .route("/publish", post(publish::respond).with_state(bus.clone()));
     // axum waits until the last response has ended; each stream ends with its pending notifications
     // and its result.
     let shutdown = async move {

@@ -13,7 +13,7 @@ use mcp_listen_tower::{Bus, events_in};
 ///
 /// # Errors
 /// 403 for a page, 415 for a body that is not JSON, 400 for an invalid event or a disconnect.
-pub async fn answer(
+pub async fn respond(
     State(bus): State<Bus>,
     headers: HeaderMap,
     body: Bytes,

@@ -8,7 +8,7 @@ use axum::{
 use serde_json::{Value, json};
 
 /// Handles every request other than a listen request.
-pub async fn answer(Json(request): Json<Value>) -> Response {
+pub async fn respond(Json(request): Json<Value>) -> Response {
     let Some(id) = request.get("id") else {
         return StatusCode::ACCEPTED.into_response();
     };

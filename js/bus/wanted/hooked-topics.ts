@@ -64,6 +64,10 @@ export class HookedTopics {
   readonly #granted: DelayQueue;
   /** Topics that streams have already, and for which `onWanted` was called lately, or refused. */
   readonly #refused = new DelayQueue(RETRY_MS);
+  /** The size of all topics in `#states` and `#former`. */
+  #bytes = 0;
+  /** Whether a topic was refused since half of the room was free. */
+  #isFull = false;
 
   constructor(options: HookedTopicsOptions) {
     this.#options = options;
@@ -78,6 +82,7 @@ export class HookedTopics {
 
   /** Records that `onWanted` was called for a topic before. */
   restore(topic: string): void {
+    this.#remember(topic);
     this.#former.add(topic);
     this.#changed.add(topic);
   }
@@ -114,10 +119,13 @@ export class HookedTopics {
     const stopping = this.#states.get(topic)?.stopping;
     if (stopping !== undefined) await stopping;
     this.#giveBack(topic);
+    if (!this.#hasRoom(topic)) return false;
     const state = this.#states.get(topic) ?? this.#start(topic, isAgain);
     state.isUnwanted = false;
     this.#granted.add(topic, now);
-    return this.#inTime('onWanted', state.started).catch(() => false);
+    const isAccepted = await this.#inTime('onWanted', state.started).catch(() => false);
+    if (!isAccepted) this.#granted.delete(topic);
+    return isAccepted;
   }
 
   /** Calls the hooks that are due at `now`. */
@@ -166,17 +174,22 @@ export class HookedTopics {
   #startAgain(topic: string, now: number): void {
     if (this.#refused.isWaiting(topic, now)) return;
     this.#refused.add(topic, now);
+    if (!this.#hasRoom(topic)) return;
     void this.#start(topic, this.#options.demand.isAgain).started.then((isAccepted) => {
       if (isAccepted) this.#refused.delete(topic);
     });
   }
 
-  /** Calls `onUnwanted` for a topic that no stream has had for long enough. */
+  /**
+   * Calls `onUnwanted` for a topic that no stream has had for long enough. If half of the room is
+   * used, the topics of clients that may reconnect are not kept: otherwise one caller could fill it
+   * with streams that it closes again.
+   */
   #stopIfDue(topic: string, state: State, now: number): void {
     if (!state.isUnwanted) this.#unwanted.add(topic, now);
     state.isUnwanted = true;
-    const isWaiting = this.#unwanted.isWaiting(topic, now) || this.#granted.isWaiting(topic, now);
-    if (!isWaiting) void this.#stop(topic, state);
+    const mayReturn = !this.#isCrowded && this.#unwanted.isWaiting(topic, now);
+    if (!mayReturn && !this.#granted.isWaiting(topic, now)) void this.#stop(topic, state);
   }
 
   /**
@@ -205,6 +218,7 @@ export class HookedTopics {
 
   #start(topic: string, isAgain: boolean): State {
     const { hooks, onBegin, onEnd } = this.#options;
+    this.#remember(topic);
     const isFormer = this.#former.delete(topic);
     const context = { ...this.#options.context, isAgain: isFormer || isAgain };
     onBegin?.(topic);
@@ -220,6 +234,7 @@ export class HookedTopics {
         this.#states.delete(topic);
         if (isFormer) this.#former.add(topic);
         else onEnd?.(topic, false);
+        this.#forget(topic);
       }
       this.#checkSoon(topic);
       return isAccepted;
@@ -232,14 +247,46 @@ export class HookedTopics {
     const call = this.#call('onUnwanted', () =>
       hooks.onUnwanted(topicOf(topic), { ...context, isTaken }),
     );
+    this.#unwanted.delete(topic);
     state.stopping = this.#inTime('onUnwanted', call)
       .catch(() => {})
       .then(() => {
         this.#states.delete(topic);
+        this.#forget(topic);
         onEnd?.(topic, !isTaken);
         this.#checkSoon(topic);
       });
     return state.stopping;
+  }
+
+  /** Whether there is room for a topic; reports once that there is none. */
+  #hasRoom(topic: string): boolean {
+    const { hooks, onError } = this.#options;
+    if (this.#isKnown(topic) || this.#bytes + sizeOf(topic) <= hooks.namesBytes) return true;
+    if (!this.#isFull)
+      onError(new ListenError('wanted-failed', 'streams want more topics than wanted.namesBytes'));
+    this.#isFull = true;
+    return false;
+  }
+
+  /** Whether half of the room is used. */
+  get #isCrowded(): boolean {
+    return this.#bytes > this.#options.hooks.namesBytes / 2;
+  }
+
+  #isKnown(topic: string): boolean {
+    return this.#states.has(topic) || this.#former.has(topic);
+  }
+
+  /** Counts a topic that is about to be added. */
+  #remember(topic: string): void {
+    if (!this.#isKnown(topic)) this.#bytes += sizeOf(topic);
+  }
+
+  /** Counts a topic that may have been removed. */
+  #forget(topic: string): void {
+    if (!this.#isKnown(topic)) this.#bytes -= sizeOf(topic);
+    this.#isFull &&= this.#isCrowded;
   }
 
   /** Checks a topic whose hook has returned: what streams have may have changed meanwhile. */
@@ -282,5 +329,12 @@ interface State {
   stopping?: Promise<void>;
 }
 
+/** Returns about how many bytes a topic and its state have. */
+function sizeOf(topic: string): number {
+  return topic.length + STATE_BYTES;
+}
+
+/** The bytes of the state of a topic, and of its places in maps. */
+const STATE_BYTES = 256;
 /** Milliseconds between two calls of an `onWanted` that refuses what streams already have. */
 const RETRY_MS = 30_000;

@@ -24,6 +24,15 @@ export interface WantedOptions {
    */
   onWanted?: (topic: Topic, context: WantedContext) => unknown;
   /**
+   * Maximum size of the topics for which `onWanted` was called and `onUnwanted` was not: each one
+   * counts its characters plus 256. Beyond it, topics are left out of what a stream honors, and
+   * `onError` receives one error. Above half of it, a topic without a stream is unwanted at once,
+   * not after `unwantedMs`. 0 accepts no topic.
+   *
+   * @default 33_554_432
+   */
+  namesBytes?: number;
+  /**
    * Called when no stream has subscribed to a topic for `unwantedMs`, or another process has the
    * topic (`isTaken`).
    *
@@ -79,11 +88,12 @@ export interface UnwantedContext extends HookContext {
  * @throws ListenError `invalid-options`.
  */
 export function wantedOptions({
+  namesBytes = 33_554_432,
   onUnwanted = () => {},
   onWanted = () => {},
   unwantedMs = 30_000,
   wantedMs = 3_000,
 }: WantedOptions): Required<WantedOptions> {
-  expectAmounts('wanted', { unwantedMs, wantedMs });
-  return { onUnwanted, onWanted, unwantedMs, wantedMs };
+  expectAmounts('wanted', { namesBytes, unwantedMs, wantedMs });
+  return { namesBytes, onUnwanted, onWanted, unwantedMs, wantedMs };
 }

@@ -17,7 +17,7 @@ import { TenantRouter } from '../route/router.js';
 import { type BusName, DEFAULT_BUS } from '../wire/names.js';
 import type { BusNamespace } from '../wire/stubs.js';
 import { upstreamAuthorize } from './upstream/authorize.js';
-import { upstreamPrincipal } from './upstream/principal.js';
+import { UpstreamAdmission } from './upstream/principal.js';
 import { UpstreamServer } from './upstream/server.js';
 
 /**
@@ -63,7 +63,8 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
   /**
    * Names of header fields that identify a caller, besides `Authorization` and `Cookie`, such as
    * `X-API-Key`. Requests that check a caller carry only these fields. Cookies are part of a
-   * caller's name only if `Cookie` is listed here.
+   * caller's name only if `Cookie` is listed here, and only those that the upstream server
+   * requires.
    *
    * @default []
    */
@@ -80,8 +81,7 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
    * Options for listens and sessions. Here `advertise` defaults to `all` if there is a secret for
    * publishers and no `server`, and `timeouts.authorizeMs` defaults to 10,000. The default
    * `principal` admits the callers that the upstream server serves, and names each by a digest of
-   * its credentials, unless the server serves callers without any. The default `authorize` follows
-   * `rights`.
+   * those of its credentials that the server requires. The default `authorize` follows `rights`.
    */
   listen?: Omit<ListenHandlerOptions<Rest>, 'bus' | 'credentialHeaders' | 'events'>;
 }
@@ -100,9 +100,10 @@ export interface Gateway<Rest extends unknown[] = []> {
    */
   server: (bus?: string) => ListenHandler<Rest>;
   /**
-   * Returns the default name of the caller of a request, for `disconnect`; undefined without
-   * credentials. If the upstream server serves callers without credentials, streams and sessions
-   * have no such name.
+   * Returns the default name of the caller of a request, for `disconnect`; undefined if the
+   * upstream server requires no credential that names a caller. It may ask that server, so call it
+   * before you revoke the credentials. Rejects if a caller with several credentials cannot be named
+   * now.
    */
   nameOf: (request: Request) => Promise<string | undefined>;
 }
@@ -143,6 +144,7 @@ class GatewayHandler implements Gateway<unknown[]> {
   readonly #bus: BusName;
   readonly #proxy: (request: Request) => Promise<Response>;
   readonly #server: UpstreamServer;
+  readonly #admission: UpstreamAdmission;
   readonly #screen: Screen;
   readonly #publish: ((request: Request) => Promise<Response>) | undefined;
   readonly #router: TenantRouter;
@@ -160,6 +162,7 @@ class GatewayHandler implements Gateway<unknown[]> {
       responseBytes: limitsOf(listen.limits).responseBytes,
       responseMs: timeoutsOf(listen.timeouts).responseMs,
     });
+    this.#admission = new UpstreamAdmission(this.#server, options.admitsUnknownMethod ?? false);
     this.#screen = screen(listen);
     const make = this.#serverOf.bind(this);
     this.#router = new TenantRouter({ bus, make, onError: this.#onError, max: MAX_SERVERS });
@@ -199,7 +202,7 @@ class GatewayHandler implements Gateway<unknown[]> {
   }
 
   readonly nameOf = (request: Request): Promise<string | undefined> =>
-    this.#server.credentials.nameOf(request);
+    this.#admission.nameOf(request);
 
   /**
    * Creates the publish handler, with the host and origin policy of the MCP endpoint by default.
@@ -228,13 +231,7 @@ class GatewayHandler implements Gateway<unknown[]> {
 
   #serverOf(name: string): ForgettableHandler<unknown[]> {
     const onError = this.#onError;
-    const {
-      admitsUnknownMethod = false,
-      credentialHeaders,
-      events,
-      listen = {},
-      rights,
-    } = this.#options;
+    const { credentialHeaders, events, listen = {}, rights } = this.#options;
     // An option that is set to undefined must not replace a default that denies.
     const authorize =
       listen.authorize ??
@@ -244,7 +241,7 @@ class GatewayHandler implements Gateway<unknown[]> {
       ...(acceptsPublishes(this.#options) && listen.server === undefined && { advertise: 'all' }),
       ...listen,
       timeouts: { authorizeMs: AUTHORIZE_MS, ...listen.timeouts },
-      principal: listen.principal ?? upstreamPrincipal(this.#server, admitsUnknownMethod),
+      principal: listen.principal ?? this.#admission.principal,
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
       ...(events && { events }),

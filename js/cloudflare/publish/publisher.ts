@@ -1,5 +1,6 @@
 import { ListenError } from '../../model/error.js';
 import { type ChangeEvent, EVENT_TYPES_URI, type ServerEvent } from '../../model/event.js';
+import { isLongSecret, MIN_SECRET_BYTES } from '../../web/bearer.js';
 
 /** A kind of what is published. */
 export type PublishedKind = ChangeEvent['kind'] | 'event';
@@ -104,8 +105,7 @@ function kindsOf({ groups, kinds, uriPrefixes }: Publisher): readonly PublishedK
 
 function isPublisher(publisher: unknown): publisher is Publisher {
   const { groups, kinds, secret, uriPrefixes } = (publisher ?? {}) as Partial<Publisher>;
-  if (typeof secret !== 'string' || new TextEncoder().encode(secret).byteLength < MIN_SECRET_BYTES)
-    return false;
+  if (!isLongSecret(secret)) return false;
   return (
     isList(groups) &&
     isList(uriPrefixes) &&
@@ -139,5 +139,3 @@ const KINDS: readonly PublishedKind[] = [
   'resource_updated',
   'task_status',
 ];
-/** Minimum bytes of a secret: 128 bits if they are random. */
-const MIN_SECRET_BYTES = 16;

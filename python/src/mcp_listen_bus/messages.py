@@ -65,7 +65,7 @@ def _read(line: str) -> ServerEvent | str | None:
     """Returns a change, the kind of an event that the SDK does not know, or None."""
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     kind = event.get("kind") if isinstance(event, dict) else None
     if kind == "resource_updated":

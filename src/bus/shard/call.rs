@@ -39,6 +39,7 @@ impl Shard {
         let sent = Sent {
             left,
             is_low: follow.is_low,
+            was_behind: self.is_behind,
             is_passed: false,
         };
         self.flight.begin(seq, sent, now + CALL_TIMEOUT);
@@ -138,7 +139,7 @@ impl Shard {
         if is_first {
             self.begin_at(&cursor);
         } else {
-            self.catch_up(&cursor, is_settled, missed.as_ref());
+            self.catch_up(&call.sent, &cursor, is_settled, missed.as_ref());
         }
         self.is_behind = call.sent.is_passed;
         self.count_from(&cursor, has_added);
@@ -168,7 +169,13 @@ impl Shard {
     }
 
     /// Delivers the missing events, if there are any.
-    pub(super) fn catch_up(&mut self, cursor: &Cursor, is_settled: bool, missed: Option<&Backlog>) {
+    fn catch_up(
+        &mut self,
+        sent: &Sent,
+        cursor: &Cursor,
+        is_settled: bool,
+        missed: Option<&Backlog>,
+    ) {
         let Some(own) = &self.cursor else {
             self.cursor = Some(cursor.clone());
             return;
@@ -182,8 +189,9 @@ impl Shard {
                     }
                 }
             }
-            _ if self.is_behind => self.lose_attached(),
-            _ if is_settled => {}
+            _ if sent.was_behind => self.lose_attached(),
+            // The next call requests what a rejected batch has left out.
+            _ if is_settled && !sent.is_passed => {}
             _ => return,
         }
         if reached < cursor.position {
@@ -193,11 +201,12 @@ impl Shard {
 
     /// Closes the attached edges, because the missing events are no longer available. They
     /// reconnect and learn that they may have missed events.
-    pub(super) fn lose_attached(&mut self) {
-        let edges = self.edges.ids();
-        let lost: Vec<EdgeId> = edges.filter(|edge| !self.edges.is_waiting(*edge)).collect();
-        for edge in lost {
-            self.close(edge, EdgeCloseReason::Lost);
+    fn lose_attached(&mut self) {
+        let edges: Vec<EdgeId> = self.edges.ids().collect();
+        for edge in edges {
+            if !self.edges.is_waiting(edge) {
+                self.close(edge, EdgeCloseReason::Lost);
+            }
         }
     }
 }

@@ -21,11 +21,12 @@ pub(super) struct InterestChange {
 }
 
 impl HeldSessions {
-    /// Returns the number of the stream of the claim's session, and the edge that holds it.
+    /// Returns the number of the newest stream of the claim's session, and an edge that holds it.
     pub(super) fn holder(&self, claim: &Claim) -> Option<(u64, EdgeId)> {
-        let mut held = self.held.iter();
-        let held = held.find(|(held, _)| held.is_of_session(claim));
-        held.map(|(held, edge)| (held.stream, *edge))
+        let held = self.held.iter();
+        let held = held.filter(|(held, _)| held.is_of_session(claim));
+        let newest = held.max_by_key(|(held, _)| held.stream);
+        newest.map(|(held, edge)| (held.stream, *edge))
     }
 
     /// Returns the edge that holds exactly this stream.
@@ -41,15 +42,19 @@ impl HeldSessions {
         self.restore(claim, edge);
     }
 
-    /// Restores what an edge held before a restart.
+    /// Restores what an edge held before a restart. Another edge may hold a stream of the same
+    /// session: one that was closed, and whose connection has not ended yet.
     pub(super) fn restore(&mut self, claim: Claim, edge: EdgeId) {
         self.held.push((claim, edge));
     }
 
-    /// Removes an edge. The stream that it held has left.
+    /// Removes an edge. The stream that it held has left, unless another edge holds it.
     pub(super) fn remove(&mut self, edge: EdgeId) {
         if let Some(place) = self.held.iter().position(|(_, holder)| *holder == edge) {
-            self.left.push(self.held.swap_remove(place).0);
+            let (claim, _) = self.held.swap_remove(place);
+            if self.edge_of(&claim).is_none() {
+                self.left.push(claim);
+            }
         }
     }
 

@@ -69,6 +69,8 @@ pub struct Shard {
 struct Sent {
     left: Vec<Claim>,
     is_low: bool,
+    /// The call requested the events after the cursor.
+    was_behind: bool,
     /// A batch was rejected meanwhile, which may reach further than the reply.
     is_passed: bool,
 }
@@ -103,8 +105,8 @@ impl Shard {
     /// Sets how long edges have to be few (10 s by default) before the shard reports this to the
     /// root, which may then close it.
     #[must_use]
-    pub fn with_low_span(mut self, span: Millis) -> Self {
-        self.low = LowWatermark::new(span);
+    pub fn with_low_span(mut self, span: impl Into<Millis>) -> Self {
+        self.low = LowWatermark::new(span.into());
         self
     }
 

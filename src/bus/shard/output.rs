@@ -11,6 +11,7 @@ use crate::{
 
 /// The result of an edge's frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShardReceived {
     /// The edge's topics have changed; it gets its reply once the root follows them.
     Followed {
@@ -25,6 +26,7 @@ pub enum ShardReceived {
 
 /// An output of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShardOutput {
     /// Send a frame.
     Send(Delivery),
@@ -42,6 +44,7 @@ pub enum ShardOutput {
 
 /// The reason why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EdgeCloseReason {
     /// The edge may have missed events and has to reconnect with its cursor.
     Lost,
@@ -51,6 +54,18 @@ pub enum EdgeCloseReason {
     Full,
     /// The stream has ended: its session has ended or has another stream.
     Over,
+}
+
+impl EdgeCloseReason {
+    /// Returns the name of the reason.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Redirected => "redirected",
+            Self::Full => "full",
+            Self::Over => "over",
+        }
+    }
 }
 
 /// A call to the root.

@@ -9,6 +9,7 @@ pub type RequestHandle = u32;
 
 /// A network operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HttpAction {
     /// Send the request.
     Send(RequestHandle, HttpRequest),

@@ -9,6 +9,7 @@ use crate::{
 
 /// The media type of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Media {
     /// One JSON text.
     Json,

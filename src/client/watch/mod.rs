@@ -72,6 +72,7 @@ pub enum WatchState {
 
 /// An output of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WatchOutput {
     /// The subscription is open.
     Live {

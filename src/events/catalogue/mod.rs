@@ -29,13 +29,8 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads an object of definitions by name, each an object with `description`, `inputSchema`,
-    /// `payloadSchema`, and if need be `delivery`, `match` and `_meta`. A type has the delivery
-    /// modes in `served` that its `delivery` names; one that has none is left out.
-    ///
-    /// # Errors
-    /// A [`CatalogueError`] for the first definition that is not valid.
-    pub fn from_node(node: &Node<'_>, served: Modes) -> Result<Self, CatalogueError> {
+    /// As [`Catalogue::from_json`], for a part of a larger document.
+    pub(crate) fn from_node(node: &Node<'_>, served: Modes) -> Result<Self, CatalogueError> {
         let members = node.as_object().ok_or(CatalogueError::Malformed)?;
         let mut definitions = Map::default();
         for (name, node) in members.iter() {
@@ -48,10 +43,12 @@ impl Catalogue {
         Ok(Self { definitions })
     }
 
-    /// As [`Catalogue::from_node`], for JSON text.
+    /// Reads an object of definitions by name, each an object with `description`, `inputSchema`,
+    /// `payloadSchema`, and if need be `delivery`, `match` and `_meta`. A type has the delivery
+    /// modes in `served` that its `delivery` names; one that has none is left out.
     ///
     /// # Errors
-    /// A [`CatalogueError`].
+    /// A [`CatalogueError`] for the first definition that is not valid.
     pub fn from_json(text: &str, served: Modes) -> Result<Self, CatalogueError> {
         let document = json::read(text.as_bytes(), MAX_DEPTH);
         let document = document.map_err(|_| CatalogueError::Malformed)?;

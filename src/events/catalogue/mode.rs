@@ -4,6 +4,7 @@ use crate::json::Node;
 
 /// A way to deliver events (SEP-3415, Delivery Modes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// `events/poll`
     Poll,
@@ -40,7 +41,7 @@ impl Modes {
     pub const NONE: Self = Self(0);
 
     /// Reads a list of names; `None` if it is not one.
-    pub fn from_node(node: &Node<'_>) -> Option<Self> {
+    pub(crate) fn from_node(node: &Node<'_>) -> Option<Self> {
         let modes = node.as_array()?.iter();
         let modes = modes.map(|node| Mode::from_name(node.as_str()?));
         modes.collect()

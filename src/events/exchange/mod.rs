@@ -7,7 +7,7 @@ mod request;
 mod service;
 mod step;
 
-pub use request::{EventCall, EventSubject, Method, RequestedDelivery, Start};
+pub use request::{EventSubject, RequestedDelivery, Start};
 pub use service::{ErrorStatus, EventService, ServiceError, Settings};
 pub use step::{Caller, EventStep, Subscribe};
 

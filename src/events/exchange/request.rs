@@ -15,7 +15,7 @@ use crate::{
 
 /// A method of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub(super) enum Method {
     /// `events/list`
     List,
     /// `events/poll`
@@ -30,7 +30,7 @@ pub enum Method {
 
 /// The parameters of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EventCall {
+pub(super) enum EventCall {
     /// `events/list`, after the page that ended with this cursor.
     List(Option<Box<str>>),
     /// `events/poll`
@@ -106,7 +106,7 @@ impl fmt::Debug for RequestedDelivery {
 
 impl Method {
     /// Returns the method of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "events/list" => Self::List,
             "events/poll" => Self::Poll,
@@ -124,7 +124,7 @@ impl EventCall {
     /// # Errors
     /// [`EventError::InvalidParams`], or [`EventError::Unsupported`] for a delivery other than
     /// webhook.
-    pub fn read(method: Method, params: Option<&Node<'_>>) -> Result<Self, EventError> {
+    pub(super) fn read(method: Method, params: Option<&Node<'_>>) -> Result<Self, EventError> {
         Ok(match method {
             Method::List => Self::List(cursor_of(params)?),
             Method::Poll => Self::Poll {
@@ -149,7 +149,7 @@ impl EventCall {
     }
 
     /// Returns what the request is about, unless it is a list.
-    pub fn subject(&self) -> Option<&EventSubject> {
+    pub(super) fn subject(&self) -> Option<&EventSubject> {
         match self {
             Self::List(_) => None,
             Self::Poll { subject, .. }

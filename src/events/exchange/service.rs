@@ -74,7 +74,7 @@ impl EventService {
         }
     }
 
-    /// Reads an object with `events`, the definitions by name (see [`Catalogue::from_node`]),
+    /// Reads an object with `events`, the definitions by name (see [`Catalogue::from_json`]),
     /// `modes`, a list of what the bus can deliver, and the members of [`Settings`] in camel case.
     ///
     /// # Errors

@@ -236,7 +236,7 @@ impl<R: EventRows> EventLog<R> {
         }
         if now - self.looked_at >= self.window.look_ms() {
             self.looked_at = now;
-            let removed = self.rows.remove_before(now - self.window.age_ms)?;
+            let removed = self.rows.remove_before(now - self.window.age())?;
             self.removed(&removed)?;
         }
         Ok(())

@@ -1,15 +1,18 @@
-use serde::{Deserialize, Serialize};
+use core::time::Duration;
 
-use crate::clock::Millis;
+use serde::Deserialize;
+
+use crate::clock::{Millis, read_span};
 
 /// How much of the log is kept: whichever limit is reached first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Window {
     /// Occurrences of one name. Default 10,000.
     pub events: usize,
-    /// Milliseconds since an occurrence was published. Default 24 hours.
-    pub age_ms: Millis,
+    /// How long ago an occurrence was published. Default 24 hours.
+    #[serde(rename = "ageMs", deserialize_with = "read_span")]
+    pub age: Duration,
     /// Bytes of all occurrences together. Default 64 MiB.
     pub bytes: u64,
     /// Names that occurrences have. Default 1,000.
@@ -20,7 +23,7 @@ impl Default for Window {
     fn default() -> Self {
         Self {
             events: 10_000,
-            age_ms: Millis(86_400_000),
+            age: Duration::from_hours(24),
             bytes: 64 << 20,
             names: 1_000,
         }
@@ -38,9 +41,14 @@ impl Window {
         self.bytes - self.bytes / BATCHES as u64
     }
 
+    /// How long after it was published an occurrence is too old.
+    pub(super) fn age(&self) -> Millis {
+        self.age.into()
+    }
+
     /// Milliseconds after which the log looks for occurrences that are too old.
     pub(super) fn look_ms(&self) -> Millis {
-        Millis(self.age_ms.0 / BATCHES as u64)
+        Millis(self.age().0 / BATCHES as u64)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
 
 /// What a function of the server decided about one occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MatchResult {
     /// The subscription receives it.
     Matched,

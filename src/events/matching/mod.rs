@@ -11,12 +11,13 @@ pub(crate) use selected::{Payloads, Selected, select};
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-use crate::json::{self, Node, Value};
+use crate::json::{self, MAX_PEER_DEPTH, Node, Value};
 
 use super::jcs::canonical;
 
 /// How the occurrences of a subscription are matched against its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MatchRule {
     /// Not at all: every occurrence matches.
     #[default]
@@ -38,6 +39,7 @@ pub struct MatchField {
 
 /// What one subscription requires of a payload.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Expected {
     /// Nothing.
     Everything,
@@ -49,7 +51,13 @@ pub enum Expected {
 
 impl MatchRule {
     /// Reads `"host"`, or an object of JSON pointers by arguments. `None` if it is neither.
-    pub fn from_node(node: &Node<'_>) -> Option<Self> {
+    pub fn from_json(text: &str) -> Option<Self> {
+        let document = json::read(text.as_bytes(), MAX_PEER_DEPTH).ok()?;
+        Self::from_node(&document.root)
+    }
+
+    /// As [`MatchRule::from_json`], for a part of a larger document.
+    pub(crate) fn from_node(node: &Node<'_>) -> Option<Self> {
         if node.as_str() == Some("host") {
             return Some(Self::Host);
         }
@@ -100,8 +108,15 @@ impl Expected {
         }
     }
 
-    /// Whether a payload has the expected values; `false` if a function of the server decides.
-    pub fn is_met(&self, data: &Node<'_>) -> bool {
+    /// Whether a payload, JSON text, has the expected values; `false` if a function of the server
+    /// decides.
+    pub fn is_met(&self, data: &str) -> bool {
+        let document = json::read(data.as_bytes(), MAX_PEER_DEPTH);
+        document.is_ok_and(|document| self.is_met_by(&document.root))
+    }
+
+    /// As [`Expected::is_met`], for a part of a larger document.
+    pub(crate) fn is_met_by(&self, data: &Node<'_>) -> bool {
         match self {
             Self::Everything => true,
             Self::Values(values) => values.iter().all(|(pointer, value)| {

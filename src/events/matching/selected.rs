@@ -47,7 +47,7 @@ impl<'p> Payloads<'p> {
 
     fn meet(&self, place: usize, expected: &Expected) -> bool {
         let document = self.0.get(place).and_then(Option::as_ref);
-        document.is_some_and(|document| expected.is_met(&document.root))
+        document.is_some_and(|document| expected.is_met_by(&document.root))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{clock::Millis, json};
 /// The outcome of a POST.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Outcome {
     /// The endpoint responded.
     Response(EndpointResponse),
@@ -33,6 +34,7 @@ pub struct EndpointResponse {
 /// The category of a failed message. Clients learn it, and nothing else of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Failure {
     /// No connection could be made, or it broke.
     ConnectionRefused,

@@ -1,13 +1,16 @@
+use core::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    clock::{MAX_SAFE_MILLIS, Millis},
+    clock::{MAX_SAFE_MILLIS, Millis, read_span},
     json::{Node, Value},
 };
 
 /// How long a client asks for its subscription to last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum RequestedTtl {
     /// As long as the server gives by default.
     #[default]
@@ -19,23 +22,26 @@ pub enum RequestedTtl {
 }
 
 /// How long subscriptions last.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TtlOptions {
-    /// Milliseconds that a subscription lasts if the client names no time. Default 1 hour.
-    pub default_ttl_ms: Millis,
-    /// The shortest time in milliseconds, also if a client asks for less. Default 5 minutes.
-    pub min_ttl_ms: Millis,
-    /// The longest time in milliseconds. Default 24 hours.
-    pub max_ttl_ms: Millis,
+    /// How long a subscription lasts if the client names no time. Default 1 hour.
+    #[serde(rename = "defaultTtlMs", deserialize_with = "read_span")]
+    pub default_ttl: Duration,
+    /// The shortest time, also if a client asks for less. Default 5 minutes.
+    #[serde(rename = "minTtlMs", deserialize_with = "read_span")]
+    pub min_ttl: Duration,
+    /// The longest time. Default 24 hours.
+    #[serde(rename = "maxTtlMs", deserialize_with = "read_span")]
+    pub max_ttl: Duration,
     /// Whether clients may request subscriptions without an end. Default false: such a client gets
-    /// `max_ttl_ms`.
+    /// `max_ttl`.
     pub no_expiry: bool,
 }
 
 impl RequestedTtl {
     /// Reads `ttlMs`; `None` if it is neither a number nor null.
-    pub fn from_node(node: Option<&Node<'_>>) -> Option<Self> {
+    pub(crate) fn from_node(node: Option<&Node<'_>>) -> Option<Self> {
         let Some(node) = node else {
             return Some(Self::Default);
         };
@@ -55,9 +61,9 @@ impl RequestedTtl {
 impl Default for TtlOptions {
     fn default() -> Self {
         Self {
-            default_ttl_ms: Millis(3_600_000),
-            min_ttl_ms: Millis(300_000),
-            max_ttl_ms: Millis(86_400_000),
+            default_ttl: Duration::from_hours(1),
+            min_ttl: Duration::from_mins(5),
+            max_ttl: Duration::from_hours(24),
             no_expiry: false,
         }
     }
@@ -68,10 +74,10 @@ impl TtlOptions {
     pub fn until(&self, ttl: RequestedTtl, now: Millis) -> Option<Millis> {
         let span = match ttl {
             RequestedTtl::Endless if self.no_expiry => return None,
-            RequestedTtl::Endless => self.max_ttl_ms,
-            RequestedTtl::Default => self.default_ttl_ms,
-            RequestedTtl::For(span) => span.max(self.min_ttl_ms),
+            RequestedTtl::Endless => self.max_ttl,
+            RequestedTtl::Default => self.default_ttl,
+            RequestedTtl::For(span) => self.min_ttl.max(span.into()),
         };
-        Some(now + span.min(self.max_ttl_ms))
+        Some(now + span.min(self.max_ttl).into())
     }
 }

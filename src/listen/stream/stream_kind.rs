@@ -7,6 +7,7 @@ use crate::{
 
 /// The kind of a stream: how its messages are tied to a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum StreamKind {
     /// The id of the listen request that opened the stream. The stream starts with an
     /// acknowledgment and ends with a result (2026-07-28, Subscriptions).

@@ -19,6 +19,7 @@ pub use set::Topics;
 
 /// What an event is about, and what a subscription to it is entered under.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Topic {
     /// Every event, of any topic.
     Everything,

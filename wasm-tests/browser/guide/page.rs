@@ -24,7 +24,7 @@ pub async fn watch_tools(
             }
             | WatchEvent::Changed(_) => list_again(),
             // A reopened watch then reports everything once, because changes may be missing.
-            WatchEvent::Live { .. } | WatchEvent::Waiting { .. } => {}
+            _ => {}
         }
     }
     Ok(())

@@ -84,7 +84,7 @@ fn a_body_counts_for_each_method_that_it_names() {
 }
 
 #[test]
-fn what_http_alone_refuses_asks_nobody() {
+fn what_http_alone_refuses_needs_no_caller() {
     for (method, from, to, status) in [
         ("events/list", "application/json", "text/plain", 415),
         ("events/stream", "text/event-stream", "text/html", 406),

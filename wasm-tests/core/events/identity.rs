@@ -40,6 +40,19 @@ fn arguments_have_at_most_4096_bytes_in_canonical_form() {
 }
 
 #[test]
+fn no_value_beyond_the_limit_is_read() {
+    // Reading the last number would make the arguments malformed.
+    let long = "x".repeat(4_096);
+    for text in [
+        format!("{{\"a\":\"{long}\",\"b\":1e999}}"),
+        format!("{{\"a\":[\"{long}\",1e999]}}"),
+        format!("{{\"a\":[[\"{long}\"],{{\"b\":1e999}}]}}"),
+    ] {
+        assert_eq!(canonical_arguments(&text), Err(ArgumentsError::TooLarge));
+    }
+}
+
+#[test]
 fn the_identity_is_canonical_json_of_the_four_parts() {
     let text = identity(
         "auth0|\"x\"",

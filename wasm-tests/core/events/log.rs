@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
     events::{
@@ -205,7 +207,7 @@ fn a_reader_is_ahead_of_a_copy_that_ends_before_its_cursor() {
 }
 
 #[test]
-fn a_log_without_an_epoch_replays_nothing_and_truncates_nobody() {
+fn a_log_without_an_epoch_replays_nothing_and_truncates_no_reader() {
     let mut log = Log::new(Window {
         events: 1,
         ..Window::default()
@@ -250,7 +252,7 @@ fn old_occurrences_are_left_out_for_a_reader_that_asks_so() {
 #[test]
 fn the_window_ends_by_age_and_by_bytes_too() {
     let window = Window {
-        age_ms: Millis(1_000),
+        age: Duration::from_secs(1),
         ..Window::default()
     };
     let mut log = Log::new(window);
@@ -277,7 +279,7 @@ fn the_window_ends_by_age_and_by_bytes_too() {
 #[test]
 fn a_name_without_occurrences_gives_its_place_to_another_and_stays_exact() {
     let window = Window {
-        age_ms: Millis(1_000),
+        age: Duration::from_secs(1),
         names: 2,
         ..Window::default()
     };

@@ -208,12 +208,16 @@ fn a_lifetime_is_any_number_or_null_or_absent() {
         requested_ttl(&json!({ "ttlMs": null })),
         RequestedTtl::Endless
     );
-    for ttl in [json!(0), json!(-1), json!(1.5), json!(1e300)] {
-        assert!(
-            matches!(
-                requested_ttl(&json!({ "ttlMs": ttl })),
-                RequestedTtl::For(_)
-            ),
+    for (ttl, millis) in [
+        (json!(0), 0),
+        (json!(60_000), 60_000),
+        (json!(-5), 0),
+        (json!(1.5), 1),
+        (json!(1e300), (1 << 53) - 1),
+    ] {
+        assert_eq!(
+            requested_ttl(&json!({ "ttlMs": ttl })),
+            RequestedTtl::For(Millis(millis)),
             "{ttl}"
         );
     }
@@ -287,7 +291,7 @@ fn a_list_begins_where_its_cursor_says() {
 }
 
 #[test]
-fn an_id_is_answered_verbatim() {
+fn an_id_comes_back_verbatim() {
     for id in ["0", "\"\"", "12345678901234567890", "\"\\u0061\""] {
         let mut exchange = ask(&service(&json!({})), "events/list", &json!({}));
         exchange.handle_body(body(id, "events/list", &json!({}), &json!({})));

@@ -85,7 +85,7 @@ fn an_event_that_the_caller_may_not_know_looks_like_an_unknown_one() {
 }
 
 #[test]
-fn a_caller_that_knows_of_the_event_is_told_that_it_is_forbidden() {
+fn a_caller_that_knows_of_the_event_learns_that_it_is_forbidden() {
     let told = denied("events/stream", &["push"], Some("not a member"));
     assert_eq!(told, (400, -32_012, json!({ "reason": "not a member" })));
     assert_eq!(denied("events/stream", &["push"], None).2, Value::Null);

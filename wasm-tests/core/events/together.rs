@@ -145,7 +145,7 @@ fn a_newcomer_leaves_the_others_where_they_are() {
 }
 
 #[test]
-fn what_is_trimmed_past_the_streams_is_told_to_all_of_them_at_once() {
+fn what_is_trimmed_past_the_streams_is_reported_to_all_of_them_at_once() {
     let mut world = small();
     let mut clients = [world.open(opening("1", "a")), world.open(opening("2", "a"))];
     for number in 1..=9 {
@@ -164,7 +164,7 @@ fn what_is_trimmed_past_the_streams_is_told_to_all_of_them_at_once() {
 }
 
 #[test]
-fn what_is_trimmed_past_one_stream_is_told_to_that_alone() {
+fn what_is_trimmed_past_one_stream_is_reported_to_that_alone() {
     let mut world = small();
     let mut clients = [world.open(opening("1", "a")), world.open(opening("2", "a"))];
     clients[0].has_room = false;

@@ -39,7 +39,7 @@ fn an_isolate_without_a_bus_is_not_settled() {
 }
 
 #[test]
-fn a_connection_lost_during_a_replay_needs_another_answer_to_settle() {
+fn a_connection_lost_during_a_replay_needs_another_reply_to_settle() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("a"));
     world.down.clear();

@@ -53,7 +53,7 @@ fn a_disconnect_refuses_a_waiting_stream() {
 }
 
 #[test]
-fn a_stream_ignores_events_before_the_answer_that_it_waited_for() {
+fn a_stream_ignores_events_before_the_reply_that_it_waited_for() {
     let mut world = opened(&[watching(&["a", "b"])]);
     // The connection moves, so everything comes from a replay; a stream opens meanwhile.
     world.move_on();
@@ -71,7 +71,7 @@ fn a_stream_ignores_events_before_the_answer_that_it_waited_for() {
 }
 
 #[test]
-fn a_stream_that_waited_for_a_change_ignores_events_before_its_answer() {
+fn a_stream_that_waited_for_a_change_ignores_events_before_its_reply() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("b"));
     let waiting = world.open(watching(&["b"]));

@@ -119,7 +119,7 @@ fn a_stream_of_new_topics_is_acknowledged_after_the_bus_confirms() {
 }
 
 #[test]
-fn the_answer_to_another_change_is_ignored() {
+fn the_reply_to_another_change_is_ignored() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let stream = world.open(watching(&["c"]));
     world.carry_out();
@@ -290,7 +290,7 @@ fn a_stream_opened_at_a_loss_waits_for_one_more_attempt() {
 }
 
 #[test]
-fn an_unanswered_change_is_repeated() {
+fn a_change_without_a_reply_is_repeated() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
     world.carry_out();

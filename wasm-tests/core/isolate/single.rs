@@ -93,6 +93,7 @@ impl World {
                 UpstreamCall::Leave => BusCall::Leave,
                 UpstreamCall::Attach(_) => BusCall::Attach,
                 UpstreamCall::Send(_) => BusCall::Ask,
+                other => panic!("not known: {other:?}"),
             };
             (*at, kind)
         });

@@ -137,6 +137,7 @@ impl World {
                 UpstreamCall::Leave => self.hang_up(),
                 UpstreamCall::Attach(text) => self.connect(text),
                 UpstreamCall::Send(text) => self.up.push_back(text),
+                other => panic!("not known: {other:?}"),
             }
             self.deliver();
         }
@@ -156,6 +157,7 @@ impl World {
             RootReceived::Full => self.fill(),
             RootReceived::Detached | RootReceived::Dropped(_) => {}
             RootReceived::Released => panic!("its session is over"),
+            other => panic!("not known: {other:?}"),
         }
     }
 
@@ -246,8 +248,8 @@ impl World {
     /// The numbers of full follows and of changes that the isolate sent.
     pub(crate) fn sent(&self) -> (usize, usize) {
         let follows = self.calls.iter().filter_map(|(_, call)| match call {
-            UpstreamCall::Leave => None,
             UpstreamCall::Attach(text) | UpstreamCall::Send(text) => Some(text),
+            _ => None,
         });
         let all = follows.clone().count();
         let fresh = follows
@@ -295,6 +297,7 @@ impl World {
                     self.lose(id);
                 }
                 IsolateOutput::Moved(moved) => self.lose(moved.id),
+                other => panic!("not known: {other:?}"),
             }
         }
         if !self.is_stepwise {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
     lease::{Budget, Lease, LeaseOutput},
@@ -80,6 +82,7 @@ impl World {
                     }
                 }
                 Shed(ids) => self.shed.push(ids),
+                other => panic!("not known: {other:?}"),
             }
         }
     }
@@ -103,6 +106,6 @@ impl World {
 
 pub(super) const BUDGET: Budget = Budget {
     writes: 100,
-    shed: Millis(5_000),
+    shed: Duration::from_secs(5),
     shed_share: 8,
 };

@@ -290,3 +290,16 @@ fn a_stream_that_has_moved_does_not_end_with_its_former_shard() {
     world.left_shard("s 1", 8);
     assert!(matches!(world.ask("s", open), Reply::Open { .. }));
 }
+
+#[test]
+fn an_edge_whose_stream_has_moved_to_a_shard_is_not_restored() {
+    let mut world = World::with("s", of(None));
+    let stream = world.open("s");
+    assert!(world.joins(&stream, 1).is_some());
+    assert!(world.joins_shard(&stream, 7).is_some());
+    world.reset();
+    assert_eq!(world.sessions().restore(&stream, EdgeId(1)), Ok(None));
+    world.left(1);
+    let open = Ask::Open { resumes: false };
+    assert_eq!(world.ask("s", open), Reply::Taken, "the stream is there");
+}

@@ -67,6 +67,21 @@ fn a_second_fresh_follow_replaces_the_first() {
 }
 
 #[test]
+fn a_follow_that_is_replaced_before_its_reply_gets_none() {
+    let mut shard = shard();
+    for seq in [2, 3] {
+        take(
+            &mut shard,
+            EdgeId(0),
+            &Follow::fresh(seq, vec![Topic::Prompts]),
+        );
+    }
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":8"#);
+    assert_eq!(sent(&mut shard), [(0, answered(3, 8, 8))]);
+}
+
+#[test]
 fn an_overtaken_follow_changes_nothing() {
     let mut before = shard();
     take(

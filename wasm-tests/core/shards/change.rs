@@ -113,7 +113,7 @@ fn dropped_topics_are_reported_with_the_next_call() {
 }
 
 #[test]
-fn an_edge_that_waits_for_its_first_answer_changes_nothing() {
+fn an_edge_that_waits_for_its_first_reply_changes_nothing() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let refused = change(&mut shard, 0, 2, &["a"], &[]);

@@ -52,6 +52,7 @@ impl Disk {
                     .extend(add.into_iter().map(|topic| (shard, topic)));
             }
             JournalEntry::Settled(position) => self.settled = position,
+            other => panic!("not known: {other:?}"),
         }
     }
 

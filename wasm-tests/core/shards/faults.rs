@@ -1,10 +1,8 @@
 //! Under any fault of the calls between a root and its shards, every listener receives its events.
 //!
-//! The model checker runs a root and its shards too, behind isolates that request what they miss
-//! and drop what they did not ask for. The listeners here do neither. So this also sees a reply
-//! or a batch that no listener waits for, events out of order or of a topic that a listener or a
-//! shard never asked for, and topics and empty shards that the root keeps after all edges have
-//! left. It draws arbitrary names, and runs as WebAssembly.
+//! The model checker runs a root and its shards too, and checks the same of what they send. There
+//! most calls arrive at once; here each one waits until a step lets it arrive or fail, so many
+//! more fail while events wait. This draws arbitrary names, and runs as WebAssembly.
 
 use mcp_listen::{bus::ShardId, event::ServerEvent, filter::SubscriptionFilter};
 use proptest::{collection::vec, prelude::*};

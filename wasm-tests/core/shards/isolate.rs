@@ -228,6 +228,7 @@ impl World {
                     self.edge = Some(self.shard.connect());
                     self.up.push_back(text);
                 }
+                Some(other) => panic!("not known: {other:?}"),
             }
         }
     }
@@ -266,6 +267,7 @@ impl World {
                 assert!(!stream.is_acknowledged, "a stream that is open is refused");
             }
             IsolateOutput::Moved(moved) => drop(self.let_go(moved.id)),
+            other => panic!("not known: {other:?}"),
         }
     }
 

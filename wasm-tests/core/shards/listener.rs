@@ -109,9 +109,7 @@ impl Listener {
                 self.cursor = Some(cursor);
             }
             BusMessage::Batch(batch) => self.take(batch),
-            BusMessage::Response(_) | BusMessage::SessionInterest { .. } => {
-                panic!("it has no session, and changes nothing")
-            }
+            other => panic!("it has no session, and changes nothing: {other:?}"),
         }
     }
 

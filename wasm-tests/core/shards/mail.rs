@@ -132,9 +132,7 @@ impl World {
                         self.listeners[listener].home = None;
                     }
                 }
-                ShardOutput::PersistAll(_)
-                | ShardOutput::PersistChange(..)
-                | ShardOutput::Done(_) => {}
+                _ => {}
             }
         }
         if let Some(call) = object.shard.poll_call(self.now) {

@@ -1,5 +1,6 @@
 use mcp_listen::{
     bus::{Bus, JournalEntry, Route, ShardId},
+    clock::Millis,
     position::{Cursor, Position},
     wire::{Follow, FollowResponse},
 };
@@ -27,7 +28,7 @@ fn placed(root: &mut Bus, continents: &[&str]) -> Vec<u32> {
 fn shard(root: &mut Bus, continent: &str, full: Option<ShardId>) -> u32 {
     match root.route(continent, 10, full) {
         Route::Shard(shard) => shard.0,
-        Route::Root => panic!("at the root"),
+        _ => panic!("at the root"),
     }
 }
 
@@ -158,4 +159,16 @@ fn after_a_restart_numbers_are_not_reused_and_shards_count_as_full() {
     // It is tried all the same.
     assert_eq!(placed(&mut root, &["OC"]), [3]);
     assert_eq!(shard(&mut root, "OC", Some(ShardId(3))), 6);
+}
+
+/// The call that announced the bus to it may have been lost with the root.
+#[test]
+fn a_shard_that_has_never_called_is_asked_again_after_a_restart() {
+    let mut root = root();
+    for (shard, seq) in [(2, 8), (3, 0), (4, 1)] {
+        root.restore_shard(ShardId(shard), "EU", seq, false);
+    }
+    let calls = std::iter::from_fn(|| root.poll_batch(Millis(0)));
+    let asked: Vec<ShardId> = calls.map(|call| call.shard).collect();
+    assert_eq!(asked, [ShardId(3)], "the others are not woken");
 }

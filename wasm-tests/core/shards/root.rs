@@ -205,7 +205,7 @@ fn events_beyond_the_outbox_are_read_from_the_log() {
 }
 
 #[test]
-fn events_beyond_one_answer_count_as_trimmed() {
+fn events_beyond_one_reply_count_as_trimmed() {
     let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
@@ -294,7 +294,7 @@ fn nothing_is_settled_before_every_shard_has_confirmed() {
 }
 
 #[test]
-fn an_unanswered_call_of_a_restarted_shard_is_forgotten() {
+fn a_pending_call_of_a_restarted_shard_is_forgotten() {
     let epoch = Cursor {
         epoch: "e".into(),
         position: Position(0),

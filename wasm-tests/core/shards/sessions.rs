@@ -4,7 +4,7 @@ use mcp_listen::{
     position::{Cursor, Position},
     topic::Topic,
     uri::Uri,
-    wire::{Follow, SessionCall, SessionInterest},
+    wire::{Claim, Follow, SessionCall, SessionInterest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -56,7 +56,7 @@ impl Pair {
     }
 
     /// The root replies to the call of the shard with these subscriptions of the sessions.
-    fn answer(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
+    fn reply(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
         let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
         let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
         for session in reply.joined().to_vec() {
@@ -87,6 +87,7 @@ impl Pair {
                 }
                 ShardOutput::PersistChange(edge, delta) => said.push((edge.0, delta.to_json())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
+                other => panic!("not known: {other:?}"),
             }
         }
         said
@@ -115,7 +116,7 @@ fn the_stream_of_a_session_gets_its_subscriptions() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     assert_eq!(
-        pair.answer(&[("s 1", vec![uri("a")])]).joined,
+        pair.reply(&[("s 1", vec![uri("a")])]).joined,
         [claim("s 1")]
     );
     let expected = [stored(&["a"]), "followed".into()];
@@ -127,7 +128,7 @@ fn the_stream_of_a_session_gets_its_subscriptions() {
 fn an_ended_session_has_no_stream() {
     let mut pair = Pair::new();
     pair.attach("s 1");
-    pair.answer(&[]);
+    pair.reply(&[]);
     assert_eq!(pair.said(), [(0, "Over".to_owned())]);
 }
 
@@ -135,13 +136,13 @@ fn an_ended_session_has_no_stream() {
 fn a_change_of_subscriptions_is_done_once_followed() {
     let mut pair = Pair::new();
     pair.attach("s 1");
-    pair.answer(&[("s 1", vec![uri("a")])]);
+    pair.reply(&[("s 1", vec![uri("a")])]);
     pair.said();
     pair.say(7, &SessionCall::Changed(claim("s 1")));
     pair.say(8, &SessionCall::Changed(claim("elsewhere 1")));
     pair.said();
     assert_eq!(pair.done, [8]);
-    let follow = pair.answer(&[("s 1", vec![uri("b")])]);
+    let follow = pair.reply(&[("s 1", vec![uri("b")])]);
     assert_eq!(follow.joined, [claim("s 1")]);
     assert_eq!(follow.left, [claim("elsewhere 1")], "the root learns so");
     let expected = [stored(&["b"]), "interest".into()];
@@ -150,7 +151,7 @@ fn a_change_of_subscriptions_is_done_once_followed() {
     assert!(pair.bus.wants(&Topic::Resource(uri("b"))));
     // Its previous subscriptions are dropped with the next call.
     pair.attach("t 1");
-    let follow = pair.answer(&[("t 1", vec![])]);
+    let follow = pair.reply(&[("t 1", vec![])]);
     assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);
 }
 
@@ -158,7 +159,7 @@ fn a_change_of_subscriptions_is_done_once_followed() {
 fn a_resource_with_missed_events_stays_followed() {
     let mut pair = Pair::new();
     pair.attach("t 1");
-    pair.answer(&[("t 1", vec![])]);
+    pair.reply(&[("t 1", vec![])]);
     pair.bus.publish(&updated("a"));
     let edge = pair.shard.connect();
     let cursor = Cursor {
@@ -195,7 +196,7 @@ fn a_change_during_the_first_call_is_requested_again() {
     pair.shard.handle_response(call.seq, &answer, NOW, 0.5);
     pair.said();
     assert!(pair.done.is_empty());
-    pair.answer(&[("s 1", vec![uri("a"), uri("b")])]);
+    pair.reply(&[("s 1", vec![uri("a"), uri("b")])]);
     assert_eq!(pair.said()[0], (0, stored(&["a", "b"])));
     assert_eq!(pair.done, [1]);
 }
@@ -204,10 +205,10 @@ fn a_change_during_the_first_call_is_requested_again() {
 fn a_newer_stream_of_a_session_takes_over() {
     let mut pair = Pair::new();
     pair.attach("s 1");
-    pair.answer(&[("s 1", vec![])]);
+    pair.reply(&[("s 1", vec![])]);
     pair.said();
     pair.attach("s 2");
-    let follow = pair.answer(&[("s 2", vec![])]);
+    let follow = pair.reply(&[("s 2", vec![])]);
     assert_eq!(pair.said()[0], (0, "Over".to_owned()));
     assert!(follow.left.is_empty());
     pair.say(1, &SessionCall::Release(claim("s 3")));
@@ -219,7 +220,7 @@ fn a_newer_stream_of_a_session_takes_over() {
 fn an_older_stream_takes_nothing_over() {
     let mut pair = Pair::new();
     pair.attach("s 2");
-    pair.answer(&[("s 2", vec![])]);
+    pair.reply(&[("s 2", vec![])]);
     pair.said();
     pair.attach("s 1");
     assert_eq!(pair.said(), [(1, "Over".to_owned())]);
@@ -237,11 +238,11 @@ fn an_older_stream_takes_nothing_over() {
 fn a_stream_attached_twice_survives() {
     let mut pair = Pair::new();
     pair.attach("s 1");
-    pair.answer(&[("s 1", vec![])]);
+    pair.reply(&[("s 1", vec![])]);
     pair.said();
     pair.attach("s 1");
     assert_eq!(pair.said(), [(0, "Lost".to_owned())], "it may come back");
-    pair.answer(&[("s 1", vec![])]);
+    pair.reply(&[("s 1", vec![])]);
     pair.said();
     // It is attached elsewhere too.
     pair.say(1, &SessionCall::Release(claim("s 1")));
@@ -252,7 +253,7 @@ fn a_stream_attached_twice_survives() {
 fn streams_that_left_are_reported_after_a_failed_call() {
     let mut pair = Pair::new();
     let edge = pair.attach("s 1");
-    pair.answer(&[("s 1", vec![])]);
+    pair.reply(&[("s 1", vec![])]);
     pair.shard.disconnect(edge, NOW);
     let call = pair.shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""left":["s 1"]"#), "{}", call.text);
@@ -294,4 +295,53 @@ fn a_stream_learns_that_its_client_is_not_ready() {
     });
     let held = r#""interests":[{"session":"s 1","paused":true}]"#;
     assert!(frames.collect::<Vec<_>>()[0].contains(held));
+}
+
+/// A shard after hibernation, with an edge for each of these streams.
+fn woken(streams: &[&str]) -> (Shard, Vec<EdgeId>) {
+    let cursor = Cursor {
+        epoch: "e".into(),
+        position: Position(0),
+    };
+    let mut shard = Shard::new(0).woken(cursor);
+    let edges = streams.iter().map(|stream| {
+        let topics = [Topic::Tools].into_iter().collect();
+        shard.restore(&topics, None, 1, Some(claim(stream)))
+    });
+    let edges = edges.collect();
+    (shard, edges)
+}
+
+fn left(shard: &mut Shard) -> Vec<Claim> {
+    let call = shard.poll_call(NOW);
+    call.map_or_else(Vec::new, |call| Follow::from_json(&call.text).unwrap().left)
+}
+
+/// The socket of one edge was closed before, but its other end has not confirmed it.
+#[test]
+fn a_stream_restored_at_two_edges_leaves_with_the_last_one() {
+    for first in [0, 1] {
+        let (mut shard, edges) = woken(&["s 1", "s 1"]);
+        shard.disconnect(edges[first], NOW);
+        assert_eq!(left(&mut shard), []);
+        shard.disconnect(edges[1 - first], NOW);
+        assert_eq!(left(&mut shard), [claim("s 1")]);
+    }
+}
+
+#[test]
+fn the_newest_stream_of_a_session_counts_after_hibernation() {
+    for streams in [["s 1", "s 2"], ["s 2", "s 1"]] {
+        let (mut shard, edges) = woken(&streams);
+        let newest = usize::from(streams[1] == "s 2");
+        let changed = SessionCall::Changed(claim("s 2")).to_json();
+        shard.handle_session_call(1, &changed).unwrap();
+        let call = shard.poll_call(NOW).unwrap();
+        let follow = Follow::from_json(&call.text).unwrap();
+        assert_eq!((follow.joined, follow.left), (vec![claim("s 2")], vec![]));
+
+        let (mut shard, _) = woken(&streams);
+        shard.disconnect(edges[newest], NOW);
+        assert_eq!(left(&mut shard), [claim("s 2")], "the other one is older");
+    }
 }

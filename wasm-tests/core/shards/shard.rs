@@ -130,7 +130,7 @@ fn a_batch_for_an_earlier_instance_proves_nothing() {
 }
 
 #[test]
-fn followed_topics_are_answered_without_a_call() {
+fn followed_topics_get_a_reply_without_a_call() {
     let mut shard = shard();
     attach(&mut shard, TOOLS, None);
     attach(&mut shard, TOOLS, Some(7));
@@ -166,7 +166,7 @@ fn attaches_during_a_call_share_the_next_one() {
 }
 
 #[test]
-fn an_unknown_past_is_answered_with_the_end_of_the_log() {
+fn an_unknown_past_gets_the_end_of_the_log() {
     let mut shard = shard();
     attach(&mut shard, TOOLS, Some(2));
     attach(&mut shard, TOOLS, Some(99));
@@ -310,7 +310,7 @@ fn the_backoff_is_shorter_than_the_wait_of_an_edge() {
 }
 
 #[test]
-fn an_invalid_answer_is_a_failed_call() {
+fn an_invalid_reply_is_a_failed_call() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -331,7 +331,7 @@ fn an_invalid_answer_is_a_failed_call() {
 }
 
 #[test]
-fn a_settled_answer_moves_the_cursor() {
+fn a_settled_reply_moves_the_cursor() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();

@@ -79,3 +79,15 @@ fn a_shard_without_its_first_edge_is_closed() {
     world.come_to_rest();
     assert_eq!(world.root.bus().shards().count(), before + 1);
 }
+
+#[test]
+fn a_shard_whose_first_call_was_lost_with_the_root_is_closed() {
+    let mut world = sharded(&[]);
+    let before = world.root.bus().shards().count();
+    world.stray("OC");
+    world.mail.clear();
+    world.restart_root(true);
+    assert_eq!(world.root.bus().shards().count(), before + 1);
+    world.come_to_rest();
+    assert_eq!(world.root.bus().shards().count(), before);
+}

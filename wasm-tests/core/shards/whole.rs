@@ -4,7 +4,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
     answer::{attached, went_on},
-    shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
+    shard::{NOW, PROMPTS, TOOLS, attach, batch, event, followed, sent, shard},
 };
 
 /// Events from before a topic was followed were not sent here, even those after the cursor.
@@ -27,7 +27,7 @@ fn a_topic_added_before_a_pending_batch_is_complete_only_after_it() {
 /// The root has restarted, and its log begins after 9: its first batch leaves out everything
 /// before.
 #[test]
-fn events_left_out_before_the_first_answer_are_requested() {
+fn events_left_out_before_the_first_reply_are_requested() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, Some(5));
     let call = shard.poll_call(NOW).unwrap();
@@ -47,16 +47,68 @@ fn events_during_a_recovery_are_requested_next() {
     batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""since":7"#));
-    let tools = r#"[{"position":9,"event":{"kind":"tools_list_changed"}}]"#;
-    batch(
-        &mut shard,
-        &format!(r#""previous":8,"through":9,"events":{tools}"#),
-    );
+    batch(&mut shard, &changed_after_a_gap());
     followed(&mut shard, &call, r#""position":8,"after":7,"events":[]"#);
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""since":8"#));
-    let answer = format!(r#""position":9,"after":8,"events":{tools}"#);
+    let answer = format!(r#""position":9,"after":8,"events":{CHANGED}"#);
     followed(&mut shard, &call, &answer);
     assert_eq!(sent(&mut shard).len(), 1);
 }
+
+/// The reply in flight was written for a call that requested no events.
+#[test]
+fn events_left_out_during_a_call_that_requests_none_are_requested_next() {
+    let mut shard = shard();
+    attach(&mut shard, PROMPTS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(!call.text.contains("since"), "{}", call.text);
+    batch(&mut shard, &changed_after_a_gap());
+    followed(&mut shard, &call, r#""position":9,"settled":true"#);
+    assert_eq!(sent(&mut shard), [(1, attached(9))], "no edge is closed");
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":7"#), "{}", call.text);
+    let missed = format!(r#""position":9,"after":7,"events":{CHANGED}"#);
+    followed(&mut shard, &call, &missed);
+    assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
+    assert_eq!(shard.poll_call(NOW), None);
+}
+
+/// The reply in flight was written for an edge that has received more than the shard.
+#[test]
+fn events_left_out_during_a_call_for_a_later_edge_are_requested_next() {
+    let mut shard = shard();
+    attach(&mut shard, TOOLS, Some(8));
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":8"#), "{}", call.text);
+    batch(&mut shard, &changed_after_a_gap());
+    let missed = format!(r#""position":9,"after":8,"events":{CHANGED}"#);
+    followed(&mut shard, &call, &missed);
+    assert_eq!(sent(&mut shard), [(1, went_on(8, 9)), (1, event(9, 8))]);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":7"#), "{}", call.text);
+    let missed = format!(r#""position":9,"after":7,"events":{CHANGED}"#);
+    followed(&mut shard, &call, &missed);
+    assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
+    assert_eq!(shard.poll_call(NOW), None);
+}
+
+/// Events that are still missing after they were requested are gone, even if a batch arrives in
+/// the meantime.
+#[test]
+fn events_that_were_requested_in_vain_close_the_edges() {
+    let mut shard = shard();
+    batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
+    let call = shard.poll_call(NOW).unwrap();
+    batch(&mut shard, &changed_after_a_gap());
+    followed(&mut shard, &call, r#""position":9,"after":9,"events":[]"#);
+    assert_eq!(sent(&mut shard), [(0, "Lost".into())]);
+}
+
+/// A batch with a change at 9; events up to 8 are missing.
+fn changed_after_a_gap() -> String {
+    format!(r#""previous":8,"through":9,"events":{CHANGED}"#)
+}
+
+const CHANGED: &str = r#"[{"position":9,"event":{"kind":"tools_list_changed"}}]"#;

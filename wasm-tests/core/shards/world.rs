@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Persist, Route, Shard, ShardId, ShardReceived},
+    bus::{Bus, EdgeId, Persist, Shard, ShardId, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -108,9 +108,9 @@ impl World {
         }
         let own = u32::try_from(self.own.len()).unwrap();
         let continent = self.listeners[listener].continent;
-        match self.root.bus_mut().route(continent, own, full) {
-            Route::Root => self.enter_root(listener),
-            Route::Shard(shard) => {
+        match self.root.bus_mut().route(continent, own, full).shard() {
+            None => self.enter_root(listener),
+            Some(shard) => {
                 self.listeners[listener].home = Some(shard);
                 let object = self.shards.entry(shard);
                 object.or_insert_with(|| ShardObject::new(0));

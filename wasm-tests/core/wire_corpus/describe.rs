@@ -22,6 +22,7 @@ pub(super) fn topic(topic: &Topic) -> Value {
         Topic::Task(id) => json!({"task": **id}),
         Topic::Group(name) => json!({"group": **name}),
         Topic::Principal(name) => json!({"principal": **name}),
+        other => panic!("not known: {other:?}"),
     }
 }
 
@@ -95,6 +96,7 @@ pub(super) fn answer(answer: &FollowResponse) -> Value {
         FollowResponse::Full { seq, room } => json!({"full": seq, "room": room}),
         FollowResponse::Stale { seq } => json!({"stale": seq}),
         FollowResponse::Unknown => json!("unknown"),
+        other => panic!("not known: {other:?}"),
     }
 }
 

@@ -22,7 +22,7 @@ fn edges_and_shards_follow_and_edges_detach() {
 }
 
 #[test]
-fn a_bus_answers_edges_and_shards() {
+fn a_bus_replies_to_edges_and_shards() {
     for file in [
         fixture!("edge/followed.3"),
         fixture!("edge/full.3"),
@@ -65,6 +65,7 @@ fn of_edge(text: &str) -> Result<Both, ProtocolError> {
     let reads = match &message {
         EdgeMessage::Follow(follow) => describe::follow(follow),
         EdgeMessage::Detach => json!("detach"),
+        other => panic!("not known: {other:?}"),
     };
     let writes = message.to_json();
     Ok(Both { reads, writes })
@@ -78,6 +79,7 @@ fn of_bus(text: &str) -> Result<Both, ProtocolError> {
             json!({"subscriptions": describe::uris(&uris), "isPaused": is_paused}),
             BusMessage::session_interest(&uris, is_paused),
         ),
+        other => panic!("not known: {other:?}"),
     };
     Ok(Both { reads, writes })
 }
@@ -121,6 +123,7 @@ fn session_call(text: &str) -> Option<Both> {
     let (kind, of): (_, &Claim) = match &call {
         SessionCall::Changed(of) => ("changed", of),
         SessionCall::Release(of) => ("release", of),
+        other => panic!("not known: {other:?}"),
     };
     both(json!({kind: describe::claim(of)}), call.to_json())
 }

@@ -58,6 +58,7 @@ fn ask(ask: &Ask) -> Value {
         Ask::Unsubscribe(uri) => json!({"unsubscribe": **uri}),
         Ask::Open { resumes } => json!({"open": resumes}),
         Ask::End { is_forwarded } => json!({"end": is_forwarded}),
+        other => panic!("not known: {other:?}"),
     }
 }
 

@@ -73,8 +73,12 @@ impl Judge {
     ) {
         let guard = alarm.expect("no message without an alarm");
         assert!(guard <= now + Millis(30_000), "an alarm that is near");
-        assert!(!post.secrets.is_empty());
-        assert_eq!(post.url, own.url());
+        assert!(!post.secrets.is_empty(), "each message is signed");
+        assert_eq!(
+            post.url,
+            own.url(),
+            "a message goes to its subscriber's url"
+        );
         self.board(post, own);
         if post.kind == MessageKind::Verification {
             return;
@@ -98,11 +102,14 @@ impl Judge {
         let flight = (own.id(), own.host());
         self.in_flight.insert(post.post, flight);
         let in_flight = || self.in_flight.values();
-        assert!(self.in_flight.len() <= 6);
-        assert!(in_flight().filter(|(_, host)| *host == own.host()).count() <= 2);
-        assert!(in_flight().filter(|(id, _)| *id == own.id()).count() <= 4);
+        let to_host = in_flight().filter(|(_, host)| *host == own.host());
+        let of_subscription = in_flight().filter(|(id, _)| *id == own.id());
         let of_principal = in_flight().filter(|(_, host)| host / 2 == own.host() / 2);
-        assert!(of_principal.count() <= 3);
+        let is_few = self.in_flight.len() <= 6
+            && to_host.count() <= 2
+            && of_subscription.count() <= 4
+            && of_principal.count() <= 3;
+        assert!(is_few, "few messages are sent at the same time");
     }
 
     /// Handles what an endpoint did with a message.
@@ -147,7 +154,7 @@ impl Judge {
                 let is_tried = attempts.is_some_and(|count| count >= 5);
                 assert!(
                     is_tried,
-                    "{position} was given up after {attempts:?}: {judged:?}"
+                    "nothing is abandoned before its fifth attempt: {position} after {attempts:?}"
                 );
                 self.told.abandoned += u64::from(is_known);
                 self.told.lost += u64::from(!is_known);
@@ -185,7 +192,10 @@ impl Judged {
         for position in owed(own, log, begun, watermark) {
             let attempts = self.attempts.get(&position).copied().unwrap_or_default();
             let is_done = self.accepted.contains(&position) || attempts >= 5;
-            assert!(is_done, "the watermark {watermark} has passed {position}");
+            assert!(
+                is_done,
+                "the watermark passes only what is done: {watermark} is after {position}"
+            );
         }
     }
 }

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { portOf } from '../../host/port.ts';
 
 const errors: Error[] = [];
@@ -23,9 +24,15 @@ beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'));
 afterAll(() => void server.close());
 
 /** The status and the body of the response. */
-async function asked(target: string, host: string): Promise<{ status: number; body: string }> {
-  const socket = connect(portOf(server), '127.0.0.1');
-  socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+async function asked(
+  target: string,
+  host: string,
+  at: Server = server,
+  origin?: string,
+): Promise<{ status: number; body: string }> {
+  const socket = connect(portOf(at), '127.0.0.1');
+  const page = origin === undefined ? '' : `Origin: ${origin}\r\n`;
+  socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${page}Connection: close\r\n\r\n`);
   const answer = await text(socket);
   return {
     status: Number(answer.split(' ')[1]),
@@ -63,4 +70,25 @@ test.each([
 ])('%s at the host "%s" is served', async (target, host, url) => {
   expect((await asked(target, host)).status).toBe(200);
   expect(paths.splice(0)).toEqual([url]);
+});
+
+/** Starts a server with the option `allowedHosts` at a loopback address, until the test ends. */
+async function listening(allowedHosts?: string[]): Promise<Server> {
+  const handled = createListenHandler(() => new Response('served'), {
+    bus: new InMemoryBus(),
+    ...(allowedHosts && { allowedHosts }),
+  });
+  const node = toNodeHandler(handled);
+  const started = createServer((request, response) => void node(request, response));
+  onTestFinished(() => void started.close());
+  await once(started.listen(0, '127.0.0.1'), 'listening');
+  return started;
+}
+
+test('without allowedHosts every host is served, but no page of it over plain HTTP', async () => {
+  const [all, listed] = [await listening(), await listening(['127.0.0.1'])];
+  expect(await asked('/mcp', 'evil.example', all)).toMatchObject({ status: 200 });
+  expect((await asked('/mcp', 'evil.example', all, 'http://evil.example')).status).toBe(403);
+  expect((await asked('/mcp', 'evil.example', listed)).status).toBe(403);
+  expect((await asked('/mcp', '127.0.0.1:80', listed)).status).toBe(200);
 });

@@ -1,6 +1,7 @@
 import { InMemoryBus, ListenError, type Topic, type WantedOptions } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { HookedTopics } from '../../../dist/bus/wanted/hooked-topics.js';
+import { wantedOptions } from '../../../dist/bus/wanted/options.js';
 import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
 import { pause } from '../../host/pause.ts';
@@ -138,7 +139,7 @@ function hooked(wanted: WantedOptions, graceMs: number) {
     return topics.has(topic);
   };
   const hooks = new HookedTopics({
-    hooks: wanted as Required<WantedOptions>,
+    hooks: wantedOptions(wanted),
     context: { bus: undefined, publish: async () => {} },
     demand: {
       isWanted,

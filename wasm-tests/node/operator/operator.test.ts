@@ -14,8 +14,8 @@ test.each([
   ['GET', 'stats', undefined, 401],
   ['GET', 'stats', 'Bearer of-someone-else', 401],
   ['POST', 'operate', 'Bearer of-someone-else', 401],
-  ['POST', 'stats', 'Bearer of-the-operator', 405],
-  ['GET', 'operate', 'Bearer of-the-operator', 405],
+  ['POST', 'stats', 'Bearer of-an-operator-1', 405],
+  ['GET', 'operate', 'Bearer of-an-operator-1', 405],
 ])('%s %s with %s is %i', async (method, path, authorization, status) => {
   const { send } = operating();
   const headers = authorization === undefined ? {} : { authorization };
@@ -66,6 +66,7 @@ test('invalid options are refused', () => {
   const server = serving();
   for (const options of [
     { server, token: '' },
+    { server, token: 'fifteen-letters' },
     { server, path: '/console' },
     { server: { ...server } },
   ])
@@ -120,7 +121,7 @@ test('a stream of statistics waits for its reader, and ends with it', async () =
 
 function operating(options: Partial<OperatorOptions> = {}) {
   const server = serving({ bus: new InMemoryBus() });
-  const handler = createOperatorHandler({ server, token: 'of-the-operator', ...options });
+  const handler = createOperatorHandler({ server, token: 'of-an-operator-1', ...options });
   const send = (path: string, init?: RequestInit) =>
     handler(new Request(`http://localhost/console/${path}`, init));
   const operate = async (order: object) => {
@@ -130,4 +131,4 @@ function operating(options: Partial<OperatorOptions> = {}) {
   return { server, send, operate };
 }
 
-const BEARER = { headers: { authorization: 'Bearer of-the-operator' } };
+const BEARER = { headers: { authorization: 'Bearer of-an-operator-1' } };

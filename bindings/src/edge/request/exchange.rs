@@ -142,7 +142,7 @@ impl Exchange {
             exchange::Step::Forward => Step::Forward,
             exchange::Step::OpenSession => Step::OpenSession,
             exchange::Step::Pass { withholds } => Step::Pass { withholds },
-            _ => Step::Pass { withholds: false },
+            _ => return JsValue::UNDEFINED,
         };
         object(&step)
     }

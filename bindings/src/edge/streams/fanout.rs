@@ -377,7 +377,7 @@ fn following(epoch: f64, writes: Option<u32>, shed_ms: Option<f64>) -> Isolate {
     let mut isolate = Isolate::new(Timeouts::default(), millis(epoch));
     isolate.lease().set_budget(Budget {
         writes: writes.map_or(default.writes, |writes| writes as usize),
-        shed: shed_ms.map_or(default.shed, millis),
+        shed: shed_ms.map_or(default.shed, |ms| millis(ms).into()),
         ..default
     });
     isolate

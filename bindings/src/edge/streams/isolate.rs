@@ -82,8 +82,8 @@ impl Fanout {
     ) {
         if let Some(isolate) = self.isolate() {
             isolate.set_timeouts(Timeouts {
-                attach: millis(attach_ms),
-                verify: millis(verify_ms),
+                attach: millis(attach_ms).into(),
+                verify: millis(verify_ms).into(),
             });
         }
     }
@@ -147,7 +147,7 @@ impl Fanout {
             }
             isolate.poll_call(now)
         });
-        optional(call.map(Call::from))
+        optional(call.and_then(Call::of))
     }
 
     /// Returns the next step for streams; undefined if there is none now.
@@ -155,7 +155,7 @@ impl Fanout {
     pub fn poll_output(&mut self, now: f64) -> JsValue {
         let isolate = self.isolate();
         let output = isolate.and_then(|isolate| isolate.poll_output(millis(now)));
-        optional(output.map(StreamOutput::from))
+        optional(output.and_then(StreamOutput::of))
     }
 
     /// Requests everything from the bus that was published before this call.
@@ -198,19 +198,22 @@ pub enum Loss {
     Redirected,
 }
 
-impl From<UpstreamCall> for Call {
-    fn from(call: UpstreamCall) -> Self {
-        match call {
+impl Call {
+    /// `None` for a call that these bindings do not know.
+    fn of(call: UpstreamCall) -> Option<Self> {
+        Some(match call {
             UpstreamCall::Leave => Self::Leave,
             UpstreamCall::Attach(text) => Self::Attach { text },
             UpstreamCall::Send(text) => Self::Send { text },
-        }
+            _ => return None,
+        })
     }
 }
 
-impl From<IsolateOutput> for StreamOutput {
-    fn from(output: IsolateOutput) -> Self {
-        match output {
+impl StreamOutput {
+    /// `None` for an output that these bindings do not know.
+    fn of(output: IsolateOutput) -> Option<Self> {
+        Some(match output {
             IsolateOutput::Write(batch) => Self::Write {
                 batch: packed(&batch).as_slice().into(),
             },
@@ -223,6 +226,7 @@ impl From<IsolateOutput> for StreamOutput {
                 stream: moved.id.slot(),
                 moved: Stream::from(*moved).into(),
             },
-        }
+            _ => return None,
+        })
     }
 }

@@ -80,7 +80,7 @@ impl Fanout {
     pub fn poll_lease(&mut self, now: f64, random: f64) -> JsValue {
         let isolate = self.isolate();
         let output = isolate.and_then(|isolate| isolate.poll_lease(millis(now), random));
-        optional(output.map(Call::from))
+        optional(output.and_then(Call::of))
     }
 }
 
@@ -92,15 +92,17 @@ impl Fanout {
     }
 }
 
-impl From<LeaseOutput<StreamId>> for Call {
-    fn from(output: LeaseOutput<StreamId>) -> Self {
-        match output {
+impl Call {
+    /// `None` for an output that these bindings do not know.
+    fn of(output: LeaseOutput<StreamId>) -> Option<Self> {
+        Some(match output {
             LeaseOutput::Appoint(id) => Self::Appoint { stream: id.slot() },
             LeaseOutput::Release(id) => Self::Release { stream: id.slot() },
             LeaseOutput::Prove(Term(term)) => Self::Prove { term },
             LeaseOutput::Shed(ids) => Self::Shed {
                 streams: slots_of(ids).as_slice().into(),
             },
-        }
+            _ => return None,
+        })
     }
 }

@@ -1,7 +1,6 @@
 import { callUserFunction, type Denial } from '../../../auth/authorize.js';
-import type { Principal } from '../../../auth/principal.js';
 import { isServedHere } from '../../../auth/served-here.js';
-import { withoutCredentials } from '../../../handler/server-request.js';
+import { withCredentials } from '../../../handler/server-request.js';
 import { wholeBody } from '../../../handler/upstream-response.js';
 import { ListenError } from '../../../model/error.js';
 import {
@@ -10,27 +9,10 @@ import {
   probed,
   questionOf,
 } from '../../../wasm/server/bindings.js';
+import { type Credential, fieldsOf } from '../../../web/credentials.js';
 import { TtlCache } from '../ttl-cache.js';
+import { required } from './required.js';
 import { isDenial, type UpstreamServer } from './server.js';
-
-/**
- * Creates a `principal` that admits and names the callers that the upstream server serves. It sends
- * `server/discover` with the credentials of the caller, and `initialize` to a server that does not
- * know that method. Only a result admits. Credentials name a caller only if the server does not
- * serve the same URL without them.
- *
- * @param admitsUnknownMethod - whether an error "no such method or revision" also admits.
- */
-export function upstreamPrincipal(server: UpstreamServer, admitsUnknownMethod: boolean): Principal {
-  const admission = new Admission(server, admitsUnknownMethod);
-  return async (request) => {
-    const [name, denial] = await Promise.all([
-      admission.nameOf(request),
-      admission.denialOf(request),
-    ]);
-    return denial ?? name;
-  };
-}
 
 /**
  * Whether a request is an `initialize`, which the upstream server checks itself once it is
@@ -43,59 +25,91 @@ function isCheckedLater(request: Request): boolean {
   return /^202[45](-\d\d-\d\d)?$/.test(headers.get('mcp-protocol-version') ?? '2025');
 }
 
-/** Caches what is known about an upstream server and the callers that it serves. */
-class Admission {
+/**
+ * Admits and names the callers that the upstream server serves. It sends `server/discover` with the
+ * credentials of the caller, and `initialize` to a server that does not know that method. Only a
+ * result admits. A name is made of those credentials that the server requires at this URL.
+ */
+export class UpstreamAdmission {
   readonly #server: UpstreamServer;
   readonly #admitsUnknownMethod: boolean;
   /** Callers that were admitted, by the digests of their requests. Refusals are not cached. */
-  readonly #admitted = new TtlCache<true>(5_000, 1_000);
-  /** Whether the server needs credentials, by URL. */
-  readonly #credentialNeeds = new TtlCache<boolean>(60_000, 1_000);
+  readonly #admitted = new TtlCache<true>(5_000, 10_000);
+  /** Whether the server serves requests without credentials, by URL. */
+  readonly #open = new TtlCache<boolean>(60_000, 10_000);
+  /** Whether a part of a caller's credentials is enough, by the digests of such requests. */
+  readonly #enough = new TtlCache<boolean>(60_000, 10_000);
   /** URLs at which the server does not know `server/discover` but supports `initialize`. */
-  readonly #initializing = new TtlCache<true>(300_000, 1_000);
+  readonly #initializing = new TtlCache<true>(300_000, 10_000);
 
+  /** @param admitsUnknownMethod - whether an error "no such method or revision" also admits. */
   constructor(server: UpstreamServer, admitsUnknownMethod: boolean) {
     this.#server = server;
     this.#admitsUnknownMethod = admitsUnknownMethod;
   }
 
+  /** Returns the name of a caller that is admitted, or why it is denied. */
+  readonly principal = async (request: Request): Promise<string | Denial | undefined> =>
+    (await this.#denialOf(request)) ?? this.nameOf(request);
+
   /**
-   * Returns the name of a caller; undefined if it has no credentials or the server does not need
-   * them.
+   * Returns the name of a caller; undefined if the server requires no credential that names one.
+   *
+   * @throws ListenError `authorizer-failed` if this is not known now, or for too many credentials.
    */
   async nameOf(request: Request): Promise<string | undefined> {
-    const name = await this.#server.credentials.nameOf(request);
-    return name !== undefined && (await this.#needsCredentials(request)) ? name : undefined;
+    const { credentials } = this.#server;
+    const sent = credentials.listOf(request);
+    const name = await credentials.nameOf(sent);
+    if (name === undefined) return undefined;
+    if (sent.length > MAX_CREDENTIALS)
+      throw new ListenError(
+        'authorizer-failed',
+        `a caller has over ${MAX_CREDENTIALS} credentials`,
+      );
+    // Otherwise a caller that is denied would cause many requests.
+    if (sent.length > 1 && (await this.#denialOf(request)) !== undefined) return name;
+    return credentials.nameOf(await required(sent, (some) => this.#isEnough(request, some)));
   }
 
-  /** Returns why the caller is denied; undefined if it is admitted. */
-  async denialOf(request: Request): Promise<Denial | undefined> {
-    const key = await this.#server.credentials.digestOf(request);
-    if (isCheckedLater(request) || this.#admitted.get(key)) return undefined;
+  async #denialOf(request: Request): Promise<Denial | undefined> {
+    const { credentials } = this.#server;
+    const key = await credentials.digestOf(request);
+    const isDeferred = isCheckedLater(request) && credentials.listOf(request).length < 2;
+    if (isDeferred || this.#admitted.get(key)) return undefined;
     const denial = await this.#denialBy(request, this.#admitsUnknownMethod);
     if (denial === undefined) this.#admitted.set(key, true);
     return denial;
   }
 
   /**
-   * Returns whether the server needs credentials. Caches the result for a minute; an error keeps
-   * the last known result.
+   * Returns whether the server serves a caller with these of its credentials. Caches the result for
+   * a minute; an error keeps the last known result.
    */
-  async #needsCredentials(request: Request): Promise<boolean> {
-    const { url } = request;
-    const known = this.#credentialNeeds.get(url);
+  async #isEnough(request: Request, some: readonly Credential[]): Promise<boolean> {
+    const probe = withCredentials(request, fieldsOf(some));
+    const isNone = some.length === 0;
+    const cache = isNone ? this.#open : this.#enough;
+    const key = isNone ? request.url : await this.#server.credentials.digestOf(probe);
+    const known = cache.get(key);
     if (known !== undefined) return known;
-    const last = this.#credentialNeeds.last(url);
+    const last = cache.last(key);
     // Other requests use the last result while this one asks again.
-    if (last !== undefined) this.#credentialNeeds.set(url, last);
-    const isNeeded = await callUserFunction(UNCREDENTIALED_MS, 'principal', () =>
-      this.#denialBy(withoutCredentials(request), false),
-    ).then(
-      (denial) => denial !== undefined && (denial.denied !== 503 || (last ?? true)),
-      () => last ?? true,
+    if (last !== undefined) cache.set(key, last);
+    const isEnough = (await this.#isServed(probe, last)) ?? (isNone ? false : undefined);
+    // A name of more credentials than required would be one of many names of its caller.
+    if (isEnough === undefined)
+      throw new ListenError('authorizer-failed', 'the upstream server cannot name a caller now');
+    if (!request.signal.aborted) cache.set(key, isEnough);
+    return isEnough;
+  }
+
+  /** Returns whether the server serves a request; after an error `last`. */
+  #isServed(probe: Request, last: boolean | undefined): Promise<boolean | undefined> {
+    return callUserFunction(PROBE_MS, 'principal', () => this.#denialBy(probe, false)).then(
+      (denial) => (denial?.denied === 503 ? last : denial === undefined),
+      ({ code }: ListenError) => last ?? (code === 'discover-failed' ? false : undefined),
     );
-    if (!request.signal.aborted) this.#credentialNeeds.set(url, isNeeded);
-    return isNeeded;
   }
 
   async #denialBy(request: Request, admitsUnknownMethod: boolean): Promise<Denial | undefined> {
@@ -134,7 +148,9 @@ function isResult({ ok }: Response, body: Uint8Array): boolean {
 }
 
 /**
- * Milliseconds for the request without credentials; a server that takes longer is assumed to need
- * them.
+ * Milliseconds for a request with a part of the credentials; a server that takes longer for one
+ * without any is assumed to need them.
  */
-const UNCREDENTIALED_MS = 4_000;
+const PROBE_MS = 4_000;
+/** Maximum credentials of a caller, each cookie that may name it counted as one. */
+const MAX_CREDENTIALS = 32;

@@ -23,7 +23,8 @@ export class UpstreamServer {
    * Sends a request with the credentials of the caller of `request`. Returns a denial for 401, 403
    * and 429, and the response, with its body unread, for 2xx, 400, 404 and 405.
    *
-   * @throws ListenError `discover-failed` for every other status.
+   * @throws ListenError `upstream-unreachable` for 502, 503 and 504, `discover-failed` for every
+   *   other status.
    */
   async send(request: Request, probe: QuestionRequest): Promise<Response | Denial> {
     const response = await this.#handler(serverRequest(request, this.credentials, probe));
@@ -33,7 +34,8 @@ export class UpstreamServer {
     if (status === 401 || status === 403)
       return { denied: status, ...field('wwwAuthenticate', headers) };
     if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
-    throw new ListenError('discover-failed', `the upstream server responded with status ${status}`);
+    const code = UNREACHABLE.includes(status) ? 'upstream-unreachable' : 'discover-failed';
+    throw new ListenError(code, `the upstream server responded with status ${status}`);
   }
 
   /** Ends a session that a check opened. The calling request does not wait for it. */
@@ -64,3 +66,5 @@ function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
 const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
 /** Statuses that servers return for a request of a revision that they do not support. */
 const UNSUPPORTED = [400, 404, 405];
+/** Statuses that do not say whether the server serves a caller. */
+const UNREACHABLE = [502, 503, 504];

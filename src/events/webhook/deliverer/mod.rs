@@ -294,9 +294,9 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     fn allow(&mut self, id: &str, groups: Option<Vec<Name>>, now: Millis) -> Result<(), S::Error> {
-        let ttl = self.options.authorization_ttl_ms;
+        let authorize_at = self.options.authorize_at(now);
         if let Some(entry) = self.subscriptions.get_mut(id) {
-            entry.row.authorize_at = ttl.map(|ttl| now + ttl);
+            entry.row.authorize_at = authorize_at;
             entry.asked_at = None;
         }
         if let Some(groups) = groups {

@@ -1,18 +1,21 @@
-use serde::{Deserialize, Serialize};
+use core::time::Duration;
+
+use serde::{Deserialize, Deserializer};
 
 use crate::{clock::Millis, json};
 
 use super::super::TtlOptions;
 
 /// The lifetimes and limits of a deliverer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DelivererOptions {
     /// How long subscriptions last.
     pub ttl: TtlOptions,
-    /// Milliseconds after which the server has to authorize a subscription again. Default none:
-    /// only when it is made or renewed.
-    pub authorization_ttl_ms: Option<Millis>,
+    /// How long until the server has to authorize a subscription again. Default none: only when it
+    /// is made or renewed.
+    #[serde(rename = "authorizationTtlMs", deserialize_with = "read_ttl")]
+    pub authorization_ttl: Option<Duration>,
     /// Subscriptions of one subscriber. Default 100.
     pub max_per_principal: usize,
     /// Subscriptions of this deliverer. Default 10,000.
@@ -25,7 +28,7 @@ impl Default for DelivererOptions {
     fn default() -> Self {
         Self {
             ttl: TtlOptions::default(),
-            authorization_ttl_ms: None,
+            authorization_ttl: None,
             max_per_principal: 100,
             max_held: 10_000,
             max_total: 10_000,
@@ -38,4 +41,14 @@ impl DelivererOptions {
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
+
+    /// Returns when the server has to authorize a subscription again that it authorizes now.
+    pub(super) fn authorize_at(&self, now: Millis) -> Option<Millis> {
+        self.authorization_ttl.map(|ttl| now + ttl.into())
+    }
+}
+
+fn read_ttl<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let ttl = Option::<Millis>::deserialize(from)?;
+    Ok(ttl.map(Duration::from))
 }

@@ -64,6 +64,7 @@ pub enum DelivererOutput {
 
 /// Whether a subscriber may still receive the events of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Authorization {
     /// Yes, those of these groups; `None`: of the same groups as before.
     Allowed(Option<Vec<Name>>),
@@ -94,6 +95,7 @@ pub struct Post {
 
 /// What a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MessageKind {
     /// An occurrence.
     Event,

@@ -1,11 +1,10 @@
 //! What a deliverer asks the server about one subscription.
 
-use mcp_listen::{
-    clock::Millis,
-    events::{
-        matching::{MatchResult, MatchRule},
-        webhook::{Authorization, DelivererOptions, DelivererOutput, MatchRules},
-    },
+use std::time::Duration;
+
+use mcp_listen::events::{
+    matching::{MatchResult, MatchRule},
+    webhook::{Authorization, DelivererOptions, DelivererOutput, MatchRules},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -14,7 +13,7 @@ use super::rig::{Rig, named, subscribe};
 
 /// Fails the matches that the second subscription requested, and responds to all others. Returns
 /// how many it failed.
-fn answer_matches(rig: &mut Rig) -> usize {
+fn settle_matches(rig: &mut Rig) -> usize {
     let mut failed = 0;
     while let Some(at) = rig
         .outputs
@@ -55,12 +54,12 @@ fn a_match_that_fails_delays_only_its_subscription() {
     let mut failed = 0;
     for _ in 0..20 {
         rig.publish("order.paid", "{}");
-        failed += answer_matches(&mut rig);
+        failed += settle_matches(&mut rig);
         let posts = rig.respond_all(200);
         let ids: Vec<&str> = posts.iter().map(|post| &*post.subscription).collect();
         assert_eq!(ids, [&*subscribe(1).id]);
         rig.pass(3_000);
-        failed += answer_matches(&mut rig);
+        failed += settle_matches(&mut rig);
     }
     // After 1, 2, 4, 8, 16 and 32 seconds.
     assert_eq!(failed, 6);
@@ -69,7 +68,7 @@ fn a_match_that_fails_delays_only_its_subscription() {
 #[test]
 fn an_authorization_from_before_a_renewal_changes_nothing() {
     let options = DelivererOptions {
-        authorization_ttl_ms: Some(Millis(600_000)),
+        authorization_ttl: Some(Duration::from_mins(10)),
         ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());

@@ -1,5 +1,7 @@
 //! How subscriptions end.
 
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
     events::{
@@ -121,7 +123,7 @@ fn an_endless_subscription_ends_after_three_days_of_failure() {
 
 fn granting() -> Rig {
     let options = DelivererOptions {
-        authorization_ttl_ms: Some(Millis(600_000)),
+        authorization_ttl: Some(Duration::from_mins(10)),
         ..DelivererOptions::default()
     };
     let mut rig = Rig::with(options, MatchRules::default());

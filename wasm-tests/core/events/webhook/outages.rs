@@ -234,7 +234,7 @@ fn fail_reads(rig: &mut Rig) -> usize {
 }
 
 #[test]
-fn a_failure_is_retried_in_time_while_another_endpoint_does_not_answer() {
+fn a_failure_is_retried_in_time_while_another_endpoint_does_not_respond() {
     let mut rig = Rig::new();
     for number in [1, 2] {
         rig.subscribe(&subscribe(number)).unwrap();
@@ -248,7 +248,7 @@ fn a_failure_is_retried_in_time_while_another_endpoint_does_not_answer() {
 }
 
 #[test]
-fn a_read_that_failed_is_repeated_in_time_while_an_endpoint_does_not_answer() {
+fn a_read_that_failed_is_repeated_in_time_while_an_endpoint_does_not_respond() {
     let mut rig = begun();
     rig.publish("order.paid", "{}");
     rig.holds_reads = true;

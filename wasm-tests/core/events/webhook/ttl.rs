@@ -1,35 +1,15 @@
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{RequestedTtl, TtlOptions},
+    events::{
+        Window,
+        webhook::{DelivererOptions, RequestedTtl, TtlOptions},
+    },
     json,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-
-fn requested(text: &str) -> Option<RequestedTtl> {
-    let document = json::read(text.as_bytes(), 2).unwrap();
-    RequestedTtl::from_node(document.root.get("ttlMs"))
-}
-
-#[test]
-fn a_wish_is_absent_or_null_or_a_number() {
-    assert_eq!(requested("{}"), Some(RequestedTtl::Default));
-    assert_eq!(requested("{\"ttlMs\":null}"), Some(RequestedTtl::Endless));
-    for (number, millis) in [
-        ("60000", 60_000),
-        ("1.5", 1),
-        ("-5", 0),
-        ("1e300", (1 << 53) - 1),
-    ] {
-        let text = format!("{{\"ttlMs\":{number}}}");
-        assert_eq!(
-            requested(&text),
-            Some(RequestedTtl::For(Millis(millis))),
-            "{number}"
-        );
-    }
-    assert_eq!(requested("{\"ttlMs\":\"60000\"}"), None);
-}
 
 #[test]
 fn a_requested_ttl_is_clamped_to_the_limits() {
@@ -54,4 +34,24 @@ fn a_server_may_offer_subscriptions_that_do_not_expire() {
         options.until(RequestedTtl::Default, Millis(0)),
         Some(Millis(3_600_000))
     );
+}
+
+#[test]
+fn options_are_read_in_milliseconds() {
+    let text = r#"{"defaultTtlMs":1000,"minTtlMs":2000,"maxTtlMs":3000}"#;
+    let text = format!(r#"{{"ttl":{text},"authorizationTtlMs":4000}}"#);
+    let options = DelivererOptions::from_json(&text).unwrap();
+    let TtlOptions {
+        default_ttl,
+        min_ttl,
+        max_ttl,
+        ..
+    } = options.ttl;
+    assert_eq!(
+        [default_ttl, min_ttl, max_ttl].map(|ttl| ttl.as_secs()),
+        [1, 2, 3]
+    );
+    assert_eq!(options.authorization_ttl, Some(Duration::from_secs(4)));
+    let window: Window = json::from_text(r#"{"ageMs":5000}"#).unwrap();
+    assert_eq!(window.age, Duration::from_secs(5));
 }

@@ -228,7 +228,7 @@ impl<S: WebhookStore> Deliverer<S> {
     fn apply(&mut self, waiting: &SubscribeCall, now: Millis) -> Result<(), S::Error> {
         let subscribe = &waiting.subscribe;
         let until = self.options.ttl.until(subscribe.ttl, now);
-        let authorize_at = self.options.authorization_ttl_ms.map(|ttl| now + ttl);
+        let authorize_at = self.options.authorize_at(now);
         let former = self.subscriptions.groups(&subscribe.name);
         if let Some(entry) = self.subscriptions.get_mut(&subscribe.id) {
             entry.row.apply(subscribe, waiting.began, until, now);

@@ -19,21 +19,21 @@ use crate::{
     any::{check, updated},
     client::tools,
     subscription::{
-        JSON, STREAM, ack, acknowledged, answered, begun, change, lost, own_id, refused, reported,
-        request_with, requested, say, watched,
+        JSON, STREAM, ack, acknowledged, begun, change, lost, own_id, refused, reported,
+        request_with, requested, responded, say, watched,
     },
 };
 
 #[test]
-fn a_json_answer_works_like_an_event_stream() {
+fn a_json_response_works_like_an_event_stream() {
     let error = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","error":{"code":-32603,"message":"full"}}"#;
     let full = |status| [refused(status, Some(-32_603), "full")];
-    assert_eq!(answered(503, JSON, error), full(503));
-    assert_eq!(answered(200, JSON, error), full(200));
+    assert_eq!(responded(503, JSON, error), full(503));
+    assert_eq!(responded(200, JSON, error), full(200));
     let without_id = error.replace("\"mcp-listen:1\"", "null");
-    assert_eq!(answered(503, JSON, &without_id), full(503));
+    assert_eq!(responded(503, JSON, &without_id), full(503));
     let without_id = error.replace("\"id\":\"mcp-listen:1\",", "");
-    assert_eq!(answered(400, JSON, &without_id), full(400));
+    assert_eq!(responded(400, JSON, &without_id), full(400));
     let mut subscription = begun();
     say(&mut subscription, error);
     assert_eq!(reported(&mut subscription), full(200));
@@ -42,8 +42,8 @@ fn a_json_answer_works_like_an_event_stream() {
 #[test]
 fn an_error_for_another_request_is_ignored() {
     let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"full"}}"#;
-    assert_eq!(answered(200, JSON, error), [lost(Loss::InvalidResponse)]);
-    assert_eq!(answered(503, JSON, error), [refused(503, None, "")]);
+    assert_eq!(responded(200, JSON, error), [lost(Loss::InvalidResponse)]);
+    assert_eq!(responded(503, JSON, error), [refused(503, None, "")]);
     let mut subscription = begun();
     say(&mut subscription, error);
     assert_eq!(reported(&mut subscription), []);
@@ -62,7 +62,7 @@ fn a_refusal_reports_its_status_with_any_body() {
         (STREAM, "data: {}\n\n"),
     ] {
         assert_eq!(
-            answered(401, fields, body),
+            responded(401, fields, body),
             [refused(401, None, "")],
             "{body}"
         );
@@ -70,7 +70,7 @@ fn a_refusal_reports_its_status_with_any_body() {
 }
 
 #[test]
-fn an_answer_without_result_or_error_is_invalid() {
+fn a_response_without_result_or_error_is_invalid() {
     for (status, fields, body) in [
         (200, "", ""),
         (202, "", ""),
@@ -87,7 +87,7 @@ fn an_answer_without_result_or_error_is_invalid() {
         (200, JSON, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#),
     ] {
         let invalid = [lost(Loss::InvalidResponse)];
-        assert_eq!(answered(status, fields, body), invalid, "{body}");
+        assert_eq!(responded(status, fields, body), invalid, "{body}");
     }
 }
 
@@ -98,7 +98,7 @@ fn a_result_in_place_of_the_acknowledgment_opens_empty_and_ends() {
         SubscriptionOutput::Acknowledged(SubscriptionFilter::default()),
         SubscriptionOutput::Ended(CloseReason::Graceful),
     ];
-    assert_eq!(answered(200, JSON, &result), closed);
+    assert_eq!(responded(200, JSON, &result), closed);
     let mut subscription = begun();
     say(&mut subscription, &result);
     assert_eq!(reported(&mut subscription), closed);
@@ -207,7 +207,7 @@ fn unreadable_data_reports_every_honored_topic() {
 }
 
 #[test]
-fn an_endless_json_answer_times_out() {
+fn an_endless_json_response_times_out() {
     let mut subscription = requested();
     subscription.handle_head(200, &Headers::new(JSON), Millis(0));
     subscription.handle_timeout(subscription.poll_timeout().unwrap());
@@ -271,7 +271,7 @@ fn retry_after_is_kept_and_bounded() {
 }
 
 #[test]
-fn any_answer_bytes_are_handled() {
+fn any_response_bytes_are_handled() {
     check(
         (vec(any::<u8>(), 0..300), any::<bool>()),
         |(bytes, is_json)| {

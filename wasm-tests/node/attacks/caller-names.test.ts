@@ -1,0 +1,189 @@
+import 'mcp-listen'; // loads the core
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { UpstreamAdmission } from '../../../dist/cloudflare/gateway/upstream/principal.js';
+import { UpstreamServer } from '../../../dist/cloudflare/gateway/upstream/server.js';
+import { Credentials } from '../../../dist/web/credentials.js';
+
+vi.mock('cloudflare:workers', () => ({ waitUntil: () => {} }));
+
+type Fields = Record<string, string>;
+
+/** The admission at a server that serves requests with certain credentials. */
+function admissionAt(isServed: (headers: Headers) => boolean, further: string[] = []) {
+  const counts = { requests: 0 };
+  /** The status of requests whose caller is not served. */
+  const refusal = { status: 401 };
+  const server = new UpstreamServer(
+    async ({ headers }) => {
+      counts.requests += 1;
+      if (!isServed(headers)) return new Response(null, refusal);
+      const result = { supportedVersions: ['2026-07-28'], capabilities: {} };
+      return Response.json({ jsonrpc: '2.0', id: 'mcp-listen:discover', result });
+    },
+    new Credentials(further),
+    { responseBytes: 10_000, responseMs: 1_000 },
+  );
+  const admission = new UpstreamAdmission(server, false);
+  return {
+    counts,
+    refusal,
+    nameOf: (headers: Fields) => admission.nameOf(requestOf(headers)),
+    callerOf: (headers: Fields) => admission.principal(requestOf(headers)),
+  };
+}
+
+/** An `initialize`, which the gateway forwards without admission if it can. */
+function requestOf(headers: Fields): Request {
+  return new Request('http://gateway.test/mcp', { method: 'POST', headers });
+}
+
+const isBob = (headers: Headers) => headers.get('authorization') === 'Bearer bob';
+const hasKey = (headers: Headers) => headers.get('x-api-key') === 'mine';
+const requiresBoth = (headers: Headers) => hasKey(headers) && isBob(headers);
+const cookiesOf = (headers: Headers) => headers.get('cookie')?.split(/;\s*/) ?? [];
+const hasCookie = (headers: Headers) => cookiesOf(headers).includes('sid=mine');
+const BOB = { authorization: 'Bearer bob' };
+const KEY = { 'x-api-key': 'mine' };
+const MINE = { cookie: 'sid=mine' };
+const JUNK = Array.from({ length: 20 }, (_, number) => ({ authorization: `Bearer ${number}` }));
+
+describe('a caller has one name, however it varies', () => {
+  test('a token beside the key that the server requires', async () => {
+    const { callerOf, nameOf } = admissionAt(hasKey, ['X-API-Key']);
+    const names = await Promise.all(JUNK.map((junk) => callerOf({ ...KEY, ...junk })));
+    expect(new Set(names)).toEqual(new Set([await callerOf(KEY)]));
+    expect(names[0]).toMatch(/^[\w-]{43}$/);
+    expect(await nameOf({ ...KEY, authorization: 'Bearer other' })).toBe(names[0]);
+  });
+
+  test('a key beside the token that the server requires', async () => {
+    const { callerOf } = admissionAt(isBob, ['X-API-Key']);
+    const names = [
+      await callerOf({ ...BOB, 'x-api-key': '1' }),
+      await callerOf({ ...BOB, 'x-api-key': '2' }),
+    ];
+    expect(names).toEqual([await callerOf(BOB), await callerOf(BOB)]);
+  });
+
+  test('words after the token, if the server does not read them', async () => {
+    const { callerOf } = admissionAt(
+      (headers) => headers.get('authorization')?.split(/ +/)[1] === 'bob',
+    );
+    for (const more of ['1', '2 3'])
+      expect(await callerOf({ authorization: `Bearer bob ${more}` })).toBe(await callerOf(BOB));
+  });
+
+  test('a token beside a cookie that names no caller', async () => {
+    const { callerOf } = admissionAt(hasCookie);
+    for (const junk of JUNK) expect(await callerOf({ ...MINE, ...junk })).toBeUndefined();
+  });
+
+  test.each([
+    ['sid=mine; x=1'],
+    ['x=2;sid=mine'],
+    ['a=1; b=2; c=3; sid=mine; d=4; e=5'],
+    ['sid=mine; sid=other'],
+  ])('cookies beside the one that the server requires: %s', async (cookie) => {
+    const { callerOf } = admissionAt(hasCookie, ['Cookie']);
+    const name = await callerOf(MINE);
+    expect(name).toMatch(/^[\w-]{43}$/);
+    expect(await callerOf({ cookie })).toBe(name);
+  });
+
+  test.each([['sid="mine"'], ['sid=%6Dine'], ['sid= mine'], ['sid=%6d%69ne']])(
+    'the spelling of a cookie: %s',
+    async (cookie) => {
+      const { callerOf } = admissionAt((headers) => headers.has('cookie'), ['Cookie']);
+      expect(await callerOf({ cookie })).toBe(await callerOf(MINE));
+    },
+  );
+});
+
+describe('the name of a caller', () => {
+  test('is made of all credentials if the server requires them all', async () => {
+    const { callerOf } = admissionAt(
+      (headers) => hasKey(headers) && headers.has('authorization'),
+      ['X-API-Key'],
+    );
+    const ann = await callerOf({ ...KEY, authorization: 'Bearer ann' });
+    expect(ann).not.toBe(await callerOf({ ...KEY, ...BOB }));
+    expect(ann).toBe(await callerOf({ ...KEY, authorization: 'bearer  ann', cookie: 'lb=1' }));
+  });
+
+  test('is that of the key if the server requires either of two', async () => {
+    const { callerOf } = admissionAt((headers) => hasKey(headers) || isBob(headers), ['X-API-Key']);
+    expect(await callerOf({ ...KEY, ...BOB })).toBe(await callerOf(KEY));
+  });
+
+  test('is that of the token if a session cookie would be enough', async () => {
+    const { callerOf } = admissionAt((headers) => hasCookie(headers) || isBob(headers));
+    expect(await callerOf({ ...BOB, ...MINE })).toBe(await callerOf(BOB));
+  });
+
+  test('does not depend on the order of cookies', async () => {
+    const { callerOf } = admissionAt(
+      (headers) => hasCookie(headers) && cookiesOf(headers).includes('b=1'),
+      ['Cookie'],
+    );
+    const name = await callerOf({ cookie: 'b=1; sid=mine' });
+    expect(name).toMatch(/^[\w-]{43}$/);
+    expect(await callerOf({ cookie: 'sid=mine; b=1' })).toBe(name);
+  });
+
+  test('stays while the server is unavailable', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { callerOf, refusal } = admissionAt(requiresBoth, ['X-API-Key']);
+    const name = await callerOf({ ...KEY, ...BOB });
+    expect(name).toMatch(/^[\w-]{43}$/);
+    vi.advanceTimersByTime(61_000);
+    refusal.status = 503;
+    expect(await callerOf({ ...KEY, ...BOB })).toBe(name);
+  });
+
+  test.each([429, 502, 503, 504])(
+    'is not known if the server responds with %i without a credential',
+    async (status) => {
+      const { callerOf, refusal } = admissionAt(requiresBoth, ['X-API-Key']);
+      refusal.status = status;
+      await expect(callerOf({ ...KEY, ...BOB })).rejects.toThrow(
+        expect.objectContaining({ code: 'authorizer-failed' }),
+      );
+    },
+  );
+});
+
+describe('the requests to the server', () => {
+  test('are few if a load balancer changes its cookie', async () => {
+    const { callerOf, counts } = admissionAt(isBob);
+    for (let turn = 0; turn < 10; turn += 1) await callerOf({ ...BOB, cookie: `lb=${turn}` });
+    // One for each set of credentials, one without any, and one without the cookie.
+    expect(counts.requests).toBe(12);
+  });
+
+  test('are few if one of 32 cookies is required', async () => {
+    const { callerOf, counts } = admissionAt(hasCookie, ['Cookie']);
+    const others = Array.from({ length: 31 }, (_, number) => `c${number}=1`);
+    const cookie = [...others, 'sid=mine'].join('; ');
+    expect(await callerOf({ cookie })).toBe(await callerOf(MINE));
+    expect(counts.requests).toBeLessThanOrEqual(12);
+  });
+
+  test('are one for a caller that is denied', async () => {
+    const { callerOf, counts, nameOf } = admissionAt(() => false, ['Cookie']);
+    const cookie = Array.from({ length: 32 }, (_, number) => `c${number}=1`).join('; ');
+    expect(await callerOf({ cookie })).toEqual({ denied: 401 });
+    expect(counts.requests).toBe(1);
+    expect(await nameOf({ cookie })).toMatch(/^[\w-]{43}$/);
+    expect(counts.requests).toBe(2);
+  });
+
+  test('are not sent for 33 cookies', async () => {
+    const { counts, nameOf } = admissionAt(hasCookie, ['Cookie']);
+    const cookie = Array.from({ length: 33 }, (_, number) => `c${number}=1`).join('; ');
+    await expect(nameOf({ cookie })).rejects.toThrow(
+      expect.objectContaining({ code: 'authorizer-failed' }),
+    );
+    expect(counts.requests).toBe(0);
+  });
+});
