@@ -9,9 +9,9 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs `work` until it ends or one of the signals aborts, and rejects with the reason of that signal
- * then. `stopped` aborts at the same time. It leaves nothing at a signal that outlives the work, as
- * a race against a promise would.
+ * Runs `work` until it ends or one of the signals aborts, and rejects with the reason of that
+ * signal then. `stopped` aborts at the same time. Nothing is left at a signal that outlives the
+ * work, as a race would leave it at a promise.
  */
 export async function unlessAborted<T>(
   signals: readonly AbortSignal[],

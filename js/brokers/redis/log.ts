@@ -105,7 +105,8 @@ return number`;
 /**
  * Returns what the log holds. The values are an epoch for a new log, and the end of the reader's
  * copy: its epoch, its position, and the id of the entry there. A log that ends before that, or has
- * another entry there, has lost entries and given out their positions again: it becomes another log.
+ * another entry there, has lost entries, so its positions are given out again: it becomes another
+ * log.
  */
 const STATE = `local epoch = redis.call('HGET', KEYS[2], 'epoch')
 local number = tonumber(redis.call('HGET', KEYS[2], 'number') or 0)
