@@ -66,6 +66,7 @@ impl SocketCheck {
                 self.resources = topics_of(&uris);
                 return Ok(());
             }
+            Ok(_) => check(FRAMES, false),
             Err(error) => Err((FRAMES, error.code().to_owned())),
         };
         understood.map_err(|(promise, how)| Violation::new(promise, format!("{how}: {text}")))
@@ -98,7 +99,7 @@ impl SocketCheck {
                 check(REPLIES, is_of_last)
             }
             FollowResponse::Stale { seq } => check(REPLIES, is_last(seq)),
-            FollowResponse::Unknown => check(FRAMES, false),
+            _ => check(FRAMES, false),
         }
     }
 
