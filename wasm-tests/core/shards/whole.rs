@@ -67,12 +67,7 @@ fn events_left_out_during_a_call_that_requests_none_are_requested_next() {
     batch(&mut shard, &changed_after_a_gap());
     followed(&mut shard, &call, r#""position":9,"settled":true"#);
     assert_eq!(sent(&mut shard), [(1, attached(9))], "no edge is closed");
-    let call = shard.poll_call(NOW).unwrap();
-    assert!(call.text.contains(r#""since":7"#), "{}", call.text);
-    let missed = format!(r#""position":9,"after":7,"events":{CHANGED}"#);
-    followed(&mut shard, &call, &missed);
-    assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
-    assert_eq!(shard.poll_call(NOW), None);
+    check_requested_next(&mut shard);
 }
 
 /// The reply in flight was written for an edge that has received more than the shard.
@@ -86,11 +81,17 @@ fn events_left_out_during_a_call_for_a_later_edge_are_requested_next() {
     let missed = format!(r#""position":9,"after":8,"events":{CHANGED}"#);
     followed(&mut shard, &call, &missed);
     assert_eq!(sent(&mut shard), [(1, went_on(8, 9)), (1, event(9, 8))]);
+    check_requested_next(&mut shard);
+}
+
+/// Checks that the next call requests the events that were left out, and that the shard then
+/// delivers them.
+fn check_requested_next(shard: &mut Shard) {
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""since":7"#), "{}", call.text);
     let missed = format!(r#""position":9,"after":7,"events":{CHANGED}"#);
-    followed(&mut shard, &call, &missed);
-    assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
+    followed(shard, &call, &missed);
+    assert_eq!(sent(shard), [(0, event(9, 7))]);
     assert_eq!(shard.poll_call(NOW), None);
 }
 
