@@ -1,8 +1,10 @@
 //! The course of one HTTP request through a server: what its host has to find out, in which order,
 //! and how the request ends.
 
+mod opening;
 mod service;
 mod session_request;
+mod stage;
 mod step;
 
 pub use service::{LegacyMode, Service, SessionRules};
@@ -19,21 +21,25 @@ use crate::{
     session::Reply,
     upstream::SessionStart,
     vocabulary::{
-        capabilities::Capabilities,
+        capabilities::{Capabilities, Discovered},
         error::{Reason, Rejection},
         filter::SubscriptionFilter,
         id::RequestId,
+        scope::Scope,
+        uri::Uri,
     },
 };
 
+use opening::Opening;
 use session_request::SessionRequest;
+use stage::Stage;
 
 /// One HTTP request. Its header fields are parsed once. The checks run in the order of this
 /// machine, and the first one that fails determines the response.
 ///
 /// Poll [`Exchange::poll`] and carry out the step, which repeats until its `handle_*` was called.
-/// [`Step::Respond`], [`Step::Forward`], [`Step::Pass`], [`Step::Listen`], [`Step::Initialize`] and
-/// [`Step::OpenSession`] are final.
+/// [`Step::Respond`], [`Step::Forward`], [`Step::Pass`], [`Step::Initialize`] and [`Step::Open`] are
+/// final.
 #[derive(Debug)]
 pub struct Exchange {
     service: Arc<Service>,
@@ -49,26 +55,6 @@ pub struct Exchange {
     /// The id of the request, for a refusal.
     id: Option<RequestId>,
     stage: Stage,
-}
-
-#[derive(Debug)]
-enum Stage {
-    Begun,
-    /// The server holds no streams.
-    Off,
-    /// A listen by its header fields: its caller is named before its body is read.
-    ByHeader,
-    /// Possibly a listen, which its body determines.
-    ByBody,
-    /// A listen, which is checked once its caller is named.
-    Listen(listen::ListenOutcome),
-    /// Not a listen.
-    Other,
-    /// A request that concerns sessions.
-    Session(legacy::LegacyOutcome),
-    /// A request in a session.
-    InSession(Box<SessionRequest>),
-    Responded(Response),
 }
 
 impl Exchange {
@@ -104,6 +90,14 @@ impl Exchange {
         }
     }
 
+    /// Creates the exchange of a stream that the server itself reads: of the updates of a resource.
+    /// No request has to be checked, so the first step is [`Step::Admit`].
+    pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
+        let stage = Stage::Opening(Box::new(Opening::of_resource(uri)));
+        let unread = Self::new(service, "", "", "", false);
+        Self { stage, ..unread }
+    }
+
     /// Returns header fields to add to the response, even to one of the upstream server.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -127,15 +121,25 @@ impl Exchange {
 
     /// Handles the reply of its session.
     pub fn handle_reply(&mut self, reply: Reply) {
-        if let Stage::InSession(request) = &mut self.stage {
-            request.handle_reply(reply);
-        }
+        self.stage.handle_reply(reply);
     }
 
     /// Grants what was requested and is also in `permit`; `None` grants all of it.
     pub fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
-        if let Stage::InSession(request) = &mut self.stage {
-            request.handle_permit(permit);
+        self.stage.handle_permit(permit);
+    }
+
+    /// Records that there is room for the stream.
+    pub fn handle_admitted(&mut self) {
+        if let Stage::Opening(opening) = &mut self.stage {
+            opening.handle_admitted();
+        }
+    }
+
+    /// Handles what the upstream server offers.
+    pub fn handle_discovered(&mut self, discovered: Discovered) {
+        if let Stage::Opening(opening) = &mut self.stage {
+            opening.handle_discovered(discovered);
         }
     }
 
@@ -157,17 +161,21 @@ impl Exchange {
         legacy::initialized(self.id.as_ref()?, body, known)
     }
 
-    /// After [`Step::OpenSession`]: returns the stream, with a keep-alive at this interval (zero:
-    /// none).
-    pub fn open_session(
+    /// After [`Step::Admit`]: returns how many bytes the names of the stream count, if its caller
+    /// has this scope.
+    pub fn names(&self, scope: Scope) -> usize {
+        let opening = self.stage.opening();
+        opening.map_or(0, |opening| opening.names(scope))
+    }
+
+    /// After [`Step::Open`]: returns the stream, with a keep-alive at this interval (zero: none),
+    /// and how it joins its session if it is the stream of one.
+    pub fn open(
         &self,
         keep_alive: impl Into<Millis>,
         now: Millis,
-    ) -> Option<(ServerStream, SessionStart)> {
-        match &self.stage {
-            Stage::InSession(request) => request.stream(keep_alive.into(), now),
-            _ => None,
-        }
+    ) -> Option<(ServerStream, Option<SessionStart>)> {
+        self.stage.opening()?.open(keep_alive.into(), now)
     }
 
     /// Returns the refusal of this request.
@@ -198,7 +206,9 @@ impl Exchange {
             Stage::Listen(verdict) => match verdict {
                 listen::ListenOutcome::Accepted(accepted) => {
                     self.id = Some(accepted.id.clone());
-                    Some(Step::Listen(accepted.clone()))
+                    let opening = Opening::of_listen(accepted.clone());
+                    self.stage = Stage::Opening(Box::new(opening));
+                    None
                 }
                 listen::ListenOutcome::Rejected(rejection) => {
                     let rejection = rejection.clone();
@@ -208,6 +218,7 @@ impl Exchange {
             Stage::Other => self.other(),
             Stage::Session(_) => self.session(),
             Stage::InSession(request) => Some(request.poll()),
+            Stage::Opening(opening) => Some(opening.poll()),
             Stage::Responded(response) => Some(Step::Respond(response.clone())),
         }
     }

@@ -1,13 +1,24 @@
 //! The work of a host for a request until it is decided.
 
-use mcp_listen::exchange::{Exchange, Step};
+use mcp_listen::{
+    capabilities::{Capabilities, Discovered},
+    exchange::{Exchange, Step},
+};
 
-/// Reads the body, names the caller, finds the session. Returns false for any other step.
+/// Reads the body, names the caller, finds the session, reserves room, and discovers a server that
+/// offers everything. Returns false for any other step.
 pub fn carry_out(exchange: &mut Exchange, step: &Step, body: &[u8], caller: Option<&str>) -> bool {
     match step {
         Step::Body { .. } => exchange.handle_body(body.into()),
         Step::Caller => exchange.handle_caller(caller),
         Step::Session => exchange.handle_session(),
+        Step::Admit => exchange.handle_admitted(),
+        Step::Discover => exchange.handle_discovered(Discovered {
+            capabilities: Capabilities::ALL,
+            server_info: None,
+            fresh_until: None,
+            is_public: true,
+        }),
         _ => return false,
     }
     true

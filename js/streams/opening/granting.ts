@@ -14,8 +14,7 @@ export class Granting {
   }
 
   /** Narrows a stream to what is granted, until it ends. */
-  async granted(made: Promise<Opening>): Promise<Opening> {
-    const opening = await made;
+  async granted(opening: Opening): Promise<Opening> {
     const { owner, stream } = opening;
     if (this.#interest === undefined) return opening;
     const honored = JSON.parse(stream.honored()) as SubscriptionFilter;
