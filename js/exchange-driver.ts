@@ -20,7 +20,7 @@ import { calling, ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
 import type { SessionHandler } from './sessions/handler.js';
 import type { StreamManager } from './streams/index.js';
-import { type Exchange, Refusal, type Step } from './wasm/server/bindings.js';
+import { type Exchange, type HttpResponse, Refusal, type Step } from './wasm/server/bindings.js';
 import { readStart } from './web/request-body.js';
 
 /** The parts of a server that carry out the steps of its exchanges. */
@@ -63,6 +63,7 @@ export class ExchangeDriver {
     const { core, request, rest } = inbound;
     let context = contextOf(inbound, {});
     let isInSession = false;
+    /** The response of the handler to a request in a session. */
     let sent: Response | undefined;
     for (;;) {
       const step = core.poll();
@@ -81,7 +82,7 @@ export class ExchangeDriver {
         }
         case 'session': {
           const refusal = await this.#sessions.refusalOfId(request);
-          if (refusal !== undefined) return refuse(refusals.respond(core.refuse(refusal)), inbound);
+          if (refusal !== undefined) return this.#respond(inbound, core.refuse(refusal));
           core.handleSession();
           break;
         }
@@ -97,8 +98,7 @@ export class ExchangeDriver {
           return this.#pass(inbound, step.withholds);
         case 'respond':
           await sent?.body?.cancel();
-          if (step.response.isUnread) await cancelBody(request);
-          return refuse(refusals.respond(step.response), inbound);
+          return this.#respond(inbound, step.response);
         default: {
           isInSession ||= step.kind === 'ask';
           const perform = this.#perform.bind(this, step, core, context, isInSession);
@@ -163,6 +163,11 @@ export class ExchangeDriver {
     if ('denied' in authorization) return denial(authorization);
     const { groups = context.groups } = authorization;
     return { filter: JSON.stringify(authorization), groups };
+  }
+
+  async #respond(inbound: InboundExchange, response: HttpResponse): Promise<Response> {
+    if (response.isUnread) await cancelBody(inbound.request);
+    return refuse(this.#host.refusals.respond(response), inbound);
   }
 
   /** Passes on a request that is not ours. */

@@ -93,9 +93,9 @@ impl Exchange {
     /// Creates the exchange of a stream that the server itself reads: of the updates of a resource.
     /// No request has to be checked, so the first step is [`Step::Admit`].
     pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
-        let stage = Stage::Opening(Box::new(Opening::of_resource(uri)));
-        let unread = Self::new(service, "", "", "", false);
-        Self { stage, ..unread }
+        let mut exchange = Self::new(service, "", "", "", false);
+        exchange.stage = Stage::Opening(Box::new(Opening::of_resource(uri)));
+        exchange
     }
 
     /// Returns header fields to add to the response, even to one of the upstream server.

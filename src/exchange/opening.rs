@@ -3,7 +3,8 @@ use alloc::vec::Vec;
 use crate::{
     clock::Millis,
     listen::{Accepted, ServerStream, StreamKind},
-    upstream::SessionStart,
+    session::Claim,
+    upstream::{ResumePoint, SessionStart},
     vocabulary::{
         capabilities::{Capabilities, Discovered},
         filter::SubscriptionFilter,
@@ -42,8 +43,9 @@ pub(super) struct SessionStream {
     pub(super) capabilities: Capabilities,
     /// The resources that the session is subscribed to.
     pub(super) resources: Vec<Uri>,
-    /// How the stream joins the session, if it may receive all of these resources.
-    pub(super) start: SessionStart,
+    pub(super) claim: Claim,
+    /// What its client has received already.
+    pub(super) past: ResumePoint,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,8 +196,9 @@ impl SessionStream {
         let is_denied =
             |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
         let start = SessionStart {
+            session: self.claim.clone(),
+            past: self.past.clone(),
             denied: self.resources.iter().filter(is_denied).cloned().collect(),
-            ..self.start.clone()
         };
         (stream, start)
     }

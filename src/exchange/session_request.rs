@@ -1,10 +1,10 @@
-use alloc::{boxed::Box, vec::Vec};
+use alloc::boxed::Box;
 
 use crate::{
     http::Response,
     legacy::{LegacyCall, LegacyRequest, event_id},
     session::{Ask, Claim, Excess, Question, Reply},
-    upstream::{ResumePoint, SessionStart},
+    upstream::ResumePoint,
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},
@@ -138,7 +138,12 @@ impl SessionRequest {
                 let session = SessionStream {
                     capabilities: Capabilities::from_json(&capabilities),
                     resources: subscriptions,
-                    start: self.start(stream, &since),
+                    claim: Claim {
+                        session: self.session.clone(),
+                        stream,
+                        principal: self.principal.clone(),
+                    },
+                    past: self.past(&since),
                 };
                 return Some(Opening::of_session(session, self.rules.authorizes));
             }
@@ -196,24 +201,16 @@ impl SessionRequest {
         };
     }
 
-    /// Returns how a stream joins the session, which began at the event id `since`.
-    fn start(&self, stream: u64, since: &str) -> SessionStart {
-        // A client without an event id may have received nothing since the session began.
+    /// Returns what the client of a session, which began at the event id `since`, has received. A
+    /// client without an event id may have received nothing since then.
+    fn past(&self, since: &str) -> ResumePoint {
         let since: &str = match &self.request.call {
             LegacyCall::Open {
                 last_event_id: Some(id),
             } => id,
             _ => since,
         };
-        SessionStart {
-            session: Claim {
-                session: self.session.clone(),
-                stream,
-                principal: self.principal.clone(),
-            },
-            past: event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since),
-            denied: Vec::new(),
-        }
+        event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since)
     }
 
     fn done(&self, ask: &Ask) -> Stage {

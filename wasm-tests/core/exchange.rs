@@ -118,7 +118,10 @@ fn a_caller_is_authorized_and_admitted_before_the_server_is_discovered() {
         groups: vec![Name::new("acme").unwrap()],
         ..Scope::default()
     };
-    assert_eq!(exchange.names(scope), "note://a".len() + 64 + "acme".len() + 64);
+    assert_eq!(
+        exchange.names(scope),
+        "note://a".len() + 64 + "acme".len() + 64
+    );
     exchange.handle_discovered(offering_all());
     assert_eq!(exchange.poll(), Step::Admit);
     exchange.handle_admitted();

@@ -229,10 +229,7 @@ impl Server {
             ..SubscriptionFilter::default()
         };
         let own = id("\"own\"");
-        self.open(
-            ServerStream::new(own.clone(), honored, KEEP_ALIVE, self.now),
-            Some(own),
-        );
+        self.open(ServerStream::new(own, honored, KEEP_ALIVE, self.now));
         if let Some(stream) = self.held.last().map(|held| held.stream) {
             self.fanout.handle_attached(stream, self.now);
             self.poll_all();
