@@ -2,13 +2,11 @@ import {
   type AuthorizeContext,
   type AuthorizeOptions,
   type CallerContext,
-  callAuthorize,
-  denial,
   type Permit,
   runAuthorize,
 } from './auth/authorize.js';
 import { callerOf, contextOf, type PrincipalOptions } from './auth/principal.js';
-import { authorizingWanted, type Interest } from './bus/wanted/interest.js';
+import { type Interest, withoutRefused } from './bus/wanted/interest.js';
 import type { EventServer } from './events/serve/host.js';
 import { withoutCapabilities } from './handler/advertise-all.js';
 import type { FetchHandler } from './handler/handler.js';
@@ -46,15 +44,9 @@ export interface ExchangeHost {
 /** Carries out the steps that the exchanges of a server ask for. */
 export class ExchangeDriver {
   readonly #host: ExchangeHost;
-  readonly #authorizeInSession: ReturnType<typeof authorizingWanted>;
 
   constructor(host: ExchangeHost) {
-    const { authorize, ms } = host.authorizeOptions;
     this.#host = host;
-    this.#authorizeInSession = authorizingWanted(
-      host.interest,
-      authorize && ((context) => callAuthorize(authorize, context, ms)),
-    );
   }
 
   /** Carries out the steps of a request until there is a response. */
@@ -144,10 +136,7 @@ export class ExchangeDriver {
     requested: SubscriptionFilter,
     isInSession: boolean,
   ): Promise<Response | undefined> {
-    const asked = { ...context, requested };
-    const permit = isInSession
-      ? await this.#permitInSession(asked)
-      : await runAuthorize(this.#host.authorizeOptions, asked);
+    const permit = await this.#permit({ ...context, requested }, isInSession);
     if (permit.refusal !== undefined)
       return this.#host.refusals.denied(core.refuse(permit.refusal), permit);
     // The stream that is opened next receives events for these groups.
@@ -156,13 +145,18 @@ export class ExchangeDriver {
     return undefined;
   }
 
-  /** Returns what the caller may receive in a session. */
-  async #permitInSession(context: AuthorizeContext): Promise<Permit> {
-    const authorization = await this.#authorizeInSession?.(context);
-    if (authorization === undefined) return { groups: context.groups };
-    if ('denied' in authorization) return denial(authorization);
-    const { groups = context.groups } = authorization;
-    return { filter: JSON.stringify(authorization), groups };
+  /** Returns what the caller may receive. */
+  async #permit(context: AuthorizeContext, isInSession: boolean): Promise<Permit> {
+    const { authorizeOptions, interest } = this.#host;
+    if (!isInSession) return runAuthorize(authorizeOptions, context);
+    const { request, requested } = context;
+    const onError = (error: Error): void => {
+      if (!request.signal.aborted) authorizeOptions.onError(error);
+    };
+    const permit = await runAuthorize({ ...authorizeOptions, onError }, context);
+    if (permit.refusal !== undefined) return permit;
+    const filter = await withoutRefused(interest, requested, permit.filter);
+    return { groups: permit.groups, ...(filter !== undefined && { filter }) };
   }
 
   async #respond(inbound: InboundExchange, response: HttpResponse): Promise<Response> {

@@ -58,10 +58,8 @@ impl GuestDiscovered for Discovered {
             .ok_or_else(|| invalid("capabilities must be an object of MCP server capabilities"))?;
         let server_info = server_info.map(|text| compact(&text)).transpose()?;
         Ok(DiscoveredHandle::new(Self(Known {
-            capabilities,
             server_info: server_info.map(Into::into),
-            fresh_until: None,
-            is_public: true,
+            ..capabilities.into()
         })))
     }
 

@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-use opening::Opening;
+use opening::StreamOpening;
 use session_request::SessionRequest;
 use stage::Stage;
 
@@ -38,8 +38,8 @@ use stage::Stage;
 /// machine, and the first one that fails determines the response.
 ///
 /// Poll [`Exchange::poll`] and carry out the step, which repeats until its `handle_*` was called.
-/// [`Step::Respond`], [`Step::Forward`], [`Step::Pass`], [`Step::Initialize`] and [`Step::Open`] are
-/// final.
+/// [`Step::Respond`], [`Step::Forward`], [`Step::Pass`], [`Step::Initialize`] and [`Step::Open`]
+/// are final.
 #[derive(Debug)]
 pub struct Exchange {
     service: Arc<Service>,
@@ -94,7 +94,7 @@ impl Exchange {
     /// No request has to be checked, so the first step is [`Step::Admit`].
     pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
         let mut exchange = Self::new(service, "", "", "", false);
-        exchange.stage = Stage::Opening(Box::new(Opening::of_resource(uri)));
+        exchange.stage = Stage::Opening(Box::new(StreamOpening::of_resource(uri)));
         exchange
     }
 
@@ -206,7 +206,7 @@ impl Exchange {
             Stage::Listen(verdict) => match verdict {
                 listen::ListenOutcome::Accepted(accepted) => {
                     self.id = Some(accepted.id.clone());
-                    let opening = Opening::of_listen(accepted.clone());
+                    let opening = StreamOpening::of_listen(accepted.clone());
                     self.stage = Stage::Opening(Box::new(opening));
                     None
                 }

@@ -1,10 +1,7 @@
-use alloc::vec::Vec;
-
 use crate::{
     clock::Millis,
     listen::{Accepted, ServerStream, StreamKind},
-    session::Claim,
-    upstream::{ResumePoint, SessionStart},
+    upstream::SessionStart,
     vocabulary::{
         capabilities::{Capabilities, Discovered},
         filter::SubscriptionFilter,
@@ -20,32 +17,17 @@ use super::Step;
 /// A stream that is not open yet. Its caller is authorized, then there has to be room for it, then
 /// the capabilities of the server are discovered.
 #[derive(Clone, Debug)]
-pub(super) struct Opening {
-    source: Source,
+pub(super) struct StreamOpening {
+    kind: StreamKind,
+    /// What is requested; the resources of a session are not part of it.
+    requested: SubscriptionFilter,
     /// What the caller may receive; `None`: everything.
     permit: Option<SubscriptionFilter>,
-    /// What the server offers to a listen.
     discovered: Option<Discovered>,
+    /// How the stream of a session joins it. All its resources are denied until the caller is
+    /// authorized.
+    session: Option<SessionStart>,
     stage: Stage,
-}
-
-/// What the stream is opened for.
-#[derive(Clone, Debug)]
-enum Source {
-    Listen(Accepted),
-    Session(SessionStream),
-}
-
-/// The stream of a session.
-#[derive(Clone, Debug)]
-pub(super) struct SessionStream {
-    /// What its client was offered.
-    pub(super) capabilities: Capabilities,
-    /// The resources that the session is subscribed to.
-    pub(super) resources: Vec<Uri>,
-    pub(super) claim: Claim,
-    /// What its client has received already.
-    pub(super) past: ResumePoint,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,56 +38,56 @@ enum Stage {
     Open,
 }
 
-impl Opening {
+impl StreamOpening {
     /// Creates the opening for a listen request.
-    pub(super) fn of_listen(accepted: Accepted) -> Self {
-        Self::new(Source::Listen(accepted), Stage::Authorize)
+    pub(super) fn of_listen(Accepted { id, requested }: Accepted) -> Self {
+        Self {
+            kind: StreamKind::Listen(id),
+            requested,
+            permit: None,
+            discovered: None,
+            session: None,
+            stage: Stage::Authorize,
+        }
     }
 
-    /// Creates the opening for a session; `authorizes`: whether the host restricts what its caller
-    /// may receive.
-    pub(super) fn of_session(session: SessionStream, authorizes: bool) -> Self {
-        let stage = if authorizes {
-            Stage::Authorize
-        } else {
-            Stage::Admit
-        };
-        Self::new(Source::Session(session), stage)
+    /// Creates the opening for a session, whose client was offered these capabilities. `session`
+    /// denies all resources that the session is subscribed to.
+    pub(super) fn of_session(session: SessionStart, offered: Capabilities) -> Self {
+        Self {
+            kind: StreamKind::Session,
+            requested: SubscriptionFilter::lists(offered),
+            permit: None,
+            discovered: Some(offered.into()),
+            session: Some(session),
+            stage: Stage::Authorize,
+        }
     }
 
     /// Creates the opening of a stream that the server itself reads: it receives the updates of one
     /// resource.
     pub(super) fn of_resource(uri: Uri) -> Self {
-        let id = RequestId::from_text("0");
         let requested = SubscriptionFilter {
             resource_subscriptions: vec![uri],
             ..SubscriptionFilter::default()
         };
+        let id = RequestId::from_text("0");
         Self {
-            discovered: Some(Discovered {
-                capabilities: Capabilities::ALL,
-                server_info: None,
-                fresh_until: None,
-                is_public: true,
-            }),
-            ..Self::new(Source::Listen(Accepted { id, requested }), Stage::Admit)
-        }
-    }
-
-    fn new(source: Source, stage: Stage) -> Self {
-        Self {
-            source,
-            permit: None,
-            discovered: None,
-            stage,
+            discovered: Some(Capabilities::ALL.into()),
+            stage: Stage::Admit,
+            ..Self::of_listen(Accepted { id, requested })
         }
     }
 
     pub(super) fn poll(&self) -> Step {
         match self.stage {
-            Stage::Authorize => Step::Authorize {
-                requested: self.requested(),
-            },
+            Stage::Authorize => {
+                let mut requested = self.requested.clone();
+                if let Some(session) = &self.session {
+                    requested.resource_subscriptions.clone_from(&session.denied);
+                }
+                Step::Authorize { requested }
+            }
             Stage::Admit => Step::Admit,
             Stage::Discover => Step::Discover,
             Stage::Open => Step::Open,
@@ -113,16 +95,21 @@ impl Opening {
     }
 
     pub(super) fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
-        if self.stage == Stage::Authorize {
-            self.permit = permit;
-            self.stage = Stage::Admit;
+        if self.stage != Stage::Authorize {
+            return;
         }
+        if let Some(session) = &mut self.session {
+            let permitted = permit.as_ref().map(|permit| &permit.resource_subscriptions);
+            let is_denied = |uri: &Uri| permitted.is_some_and(|permitted| !permitted.contains(uri));
+            session.denied.retain(is_denied);
+        }
+        self.permit = permit;
+        self.stage = Stage::Admit;
     }
 
     pub(super) fn handle_admitted(&mut self) {
         if self.stage == Stage::Admit {
-            let is_known = self.discovered.is_some() || matches!(self.source, Source::Session(_));
-            self.stage = if is_known {
+            self.stage = if self.discovered.is_some() {
                 Stage::Open
             } else {
                 Stage::Discover
@@ -140,12 +127,12 @@ impl Opening {
     /// Returns the bytes that the names of the stream count; the names of a session count in its
     /// store.
     pub(super) fn names(&self, scope: Scope) -> usize {
-        let Source::Listen(accepted) = &self.source else {
+        if self.session.is_some() {
             return 0;
-        };
+        }
         let filter = SubscriptionFilter {
             scope,
-            ..accepted.requested.clone()
+            ..self.requested.clone()
         };
         filter.topics().iter().map(Topic::name_bytes).sum()
     }
@@ -156,50 +143,12 @@ impl Opening {
         keep_alive: Millis,
         now: Millis,
     ) -> Option<(ServerStream, Option<SessionStart>)> {
-        if self.stage != Stage::Open {
-            return None;
-        }
+        let is_ready = self.stage == Stage::Open;
+        let discovered = self.discovered.as_ref().filter(|_| is_ready)?;
         let permit = self.permit.as_ref();
-        Some(match &self.source {
-            Source::Listen(accepted) => {
-                let discovered = self.discovered.as_ref()?;
-                (accepted.open(discovered, permit, keep_alive, now), None)
-            }
-            Source::Session(session) => {
-                let (stream, start) = session.open(permit, keep_alive, now);
-                (stream, Some(start))
-            }
-        })
-    }
-
-    fn requested(&self) -> SubscriptionFilter {
-        match &self.source {
-            Source::Listen(accepted) => accepted.requested.clone(),
-            Source::Session(session) => SubscriptionFilter {
-                resource_subscriptions: session.resources.clone(),
-                ..SubscriptionFilter::lists(session.capabilities)
-            },
-        }
-    }
-}
-
-impl SessionStream {
-    fn open(
-        &self,
-        permit: Option<&SubscriptionFilter>,
-        keep_alive: Millis,
-        now: Millis,
-    ) -> (ServerStream, SessionStart) {
-        let lists = SubscriptionFilter::lists(self.capabilities);
-        let honored = lists.honored(self.capabilities, permit);
-        let stream = ServerStream::with_kind(StreamKind::Session, honored, keep_alive, now);
-        let is_denied =
-            |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
-        let start = SessionStart {
-            session: self.claim.clone(),
-            past: self.past.clone(),
-            denied: self.resources.iter().filter(is_denied).cloned().collect(),
-        };
-        (stream, start)
+        let honored = self.requested.honored(discovered.capabilities, permit);
+        let stream = ServerStream::with_kind(self.kind.clone(), honored, keep_alive, now)
+            .with_server_info(discovered.server_info.clone());
+        Some((stream, self.session.clone()))
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     http::Response,
     legacy::{LegacyCall, LegacyRequest, event_id},
     session::{Ask, Claim, Excess, Question, Reply},
-    upstream::ResumePoint,
+    upstream::{ResumePoint, SessionStart},
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},
@@ -13,10 +13,7 @@ use crate::{
     },
 };
 
-use super::{
-    SessionRules, Step,
-    opening::{Opening, SessionStream},
-};
+use super::{SessionRules, Step, opening::StreamOpening};
 
 /// A request in a session that is kept here.
 #[derive(Clone, Debug)]
@@ -111,7 +108,7 @@ impl SessionRequest {
     }
 
     /// Handles a reply of the session. Returns the stream that may open then.
-    pub(super) fn handle_reply(&mut self, reply: Reply) -> Option<Opening> {
+    pub(super) fn handle_reply(&mut self, reply: Reply) -> Option<StreamOpening> {
         let Stage::Ask { ask, has_response } = &self.stage else {
             return None;
         };
@@ -135,17 +132,21 @@ impl SessionRequest {
                 since,
                 subscriptions,
             } => {
-                let session = SessionStream {
-                    capabilities: Capabilities::from_json(&capabilities),
-                    resources: subscriptions,
-                    claim: Claim {
+                let start = SessionStart {
+                    session: Claim {
                         session: self.session.clone(),
                         stream,
                         principal: self.principal.clone(),
                     },
                     past: self.past(&since),
+                    denied: subscriptions,
                 };
-                return Some(Opening::of_session(session, self.rules.authorizes));
+                let offered = Capabilities::from_json(&capabilities);
+                let mut opening = StreamOpening::of_session(start, offered);
+                if !self.rules.authorizes {
+                    opening.handle_permit(None);
+                }
+                return Some(opening);
             }
             Reply::Done => self.done(ask),
             // The upstream server has received it already.

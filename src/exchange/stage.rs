@@ -5,7 +5,7 @@ use crate::{
     vocabulary::filter::SubscriptionFilter,
 };
 
-use super::{opening::Opening, session_request::SessionRequest};
+use super::{opening::StreamOpening, session_request::SessionRequest};
 
 /// The state of an exchange.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) enum Stage {
     /// A request in a session.
     InSession(Box<SessionRequest>),
     /// A request whose stream is opened.
-    Opening(Box<Opening>),
+    Opening(Box<StreamOpening>),
     Responded(Response),
 }
 
@@ -47,7 +47,7 @@ impl Stage {
         }
     }
 
-    pub(super) fn opening(&self) -> Option<&Opening> {
+    pub(super) fn opening(&self) -> Option<&StreamOpening> {
         match self {
             Self::Opening(opening) => Some(opening),
             _ => None,

@@ -77,8 +77,9 @@ where
             let mut exchange =
                 Exchange::new(service, parts.method.as_str(), &url, &lines, is_readable);
             let response = match settings.outcome(&mut exchange, parts, body).await {
-                Outcome::Responded(response) => response.map(Body::own),
-                Outcome::Passed(request) => inner.call(*request).await?.map(Body::inner),
+                Ok(Outcome::Responded(response)) => response.map(Body::own),
+                Ok(Outcome::Passed(request)) => inner.call(*request).await?.map(Body::inner),
+                Err(reason) => refused(&exchange.refuse(reason)).map(Body::own),
             };
             Ok(with(exchange.fields(), response))
         })
@@ -87,35 +88,14 @@ where
 
 /// The outcome of a request.
 enum Outcome<RequestBody> {
-    Responded(Box<Response<Own>>),
+    Responded(Response<Own>),
     /// The request is for the inner service.
     Passed(Box<Request<RequestBody>>),
 }
 
-impl<RequestBody> Outcome<RequestBody> {
-    fn responded(response: Response<Own>) -> Self {
-        Self::Responded(Box::new(response))
-    }
-}
-
 impl Settings {
+    /// Carries out the steps of a request. Returns its outcome, or why it is refused.
     async fn outcome<RequestBody>(
-        &self,
-        exchange: &mut Exchange,
-        parts: Parts,
-        body: RequestBody,
-    ) -> Outcome<RequestBody>
-    where
-        RequestBody: http_body::Body<Data = Bytes> + From<Bytes>,
-    {
-        match self.carry_out(exchange, parts, body).await {
-            Ok(outcome) => outcome,
-            Err(reason) => Outcome::responded(refused(&exchange.refuse(reason))),
-        }
-    }
-
-    /// Carries out the steps of a request. Returns how it ends, or why it is refused.
-    async fn carry_out<RequestBody>(
         &self,
         exchange: &mut Exchange,
         parts: Parts,
@@ -152,15 +132,15 @@ impl Settings {
                 Step::Admit => exchange.handle_admitted(),
                 Step::Discover => exchange.handle_discovered(self.discovered.clone()),
                 Step::Open => {
-                    let response = self.open_stream(exchange, scope, disconnects)?;
-                    return Ok(Outcome::responded(response));
+                    let response = self.open_stream(exchange, scope, disconnects);
+                    return response.map(Outcome::Responded);
                 }
                 Step::Pass { .. } => {
                     let parts = parts.ok_or(Reason::ParseError)?;
                     let body = body.ok_or(Reason::ParseError)?;
                     return Ok(Outcome::Passed(Box::new(Request::from_parts(parts, body))));
                 }
-                Step::Respond(response) => return Ok(Outcome::responded(refused(&response))),
+                Step::Respond(response) => return Ok(Outcome::Responded(refused(&response))),
                 // Sessions belong to the inner service.
                 _ => return Err(Reason::Unavailable),
             }

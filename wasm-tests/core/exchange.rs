@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    capabilities::{Capabilities, Discovered},
+    capabilities::Capabilities,
     clock::Millis,
     error::Reason,
     exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
@@ -107,7 +107,7 @@ fn a_caller_is_authorized_and_admitted_before_the_server_is_discovered() {
     let mut exchange = post(service(LegacyMode::Stateless), MODERN);
     steps(&mut exchange, &listen);
     exchange.handle_admitted();
-    exchange.handle_discovered(offering_all());
+    exchange.handle_discovered(Capabilities::ALL.into());
     assert!(matches!(exchange.poll(), Step::Authorize { .. }));
     exchange.handle_permit(Some(SubscriptionFilter {
         resource_subscriptions: vec![uri("note://a"), uri("note://b")],
@@ -122,13 +122,13 @@ fn a_caller_is_authorized_and_admitted_before_the_server_is_discovered() {
         exchange.names(scope),
         "note://a".len() + 64 + "acme".len() + 64
     );
-    exchange.handle_discovered(offering_all());
+    exchange.handle_discovered(Capabilities::ALL.into());
     assert_eq!(exchange.poll(), Step::Admit);
     exchange.handle_admitted();
     assert_eq!(exchange.poll(), Step::Discover);
     assert!(exchange.open(Millis(0), Millis(0)).is_none());
     exchange.handle_permit(None);
-    exchange.handle_discovered(offering_all());
+    exchange.handle_discovered(Capabilities::ALL.into());
     assert_eq!(exchange.poll(), Step::Open);
     let (stream, start) = exchange.open(Millis(0), Millis(0)).unwrap();
     let honored = SubscriptionFilter {
@@ -149,15 +149,6 @@ fn a_stream_that_the_server_reads_needs_only_room() {
     assert_eq!(exchange.poll(), Step::Open);
     let (stream, _) = exchange.open(Millis(0), Millis(0)).unwrap();
     assert_eq!(stream.honored().resource_subscriptions, [uri("note://a")]);
-}
-
-fn offering_all() -> Discovered {
-    Discovered {
-        capabilities: Capabilities::ALL,
-        server_info: None,
-        fresh_until: None,
-        is_public: true,
-    }
 }
 
 #[test]

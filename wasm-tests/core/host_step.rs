@@ -1,7 +1,7 @@
 //! The work of a host for a request until it is decided.
 
 use mcp_listen::{
-    capabilities::{Capabilities, Discovered},
+    capabilities::Capabilities,
     exchange::{Exchange, Step},
 };
 
@@ -13,12 +13,7 @@ pub fn carry_out(exchange: &mut Exchange, step: &Step, body: &[u8], caller: Opti
         Step::Caller => exchange.handle_caller(caller),
         Step::Session => exchange.handle_session(),
         Step::Admit => exchange.handle_admitted(),
-        Step::Discover => exchange.handle_discovered(Discovered {
-            capabilities: Capabilities::ALL,
-            server_info: None,
-            fresh_until: None,
-            is_public: true,
-        }),
+        Step::Discover => exchange.handle_discovered(Capabilities::ALL.into()),
         _ => return false,
     }
     true

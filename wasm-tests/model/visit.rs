@@ -1,7 +1,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use mcp_listen::{
-    capabilities::{Capabilities, Discovered},
+    capabilities::Capabilities,
     clock::Millis,
     exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
     filter::SubscriptionFilter,
@@ -166,7 +166,7 @@ impl Visit {
                 Step::Ask(question) => return Ok(Todo::Ask(question)),
                 Step::Initialize => return Ok(Todo::Initialize),
                 Step::Admit => self.core.handle_admitted(),
-                Step::Discover => self.core.handle_discovered(offered()),
+                Step::Discover => self.core.handle_discovered(Capabilities::ALL.into()),
                 Step::Open => return Ok(Todo::Open),
                 step => {
                     return Err(Violation::new(
@@ -211,16 +211,6 @@ impl Visit {
             self.is_named || !needs_name,
             || format!("{step:?} for {:?}", self.asks),
         )
-    }
-}
-
-/// What the upstream server offers to a listen.
-fn offered() -> Discovered {
-    Discovered {
-        capabilities: Capabilities::ALL,
-        server_info: None,
-        fresh_until: None,
-        is_public: true,
     }
 }
 
