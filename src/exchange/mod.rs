@@ -11,6 +11,7 @@ pub use service::{LegacyMode, Service, SessionRules};
 pub use step::Step;
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use core::mem;
 
 use crate::{
     clock::Millis,
@@ -68,7 +69,6 @@ impl Exchange {
         is_readable: bool,
     ) -> Self {
         let screening = service.screen(method, url, &Headers::new(headers));
-        let fields = screening.fields().to_vec();
         let passed = if is_readable {
             Stage::Begun
         } else {
@@ -76,10 +76,19 @@ impl Exchange {
         };
         let stage = screening.response().map_or(passed, Stage::Responded);
         Self {
-            service,
             method: method.into(),
             headers: headers.into(),
-            fields,
+            fields: screening.fields().to_vec(),
+            ..Self::at(stage, service)
+        }
+    }
+
+    fn at(stage: Stage, service: Arc<Service>) -> Self {
+        Self {
+            service,
+            method: Box::default(),
+            headers: Box::default(),
+            fields: Vec::new(),
             body: None,
             is_named: false,
             principal: None,
@@ -93,9 +102,8 @@ impl Exchange {
     /// Creates the exchange of a stream that the server itself reads: of the updates of a resource.
     /// No request has to be checked, so the first step is [`Step::Admit`].
     pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
-        let mut exchange = Self::new(service, "", "", "", false);
-        exchange.stage = Stage::Opening(Box::new(StreamOpening::of_resource(uri)));
-        exchange
+        let opening = StreamOpening::of_resource(uri);
+        Self::at(Stage::Opening(Box::new(opening)), service)
     }
 
     /// Returns header fields to add to the response, even to one of the upstream server.
@@ -131,23 +139,17 @@ impl Exchange {
 
     /// Records that there is room for the stream.
     pub fn handle_admitted(&mut self) {
-        if let Stage::Opening(opening) = &mut self.stage {
-            opening.handle_admitted();
-        }
+        self.stage.handle_admitted();
     }
 
     /// Handles what the upstream server offers.
     pub fn handle_discovered(&mut self, discovered: Discovered) {
-        if let Stage::Opening(opening) = &mut self.stage {
-            opening.handle_discovered(discovered);
-        }
+        self.stage.handle_discovered(discovered);
     }
 
     /// Handles the HTTP status of the upstream server's response.
     pub fn handle_status(&mut self, status: u16) {
-        if let Stage::InSession(request) = &mut self.stage {
-            request.handle_status(status);
-        }
+        self.stage.handle_status(status);
     }
 
     /// After [`Step::Initialize`]: creates the response from the `body` of the upstream server's
@@ -164,18 +166,17 @@ impl Exchange {
     /// After [`Step::Admit`]: returns how many bytes the names of the stream count, if its caller
     /// has this scope.
     pub fn names(&self, scope: Scope) -> usize {
-        let opening = self.stage.opening();
-        opening.map_or(0, |opening| opening.names(scope))
+        self.stage.names(scope)
     }
 
     /// After [`Step::Open`]: returns the stream, with a keep-alive at this interval (zero: none),
-    /// and how it joins its session if it is the stream of one.
+    /// and how it joins its session if it is the stream of one. Returns them once.
     pub fn open(
-        &self,
+        &mut self,
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Option<(ServerStream, Option<SessionStart>)> {
-        self.stage.opening()?.open(keep_alive.into(), now)
+        self.stage.open(keep_alive.into(), now)
     }
 
     /// Returns the refusal of this request.
@@ -203,24 +204,28 @@ impl Exchange {
             Stage::ByHeader => self.by_header(),
             Stage::ByBody => self.by_body(),
             Stage::Listen(_) if !self.is_named => Some(Step::Caller),
-            Stage::Listen(verdict) => match verdict {
-                listen::ListenOutcome::Accepted(accepted) => {
-                    self.id = Some(accepted.id.clone());
-                    let opening = StreamOpening::of_listen(accepted.clone());
-                    self.stage = Stage::Opening(Box::new(opening));
-                    None
-                }
-                listen::ListenOutcome::Rejected(rejection) => {
-                    let rejection = rejection.clone();
-                    self.reject(&rejection)
-                }
-            },
+            Stage::Listen(_) => self.listen(),
             Stage::Other => self.other(),
             Stage::Session(_) => self.session(),
             Stage::InSession(request) => Some(request.poll()),
             Stage::Opening(opening) => Some(opening.poll()),
             Stage::Responded(response) => Some(Step::Respond(response.clone())),
         }
+    }
+
+    fn listen(&mut self) -> Option<Step> {
+        if let Stage::Listen(verdict) = mem::replace(&mut self.stage, Stage::Other) {
+            self.stage = match verdict {
+                listen::ListenOutcome::Accepted(accepted) => {
+                    self.id = Some(accepted.id.clone());
+                    Stage::Opening(Box::new(StreamOpening::of_listen(accepted)))
+                }
+                listen::ListenOutcome::Rejected(rejection) => {
+                    Stage::Responded(Response::refused(&rejection))
+                }
+            };
+        }
+        None
     }
 
     fn begun(&self) -> Stage {
@@ -262,12 +267,9 @@ impl Exchange {
         if let listen::Classified::Rejected(rejection) =
             listen::classify(&self.method, &headers, body, limits)
         {
-            let response = Response::refused(&rejection);
-            let is_unread = self.body.is_none();
-            self.stage = Stage::Responded(if is_unread {
-                response.unread()
-            } else {
-                response
+            self.stage = Stage::Responded(Response {
+                is_unread: self.body.is_none(),
+                ..Response::refused(&rejection)
             });
             return None;
         }
@@ -341,15 +343,12 @@ impl Exchange {
         } else {
             None
         };
-        let request = match verdict {
-            legacy::LegacyOutcome::Legacy(request) => Some(request),
-            _ => None,
-        };
         // A denied caller learns nothing about its request.
         let reveals_id = step != Some(Step::Caller);
-        self.id = request
-            .filter(|_| reveals_id)
-            .and_then(|request| request.id.clone());
+        self.id = match verdict {
+            legacy::LegacyOutcome::Legacy(request) if reveals_id => request.id.clone(),
+            _ => None,
+        };
         if step.is_some() {
             return step;
         }

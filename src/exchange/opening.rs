@@ -137,18 +137,20 @@ impl StreamOpening {
         filter.topics().iter().map(Topic::name_bytes).sum()
     }
 
-    /// Returns the stream, and how it joins its session if it is the stream of one.
+    /// Returns the stream, and how it joins its session if it is the stream of one; once.
     pub(super) fn open(
-        &self,
+        &mut self,
         keep_alive: Millis,
         now: Millis,
     ) -> Option<(ServerStream, Option<SessionStart>)> {
-        let is_ready = self.stage == Stage::Open;
-        let discovered = self.discovered.as_ref().filter(|_| is_ready)?;
+        if self.stage != Stage::Open {
+            return None;
+        }
+        let discovered = self.discovered.take()?;
         let permit = self.permit.as_ref();
         let honored = self.requested.honored(discovered.capabilities, permit);
         let stream = ServerStream::with_kind(self.kind.clone(), honored, keep_alive, now)
-            .with_server_info(discovered.server_info.clone());
-        Some((stream, self.session.clone()))
+            .with_server_info(discovered.server_info);
+        Some((stream, self.session.take()))
     }
 }

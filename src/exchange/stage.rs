@@ -1,8 +1,13 @@
 use alloc::boxed::Box;
 
 use crate::{
-    http::Response, legacy::LegacyOutcome, listen::ListenOutcome, session::Reply,
-    vocabulary::filter::SubscriptionFilter,
+    clock::Millis,
+    http::Response,
+    legacy::LegacyOutcome,
+    listen::{ListenOutcome, ServerStream},
+    session::Reply,
+    upstream::SessionStart,
+    vocabulary::{capabilities::Discovered, filter::SubscriptionFilter, scope::Scope},
 };
 
 use super::{opening::StreamOpening, session_request::SessionRequest};
@@ -47,9 +52,38 @@ impl Stage {
         }
     }
 
-    pub(super) fn opening(&self) -> Option<&StreamOpening> {
+    pub(super) fn handle_admitted(&mut self) {
+        if let Self::Opening(opening) = self {
+            opening.handle_admitted();
+        }
+    }
+
+    pub(super) fn handle_discovered(&mut self, discovered: Discovered) {
+        if let Self::Opening(opening) = self {
+            opening.handle_discovered(discovered);
+        }
+    }
+
+    pub(super) fn handle_status(&mut self, status: u16) {
+        if let Self::InSession(request) = self {
+            request.handle_status(status);
+        }
+    }
+
+    pub(super) fn names(&self, scope: Scope) -> usize {
         match self {
-            Self::Opening(opening) => Some(opening),
+            Self::Opening(opening) => opening.names(scope),
+            _ => 0,
+        }
+    }
+
+    pub(super) fn open(
+        &mut self,
+        keep_alive: Millis,
+        now: Millis,
+    ) -> Option<(ServerStream, Option<SessionStart>)> {
+        match self {
+            Self::Opening(opening) => opening.open(keep_alive, now),
             _ => None,
         }
     }

@@ -161,7 +161,7 @@ impl Settings {
 
     fn open_stream(
         &self,
-        exchange: &Exchange,
+        exchange: &mut Exchange,
         scope: Scope,
         disconnects: u64,
     ) -> Result<Response<Own>, Reason> {

@@ -113,7 +113,7 @@ impl World {
                     Asked::Failed => unavailable(&visit),
                 },
                 Todo::Initialize => self.initialize(&visit)?,
-                Todo::Open => self.open_stream(&visit)?,
+                Todo::Open => self.open_stream(&mut visit)?,
                 Todo::End(outcome) => outcome,
             };
             return self.conclude(&visit, outcome);
@@ -227,7 +227,7 @@ impl World {
         Ok(if begun { Outcome::Begun(id) } else { refused() })
     }
 
-    fn open_stream(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
+    fn open_stream(&mut self, visit: &mut Visit) -> Result<Outcome, Violation> {
         let Some((stream, start)) = visit.core.open(self.keep_alive(), self.now) else {
             let how = format!("client {}", visit.at);
             return Err(Violation::new("a stream to be opened is created", how));

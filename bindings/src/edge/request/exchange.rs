@@ -208,7 +208,7 @@ impl Exchange {
     /// name in `principals`; throws if one of them is not valid. `keepAliveMs` is the interval of
     /// keep-alives; 0 disables them. Events and notifications are counted in `metrics`.
     pub fn open(
-        &self,
+        &mut self,
         scope: &str,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,

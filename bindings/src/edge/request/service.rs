@@ -157,7 +157,7 @@ impl Service {
     #[wasm_bindgen(js_name = exchangeOf)]
     pub fn exchange_of(&self, uri: &str) -> Result<Exchange, JsValue> {
         let uri = Uri::new(uri, Limits::default().uri_bytes)
-            .map_err(|_| out_of_place("the uri is not valid"))?;
+            .map_err(|_| out_of_place("the request opens no stream"))?;
         let exchange = exchange::Exchange::of_resource(self.0.clone(), uri);
         Ok(Exchange::from(exchange))
     }
