@@ -81,13 +81,15 @@ impl StreamOpening {
 
     pub(super) fn poll(&self) -> Step {
         match self.stage {
-            Stage::Authorize => {
-                let mut requested = self.requested.clone();
-                if let Some(session) = &self.session {
-                    requested.resource_subscriptions.clone_from(&session.denied);
-                }
-                Step::Authorize { requested }
-            }
+            Stage::Authorize => Step::Authorize {
+                requested: match &self.session {
+                    Some(session) => SubscriptionFilter {
+                        resource_subscriptions: session.denied.clone(),
+                        ..self.requested.clone()
+                    },
+                    None => self.requested.clone(),
+                },
+            },
             Stage::Admit => Step::Admit,
             Stage::Discover => Step::Discover,
             Stage::Open => Step::Open,
@@ -130,11 +132,12 @@ impl StreamOpening {
         if self.session.is_some() {
             return 0;
         }
-        let filter = SubscriptionFilter {
+        let of_caller = SubscriptionFilter {
             scope,
-            ..self.requested.clone()
+            ..SubscriptionFilter::default()
         };
-        filter.topics().iter().map(Topic::name_bytes).sum()
+        let topics = [self.requested.topics(), of_caller.topics()];
+        topics.iter().flatten().map(Topic::name_bytes).sum()
     }
 
     /// Returns the stream, and how it joins its session if it is the stream of one; once.
