@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveOnNode } from '../host/node-http.ts';
 import { useBrowser } from './browser.ts';
@@ -119,14 +120,18 @@ test('prompts and tools have a field for each argument, by its schema', async ()
   const tool = console.page.getByRole('tabpanel', { name: 'Tool' });
   await tool.getByLabel('color').selectOption('green');
   expect(await tool.getByLabel(/^percent/).inputValue()).toBe('80');
+  // What is optional is omitted.
+  expect(await called(tool)).toEqual({ color: 'green', percent: 80 });
+  await tool.getByLabel(/^fades/).selectOption('false');
+  expect(await tool.getByLabel('x', { exact: true }).isEnabled()).toBe(false);
+  await tool.getByLabel(/^spot/).check();
   await tool.getByLabel('x', { exact: true }).fill('1.5');
   await tool.getByLabel('y', { exact: true }).fill('2');
   await tool.getByLabel(/^names/).fill('["a","b"]');
-  await tool.getByRole('button', { name: 'Call' }).click();
-  const called = { color: 'green', percent: 80, spot: { x: 1.5, y: 2 }, names: ['a', 'b'] };
-  await expect
-    .poll(async () => JSON.parse((await tool.locator('output').textContent())?.split(' ')[0] ?? ''))
-    .toEqual(called);
+  expect(await called(tool)).toEqual({
+    ...{ color: 'green', percent: 80, fades: false },
+    ...{ spot: { x: 1.5, y: 2, isSoft: false }, names: ['a', 'b'] },
+  });
 });
 
 test('a server that does not allow the page is reported as such', async () => {
@@ -140,6 +145,15 @@ test('a server that does not allow the page is reported as such', async () => {
   expect(text).toContain('UPSTREAM=URL npm start');
   expect(console.errors.splice(0).filter((error) => !/CORS|ERR_FAILED/.test(error))).toEqual([]);
 });
+
+/** Calls the tool of a form; resolves with the arguments that it has received. */
+async function called(tool: Locator): Promise<unknown> {
+  const output = tool.locator('output');
+  const last = await output.textContent();
+  await tool.getByRole('button', { name: 'Call' }).click();
+  await expect.poll(() => output.textContent()).toSatisfy((text) => text !== last && /^\{/.test(text));
+  return JSON.parse((await output.textContent())?.split(' ')[0] ?? '');
+}
 
 async function connected(): Promise<ConsolePage> {
   const console = await open(notebook());
