@@ -134,6 +134,26 @@ test('prompts and tools have a field for each argument, by its schema', async ()
   });
 });
 
+test('a list is read page by page, and one with too many pages says that it has more', async () => {
+  const console = await connected();
+  const tools = console.page.getByRole('group', { name: 'Tools' });
+  const rest = tools.getByText('This list has more than 50 pages. The page shows the first 50.');
+  let pages = 3;
+  await console.page.route('**/mcp', (route) => {
+    const { id, method, params } = route.request().postDataJSON();
+    if (method !== 'tools/list') return route.fallback();
+    const page = Number(params.cursor ?? 1);
+    const tool = { name: `tool-${page}`, inputSchema: { type: 'object' } };
+    const next = page < pages ? { nextCursor: String(page + 1) } : {};
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result: { tools: [tool], ...next } } });
+  });
+  const shown = async () => [await tools.getByRole('listitem').count(), await rest.isVisible()];
+  for (pages of [3, 50, 51]) {
+    await console.connectTo(new URL('/mcp', notebook()).href);
+    await expect.poll(shown).toEqual([Math.min(pages, 50), pages > 50]);
+  }
+});
+
 test('a server that does not allow the page is reported as such', async () => {
   const silent = await serveOnNode(async () => Response.json({}));
   onTestFinished(() => silent.stop());
@@ -151,7 +171,8 @@ async function called(tool: Locator): Promise<unknown> {
   const output = tool.locator('output');
   const last = await output.textContent();
   await tool.getByRole('button', { name: 'Call' }).click();
-  await expect.poll(() => output.textContent()).toSatisfy((text) => text !== last && /^\{/.test(text));
+  const isNew = (text: string | null) => text !== last && text?.startsWith('{');
+  await expect.poll(() => output.textContent()).toSatisfy(isNew);
   return JSON.parse((await output.textContent())?.split(' ')[0] ?? '');
 }
 
