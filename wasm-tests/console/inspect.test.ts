@@ -171,7 +171,7 @@ async function called(tool: Locator): Promise<unknown> {
   const output = tool.locator('output');
   const last = await output.textContent();
   await tool.getByRole('button', { name: 'Call' }).click();
-  const isNew = (text: string | null) => text !== last && text?.startsWith('{');
+  const isNew = (text: string) => text !== last && text.startsWith('{');
   await expect.poll(() => output.textContent()).toSatisfy(isNew);
   return JSON.parse((await output.textContent())?.split(' ')[0] ?? '');
 }
