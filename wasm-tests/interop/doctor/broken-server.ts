@@ -31,15 +31,15 @@ export function brokenServer(fault?: Fault): (request: Request) => Promise<Respo
     const isLost = fault === 'sessions lost' && session !== null && requests % 2 === 0;
     return !isLost && (session === null || session === SESSION);
   };
+  const sessionStream = (): Response => {
+    gets += 1;
+    const isTaken = fault === 'a place that a session keeps forever' && gets > 1;
+    return isTaken ? new Response(null, { status: 409 }) : streamOf(open, {}, fault);
+  };
   return async (request) => {
     if (!isKnown(request.headers.get('mcp-session-id')))
       return new Response(null, { status: fault === 'unknown sessions get 400' ? 400 : 404 });
-    if (request.method === 'GET') {
-      gets += 1;
-      if (fault === 'a place that a session keeps forever' && gets > 1)
-        return new Response(null, { status: 409 });
-      return streamOf(open, {}, fault);
-    }
+    if (request.method === 'GET') return sessionStream();
     if (request.method === 'DELETE') return new Response(null, { status: 204 });
     const message = (await request.json()) as Asked;
     if (message.method === 'tools/call') publish(open, fault);
