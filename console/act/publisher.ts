@@ -16,7 +16,7 @@ export class Publisher {
   }
 
   /**
-   * Publishes an event `times` times; resolves with the position of the last one, which is undefined
+   * Publishes an event `times` times; resolves with the position of the last one, or with undefined
    * on a bus without positions.
    *
    * @throws Error with a message for the user.
