@@ -25,7 +25,8 @@ export function fieldFor(argument: Argument, value: string, depth = 0): Field {
   const { isRequired, name, schema } = argument;
   const options = optionsIn(schema);
   if (options !== undefined) return choice(argument, options, value);
-  if (schema['type'] === 'boolean') return checkbox(argument);
+  if (schema['type'] === 'boolean')
+    return isRequired ? checkbox(argument) : choice(argument, BOOLEANS, value);
   const members = argumentsOf(schema);
   if (members.length > 0 && depth < MAX_DEPTH) return group(argument, members, depth);
   const input = controlFor(schema, isRequired);
@@ -87,6 +88,7 @@ function choice(argument: Argument, options: [unknown, string][], value: string)
   };
 }
 
+/** A boolean that is always sent, because it is required. */
 function checkbox({ isRequired, name, schema }: Argument): Field {
   const input = element('input', { type: 'checkbox', checked: schema['default'] === true });
   const title = titleOf(name, isRequired);
@@ -95,22 +97,26 @@ function checkbox({ isRequired, name, schema }: Argument): Field {
   return { label, read: () => input.checked };
 }
 
-/** An object whose members have fields too. It is omitted if all of its members are. */
+/**
+ * An object whose members have fields too. An optional one has a checkbox: until it is checked, the
+ * object is omitted, and none of its members has to be filled in.
+ */
 function group({ isRequired, name }: Argument, members: Argument[], depth: number): Field {
   const fields = new Map(
     members.map((member) => [member.name, fieldFor(member, '', depth + 1)] as const),
   );
+  const title = titleOf(name, isRequired);
+  const box = element('input', { type: 'checkbox', checked: isRequired });
   const label = element(
     'fieldset',
-    { class: 'group-of-fields' },
-    element('legend', {}, titleOf(name, isRequired)),
+    { class: 'group-of-fields', disabled: !isRequired },
+    element('legend', {}, isRequired ? title : element('label', { class: 'tick' }, box, title)),
     ...[...fields.values()].map((field) => field.label),
   );
-  const read = () => {
-    const values = valuesOf(fields);
-    return isRequired || Object.keys(values).length > 0 ? values : undefined;
-  };
-  return { label, read };
+  box.addEventListener('change', () => {
+    label.disabled = !box.checked;
+  });
+  return { label, read: () => (box.checked ? valuesOf(fields) : undefined) };
 }
 
 function controlFor(schema: Schema, required: boolean) {
@@ -180,6 +186,10 @@ function numberOrNone(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
+const BOOLEANS: [value: unknown, title: string][] = [
+  [true, 'true'],
+  [false, 'false'],
+];
 /** The types of text fields by the format of a string; other formats are text. */
 const FORMATS: Partial<Record<string, string>> = { email: 'email', uri: 'url', date: 'date' };
 /** How deep objects in objects have fields; deeper ones are entered as JSON. */

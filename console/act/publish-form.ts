@@ -81,8 +81,7 @@ export class PublishForm {
         this.#pace.value as Pace,
         this.token,
       );
-      const events = times === 1 ? 'Published' : `${count(times)} published, the last`;
-      this.#outcome.show(`${events} at position ${count(position)}.`, 'good');
+      this.#outcome.show(published(times, position), 'good');
     } catch (error) {
       this.#outcome.show(error instanceof Error ? error.message : String(error), 'bad');
     } finally {
@@ -94,6 +93,12 @@ export class PublishForm {
     const kind = this.#kind.value as ChangeEvent['kind'];
     return kind === 'resource_updated' ? { kind, uri: this.#uri.value } : ({ kind } as ChangeEvent);
   }
+}
+
+function published(times: number, position: number | undefined): string {
+  const events = times === 1 ? 'Published' : `${count(times)} published`;
+  if (position === undefined) return `${events}.`;
+  return `${events}${times === 1 ? '' : ', the last'} at position ${count(position)}.`;
 }
 
 function select(options: readonly (readonly [value: string, label: string])[]): HTMLSelectElement {

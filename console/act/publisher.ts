@@ -1,9 +1,8 @@
 import type { ChangeEvent } from 'mcp-listen';
 import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
-import { bearer } from '../mcp/access/access.js';
-import { record, text } from '../mcp/json.js';
 import { topicOfEvent } from '../mcp/topic.js';
+import { sendOrder } from '../order.js';
 
 /** How several events are published. */
 export type Pace = 'each-after-the-last' | 'fifty-a-second' | 'as-one-batch';
@@ -17,27 +16,34 @@ export class Publisher {
   }
 
   /**
-   * Publishes an event `times` times; resolves with the position of the last one.
+   * Publishes an event `times` times; resolves with the position of the last one, or with undefined
+   * on a bus without positions.
    *
    * @throws Error with a message for the user.
    */
-  async publish(event: ChangeEvent, times: number, pace: Pace, token: string): Promise<number> {
-    if (pace === 'as-one-batch')
-      return this.#post(Array<ChangeEvent>(times).fill(event), event, token).position;
-    const positions: Promise<number>[] = [];
+  async publish(
+    event: ChangeEvent,
+    times: number,
+    pace: Pace,
+    token: string,
+  ): Promise<number | undefined> {
+    if (pace === 'as-one-batch') return this.#publish(event, times, token).position;
+    const positions: Promise<number | undefined>[] = [];
     const began = performance.now();
     for (let done = 0; done < times; done += 1) {
-      const { arrived, position } = this.#post(event, event, token);
+      const { arrived, position } = this.#publish(event, 1, token);
       positions.push(position);
       if (pace === 'fifty-a-second') await pauseUntil(began + (done + 1) * 20, position);
       else await Promise.all([arrived, position]);
     }
-    return Math.max(...(await Promise.all(positions)));
+    const known = (await Promise.all(positions)).filter((position) => position !== undefined);
+    return known.length === 0 ? undefined : Math.max(...known);
   }
 
-  #post(body: ChangeEvent | ChangeEvent[], event: ChangeEvent, token: string) {
+  #publish(event: ChangeEvent, times: number, token: string) {
     const publication = this.#arrivals.begin(now(), [topicOfEvent(event)]);
-    const position = post(body, token);
+    const events = Array<ChangeEvent>(times).fill(event);
+    const position = sendOrder({ do: 'publish', events }, token).then((done) => done.position);
     void position.then(
       () => publication.settle(),
       () => publication.settle([]),
@@ -47,28 +53,8 @@ export class Publisher {
 }
 
 /** Waits until `time` on the clock of `performance.now()`; rejects if the publish fails before. */
-async function pauseUntil(time: number, position: Promise<number>): Promise<void> {
+async function pauseUntil(time: number, position: Promise<unknown>): Promise<void> {
   const failed = new Promise<never>((_resolve, reject) => void position.catch(reject));
   const elapsed = new Promise<void>((resolve) => setTimeout(resolve, time - performance.now()));
   await Promise.race([elapsed, failed]);
 }
-
-async function post(body: unknown, token: string): Promise<number> {
-  const headers = { 'Content-Type': 'application/json', ...bearer(token) };
-  const response = await fetch('/publish', { method: 'POST', headers, body: JSON.stringify(body) });
-  const result = record(await response.json().catch(() => undefined)) ?? {};
-  if (response.ok) return Number(result['position']);
-  const code = text(result['error']) ?? '';
-  throw new Error(
-    REFUSED[response.status] ?? `The server responded with ${response.status} ${code}`,
-  );
-}
-
-const REFUSED: Partial<Record<number, string>> = {
-  400: 'The event is not valid (400).',
-  401: 'The secret is missing or wrong (401).',
-  403: 'This page or this publisher may not publish the event (403).',
-  404: 'This server accepts no events over HTTP: PUBLISH_TOKEN is not set (404).',
-  429: 'Too many attempts with a wrong secret: try again in a minute (429).',
-  503: 'The bus did not accept the event (503).',
-};

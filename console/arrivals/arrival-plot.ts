@@ -3,7 +3,7 @@ import { shortTime } from '../format.js';
 import { repaint } from '../repaint.js';
 import { badge, SHAPES, seriesIndex } from '../subscriptions/badge.js';
 import type { Arrival } from './arrivals.js';
-import { median, roundedUp } from './scale.js';
+import { percentile, roundedUp } from './scale.js';
 
 /**
  * A plot of the arrivals: one dot for each subscription that a change reached, the latest changes
@@ -42,9 +42,11 @@ export class ArrivalPlot {
     this.#empty.hidden = times.length > 0;
     this.#plot.toggleAttribute('hidden', times.length === 0);
     if (times.length === 0) return;
-    const summary = `${times.length} arrivals, median ${shortTime(median(times))}, slowest ${shortTime(Math.max(...times))}`;
-    setText(this.#summary, `median ${shortTime(median(times))}`);
-    this.#plot.setAttribute('aria-label', summary);
+    const summary = PERCENTILES.map(
+      (percent) => `p${percent} ${shortTime(percentile(times, percent / 100))}`,
+    ).join(', ');
+    setText(this.#summary, summary);
+    this.#plot.setAttribute('aria-label', `${times.length} arrivals, ${summary}`);
     const { clientWidth: width } = this.#plot.parentElement ?? this.#container;
     this.#plot.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`);
     const top = roundedUp(Math.max(...times));
@@ -80,7 +82,7 @@ export class ArrivalPlot {
       const times = this.#arrivals
         .filter(({ subscription }) => subscription === name)
         .map(({ ms }) => ms);
-      return element('li', {}, badge(name), ` ${shortTime(median(times))}`);
+      return element('li', {}, badge(name), ` ${shortTime(percentile(times, 0.5))}`);
     });
   }
 }
@@ -101,6 +103,7 @@ function heightOf(ms: number, top: number): number {
   return HEIGHT - BOTTOM - (ms / top) * (HEIGHT - BOTTOM - TOP);
 }
 
+const PERCENTILES = [50, 95, 99];
 /** Number of publications in the plot. */
 const COLUMNS = 40;
 /**

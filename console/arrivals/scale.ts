@@ -1,7 +1,7 @@
-/** Returns the median of at least one number. */
-export function median(numbers: readonly number[]): number {
+/** Returns a percentile of at least one number, which is one of them. */
+export function percentile(numbers: readonly number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+  return sorted[Math.floor(sorted.length * share)] ?? 0;
 }
 
 /** Returns the least of 1, 2, 5, 10, 20, 50 ... that is not below `value`. */

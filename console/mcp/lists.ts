@@ -4,8 +4,17 @@ import { records, text } from './json.js';
 /** The lists of a server. */
 export type List = 'tools' | 'prompts' | 'resources' | 'templates' | 'events';
 
-/** Returns all items of a list, reading it page by page. */
-export async function readList(endpoint: Endpoint, list: List): Promise<Record<string, unknown>[]> {
+/** The first items of a list, and whether the list has more. */
+export interface Items<Item> {
+  items: Item[];
+  hasMore: boolean;
+}
+
+/** Returns the items of a list, reading it page by page, at most {@link MAX_PAGES}. */
+export async function readList(
+  endpoint: Endpoint,
+  list: List,
+): Promise<Items<Record<string, unknown>>> {
   const { member, method } = LISTED[list];
   const items = [];
   let cursor: string | undefined;
@@ -15,7 +24,7 @@ export async function readList(endpoint: Endpoint, list: List): Promise<Record<s
     cursor = text(page['nextCursor']);
     if (cursor === undefined) break;
   }
-  return items;
+  return { items, hasMore: cursor !== undefined };
 }
 
 /** The request for each list, and the member of its result. */
@@ -27,4 +36,4 @@ const LISTED: Record<List, { method: string; member: string }> = {
   events: { method: 'events/list', member: 'events' },
 };
 /** Maximum number of pages of a list: a server could name a next page forever. */
-const MAX_PAGES = 50;
+export const MAX_PAGES = 50;

@@ -1,9 +1,9 @@
 import type { ChangeEvent, Order, PublishedEvent, Snapshot } from 'mcp-listen';
 import { element, labelled } from '../dom.js';
 import { count, counted } from '../format.js';
-import { bearer } from '../mcp/access/access.js';
 import { recordIn } from '../mcp/json.js';
 import { CHANGES } from '../mcp/topic.js';
+import { type Done, sendOrder } from '../order.js';
 import { Confirm } from './confirm.js';
 import type { IsolateActions } from './topology.js';
 
@@ -121,14 +121,9 @@ export class Actions implements IsolateActions {
     if (!(await this.#confirm.ask(title, text, yes))) return;
     this.#show('Sending …', 'busy');
     try {
-      const headers = { 'content-type': 'application/json', ...bearer(this.#token()) };
-      const body = JSON.stringify(order);
-      const response = await fetch('./operate', { method: 'POST', headers, body });
-      const result = (await response.json()) as Result;
-      if (response.ok) this.#show(success(result), 'good');
-      else this.#show(`Refused: ${result.message ?? result.error} (${response.status}).`, 'bad');
-    } catch {
-      this.#show('The server does not respond.', 'bad');
+      this.#show(success(await sendOrder(order, this.#token())), 'good');
+    } catch (error) {
+      this.#show((error as Error).message, 'bad');
     }
   }
 
@@ -149,15 +144,7 @@ export class Actions implements IsolateActions {
   }
 }
 
-/** The body of a response, parsed. */
-interface Result {
-  position?: number;
-  isolates?: string[];
-  error?: string;
-  message?: string;
-}
-
-function success({ isolates, position }: Result): string {
+function success({ isolates, position }: Done): string {
   if (isolates !== undefined) return `Begun in ${counted(isolates.length, 'isolate')}.`;
   return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../mcp/endpoint.js';
 import { EndpointError } from '../mcp/endpoint-error.js';
 import { record, text } from '../mcp/json.js';
-import { type List, readList } from '../mcp/lists.js';
+import { type Items, type List, readList } from '../mcp/lists.js';
 import type { Server } from '../mcp/server.js';
 
 /** One entry of a list. */
@@ -27,19 +27,27 @@ export const LISTS = [
 ] as const satisfies List[];
 
 /** Reads a list; a list that the server does not offer is empty. */
-export async function itemsOf(endpoint: Endpoint, server: Server, list: List): Promise<Item[]> {
-  if (!offers(server, list)) return [];
-  const items = await readList(endpoint, list).catch((error: unknown) => {
+export async function itemsOf(
+  endpoint: Endpoint,
+  server: Server,
+  list: List,
+): Promise<Items<Item>> {
+  if (!offers(server, list)) return NO_ITEMS;
+  const { hasMore, items } = await readList(endpoint, list).catch((error: unknown) => {
     // Many servers with resources have no templates, and do not know the request.
     if (list === 'templates' && error instanceof EndpointError && error.code === 'refused')
-      return [];
+      return NO_ITEMS;
     throw error;
   });
-  return items.map((raw) => ({
+  return { hasMore, items: items.map(itemOf) };
+}
+
+function itemOf(raw: Record<string, unknown>): Item {
+  return {
     key: text(raw['uri']) ?? text(raw['uriTemplate']) ?? text(raw['name']) ?? '',
     description: text(raw['description']) ?? text(raw['title']) ?? '',
     raw,
-  }));
+  };
 }
 
 /** Whether the server has a list. */
@@ -67,3 +75,5 @@ export function announcesTasks({ capabilities }: Server): boolean {
 function extension(capabilities: Record<string, unknown>, name: string) {
   return record(record(capabilities['extensions'])?.[`io.modelcontextprotocol/${name}`]);
 }
+
+const NO_ITEMS = { items: [], hasMore: false };

@@ -1,5 +1,5 @@
 import { element, setText } from '../dom.js';
-import type { List } from '../mcp/lists.js';
+import { type Items, type List, MAX_PAGES } from '../mcp/lists.js';
 import type { Item } from './catalogue.js';
 
 /** A list of the server, with checkboxes for changes of the list and of its entries. */
@@ -10,6 +10,7 @@ export class ListGroup {
   readonly list: List;
   readonly #fold = element('button', { type: 'button', class: 'count' }, '…');
   readonly #items = element('ul', { class: 'items' });
+  readonly #rest = element('p', { class: 'note', hidden: true }, REST_TEXT);
   readonly #onChoose: (item: Item) => void;
   readonly #ticked = new Set<string>();
   #added: Item[] = [];
@@ -26,6 +27,7 @@ export class ListGroup {
       { class: 'group', role: 'group', 'aria-label': TITLES[list] },
       head,
       this.#items,
+      this.#rest,
     );
     this.#fold.addEventListener('click', () => this.#show(this.#items.hidden === true));
     // On narrow screens, lists without checkboxes are collapsed.
@@ -55,10 +57,11 @@ export class ListGroup {
   }
 
   /** Shows these entries and marks the new ones; checked entries stay checked. */
-  show(items: Item[]): void {
+  show({ hasMore, items }: Items<Item>): void {
     const isFirst = this.#listed.length === 0;
     const known = new Set(this.#listed.map(({ key }) => key));
     this.#listed = items;
+    this.#rest.hidden = !hasMore;
     this.group.hidden = items.length === 0 && !ANNOUNCED.includes(this.list);
     this.#draw();
     setText(this.#fold, String(items.length));
@@ -138,6 +141,7 @@ export class ListGroup {
   }
 }
 
+const REST_TEXT = `This list has more than ${MAX_PAGES} pages. The page shows the first ${MAX_PAGES}.`;
 const ANNOUNCED: readonly List[] = ['resources', 'tools', 'prompts'];
 const TITLES: Record<List, string> = {
   tools: 'Tools',

@@ -97,11 +97,11 @@ export class ServerView {
   async read(list: List): Promise<void> {
     const [endpoint, server, groups] = [this.#endpoint, this.#server, this.#groups];
     if (endpoint === undefined || server === undefined) return;
-    const items = await itemsOf(endpoint, server, list);
+    const read = await itemsOf(endpoint, server, list);
     // Another server may be shown meanwhile.
     if (endpoint !== this.#endpoint) return;
-    groups.find((group) => group.list === list)?.show(items);
-    this.#events.onList(list, items);
+    groups.find((group) => group.list === list)?.show(read);
+    this.#events.onList(list, read.items);
   }
 
   get #resources(): ListGroup | undefined {

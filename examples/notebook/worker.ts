@@ -51,7 +51,7 @@ const { stats } = server;
 const metricsHandler = metricsToken
   ? createMetricsHandler({ token: metricsToken, stats, bus: () => bus().stats() })
   : undefined;
-/** The console at /, and the endpoints of its Operate tab at /stats and /operate. */
+/** The console at /, and the endpoints that it uses at /stats and /operate. */
 const operated = (hasConsole ? createConsole : createOperatorHandler)({
   server,
   token: publishToken,
@@ -68,7 +68,7 @@ const screened = screen(screening);
 
 /**
  * Serves the MCP endpoint at /mcp, of the notebook or of the upstream server. If the variables say
- * so, also serves the console at /, and the endpoints for publishing and statistics that it uses.
+ * so, also serves the console at /, and the endpoints for publishing and statistics.
  * Every path accepts only the hosts and origins that the endpoint accepts.
  */
 export default {

@@ -67,6 +67,7 @@ function lamp(more: object): McpServer {
 const LIGHT = {
   color: z.enum(['red', 'green']),
   percent: z.int().min(0).max(100).default(80),
-  spot: z.object({ x: z.number(), y: z.number() }).optional(),
+  fades: z.boolean().optional(),
+  spot: z.object({ x: z.number(), y: z.number(), isSoft: z.boolean() }).optional(),
   names: z.array(z.string()).optional(),
 };

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveOnNode } from '../host/node-http.ts';
 import { useBrowser } from './browser.ts';
@@ -119,14 +120,38 @@ test('prompts and tools have a field for each argument, by its schema', async ()
   const tool = console.page.getByRole('tabpanel', { name: 'Tool' });
   await tool.getByLabel('color').selectOption('green');
   expect(await tool.getByLabel(/^percent/).inputValue()).toBe('80');
+  // What is optional is omitted.
+  expect(await called(tool)).toEqual({ color: 'green', percent: 80 });
+  await tool.getByLabel(/^fades/).selectOption('false');
+  expect(await tool.getByLabel('x', { exact: true }).isEnabled()).toBe(false);
+  await tool.getByLabel(/^spot/).check();
   await tool.getByLabel('x', { exact: true }).fill('1.5');
   await tool.getByLabel('y', { exact: true }).fill('2');
   await tool.getByLabel(/^names/).fill('["a","b"]');
-  await tool.getByRole('button', { name: 'Call' }).click();
-  const called = { color: 'green', percent: 80, spot: { x: 1.5, y: 2 }, names: ['a', 'b'] };
-  await expect
-    .poll(async () => JSON.parse((await tool.locator('output').textContent())?.split(' ')[0] ?? ''))
-    .toEqual(called);
+  expect(await called(tool)).toEqual({
+    ...{ color: 'green', percent: 80, fades: false },
+    ...{ spot: { x: 1.5, y: 2, isSoft: false }, names: ['a', 'b'] },
+  });
+});
+
+test('a list is read page by page, and one with too many pages says that it has more', async () => {
+  const console = await connected();
+  const tools = console.page.getByRole('group', { name: 'Tools' });
+  const rest = tools.getByText('This list has more than 50 pages. The page shows the first 50.');
+  let pages = 3;
+  await console.page.route('**/mcp', (route) => {
+    const { id, method, params } = route.request().postDataJSON();
+    if (method !== 'tools/list') return route.fallback();
+    const page = Number(params.cursor ?? 1);
+    const tool = { name: `tool-${page}`, inputSchema: { type: 'object' } };
+    const next = page < pages ? { nextCursor: String(page + 1) } : {};
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result: { tools: [tool], ...next } } });
+  });
+  const shown = async () => [await tools.getByRole('listitem').count(), await rest.isVisible()];
+  for (pages of [3, 50, 51]) {
+    await console.connectTo(new URL('/mcp', notebook()).href);
+    await expect.poll(shown).toEqual([Math.min(pages, 50), pages > 50]);
+  }
 });
 
 test('a server that does not allow the page is reported as such', async () => {
@@ -140,6 +165,16 @@ test('a server that does not allow the page is reported as such', async () => {
   expect(text).toContain('UPSTREAM=URL npm start');
   expect(console.errors.splice(0).filter((error) => !/CORS|ERR_FAILED/.test(error))).toEqual([]);
 });
+
+/** Calls the tool of a form; resolves with the arguments that it has received. */
+async function called(tool: Locator): Promise<unknown> {
+  const output = tool.locator('output');
+  const last = await output.textContent();
+  await tool.getByRole('button', { name: 'Call' }).click();
+  const isNew = (text: string) => text !== last && text.startsWith('{');
+  await expect.poll(() => output.textContent()).toSatisfy(isNew);
+  return JSON.parse((await output.textContent())?.split(' ')[0] ?? '');
+}
 
 async function connected(): Promise<ConsolePage> {
   const console = await open(notebook());

@@ -27,7 +27,7 @@ describe('publishing', () => {
     await console.subscribe('B');
     await console.publish('note://todo', 5);
     await expect.poll(() => console.dots.count()).toBe(10);
-    const plot = console.page.getByRole('img', { name: /^10 arrivals, median .*, slowest / });
+    const plot = console.page.getByRole('img', { name: /^10 arrivals, p50 .*, p95 .*, p99 / });
     expect(await plot.isVisible()).toBe(true);
     expect(await console.dots.first().getAttribute('data-series')).not.toBe(
       await console.dots.nth(1).getAttribute('data-series'),

@@ -15,7 +15,8 @@ export type RedisClient = NodeRedisClient | IoRedisClient;
  * Returns the bus of all processes that use the same Redis (6.2 or later) or Valkey. `server` is a
  * URL, which needs the package `redis`, or a client that `createClient` of `redis` or `new Redis`
  * of `ioredis` has made. The bus uses only the settings of the client, which need not be connected:
- * it opens two connections itself, or three with `events`, which reconnect automatically.
+ * it opens two connections itself, and one more for each of `events` and `wanted`, which reconnect
+ * automatically.
  *
  * @throws ListenError `invalid-options`.
  *

@@ -1,13 +1,21 @@
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { createConsole } from 'mcp-listen/console';
 import { expect, onTestFinished, test } from 'vitest';
-import { acknowledged, listChanged, listen, restOf, type WireStream } from '../../host/listen.ts';
+import {
+  acknowledged,
+  listChanged,
+  listen,
+  restOf,
+  updated,
+  type WireStream,
+} from '../../host/listen.ts';
 import { SECRET } from '../../host/signing.ts';
 import { useBrowser } from '../browser.ts';
 import { type Elsewhere, serveElsewhere } from '../guarded-server.ts';
 
 const open = useBrowser();
 const TOOLS = { toolsListChanged: true };
+const LAMP = { resourceSubscriptions: ['lamp://desk'] };
 
 test('on a bus between processes a drain ends the streams of the one that responds, as it says', async () => {
   const bus = `of-${crypto.randomUUID()}`;
@@ -39,6 +47,19 @@ test('on a bus between processes a drain ends the streams of the one that respon
   other.drop();
 });
 
+test('Publish of Inspect reaches the bus of a mounted console, also one without positions', async () => {
+  const bus = `of-${crypto.randomUUID()}`;
+  const [here, there] = [await process(bus), await process(bus)];
+  const other = await subscribed(there, LAMP);
+  const console = await open(`${here.origin}/console/#publish=${SECRET}`);
+  await console.connected();
+  expect(await console.publish('lamp://desk')).toBe('Published.');
+  expect(await other.message()).toBe(updated('1', 'lamp://desk'));
+  expect(await console.publish('lamp://desk', 3, 'one batch')).toBe('3 published.');
+  expect(await other.message()).toBe(updated('1', 'lamp://desk'));
+  other.drop();
+});
+
 /** A process of a bus, with the console of its operator. */
 async function process(name: string): Promise<Elsewhere> {
   const bus = broadcastChannelBus({ bus: name });
@@ -53,8 +74,8 @@ async function process(name: string): Promise<Elsewhere> {
 }
 
 /** Opens a stream, and reads its acknowledgment. */
-async function subscribed({ origin }: Elsewhere): Promise<WireStream> {
-  const stream = await listen(`${origin}/mcp`, TOOLS);
-  expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+async function subscribed({ origin }: Elsewhere, filter: object = TOOLS): Promise<WireStream> {
+  const stream = await listen(`${origin}/mcp`, filter);
+  expect(await stream.message()).toBe(acknowledged('1', filter));
   return stream;
 }

@@ -12,6 +12,12 @@ export type Fault =
   | 'refusals in HTML'
   | 'malformed requests without a response'
   | 'one stream only'
+  | 'no notifications announced'
+  | 'no changes'
+  | 'changes for everyone'
+  | 'no initialize'
+  | 'resources/subscribe refused'
+  | 'a place that a session keeps forever'
   | 'sessions lost'
   | 'unknown sessions get 400';
 
@@ -19,20 +25,26 @@ export type Fault =
 export function brokenServer(fault?: Fault): (request: Request) => Promise<Response> {
   const open = new Set<Listener>();
   let requests = 0;
+  let gets = 0;
   const isKnown = (session: string | null): boolean => {
     requests += 1;
     const isLost = fault === 'sessions lost' && session !== null && requests % 2 === 0;
     return !isLost && (session === null || session === SESSION);
   };
+  const sessionStream = (): Response => {
+    gets += 1;
+    const isTaken = fault === 'a place that a session keeps forever' && gets > 1;
+    return isTaken ? new Response(null, { status: 409 }) : streamOf(open, {}, fault);
+  };
   return async (request) => {
     if (!isKnown(request.headers.get('mcp-session-id')))
       return new Response(null, { status: fault === 'unknown sessions get 400' ? 400 : 404 });
-    if (request.method === 'GET') return streamOf(open, {}, fault);
+    if (request.method === 'GET') return sessionStream();
     if (request.method === 'DELETE') return new Response(null, { status: 204 });
     const message = (await request.json()) as Asked;
     if (message.method === 'tools/call') publish(open, fault);
     if (message.method === 'subscriptions/listen') return listened(open, message, fault);
-    return answered(message);
+    return answered(message, fault);
   };
 }
 
@@ -108,17 +120,21 @@ function acknowledge(listener: Listener, fault?: Fault): void {
 }
 
 function publish(open: Set<Listener>, fault?: Fault): void {
+  if (fault === 'no changes') return;
+  const isForAll = fault === 'more than requested' || fault === 'changes for everyone';
   for (const { filter, id, send } of open) {
-    if (filter !== undefined && !filter['toolsListChanged'] && fault !== 'more than requested')
-      continue;
+    if (filter !== undefined && !filter['toolsListChanged'] && !isForAll) continue;
     send(changed(fault === 'notifications without id' ? undefined : id));
   }
 }
 
-function answered({ id, method }: Asked): Response {
+function answered({ id, method }: Asked, fault?: Fault): Response {
   if (id === undefined) return new Response(null, { status: 202 });
+  if (fault !== undefined && REFUSED[fault] === method)
+    return refused(id, { code: -32601, message: 'no such method' });
   const headers = { 'mcp-session-id': SESSION };
-  const result = RESULTS[method] ?? {};
+  const silent = fault === 'no notifications announced' ? { capabilities: {} } : {};
+  const result = { ...RESULTS[method], ...silent };
   return Response.json({ jsonrpc: '2.0', id, result }, method === 'initialize' ? { headers } : {});
 }
 
@@ -141,7 +157,16 @@ function event(message: object): string {
 
 const SESSION = 'the-session';
 const ALL = { toolsListChanged: true, promptsListChanged: true };
-const CAPABILITIES = { tools: { listChanged: true }, prompts: { listChanged: true } };
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { subscribe: true },
+};
+/** The method that a fault refuses. */
+const REFUSED: Partial<Record<Fault, string>> = {
+  'no initialize': 'initialize',
+  'resources/subscribe refused': 'resources/subscribe',
+};
 const RESULTS: Record<string, object> = {
   'server/discover': { supportedVersions: ['2026-07-28'], capabilities: CAPABILITIES },
   initialize: {
@@ -149,4 +174,5 @@ const RESULTS: Record<string, object> = {
     capabilities: CAPABILITIES,
     serverInfo: { name: 'broken', version: '1' },
   },
+  'resources/list': { resources: [{ uri: 'lamp://desk', name: 'lamp' }] },
 };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Arrival, Arrivals } from '../../../console/arrivals/arrivals.ts';
-import { median, roundedUp } from '../../../console/arrivals/scale.ts';
+import { percentile, roundedUp } from '../../../console/arrivals/scale.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -64,11 +64,13 @@ test('a publish has arrived when all subscriptions have received it, or after a 
   await lost.arrived;
 });
 
-test('the scale ends at a round number, and the median is a measured value', () => {
+test('the scale ends at a round number, and a percentile is a measured value', () => {
   expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(roundedUp)).toEqual([
     1, 1, 2, 5, 10, 10, 20, 100, 200,
   ]);
-  expect(median([9, 1, 5])).toBe(5);
+  expect(percentile([9, 1, 5], 0.5)).toBe(5);
+  const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
+  expect([0.5, 0.95, 0.99].map((share) => percentile(hundred, share))).toEqual([51, 96, 100]);
 });
 
 function measuring() {
