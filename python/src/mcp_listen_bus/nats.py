@@ -224,7 +224,7 @@ class NatsBus(ProcessBus):
 class Cursor:
     """The position in a stream."""
 
-    created: datetime
+    created: datetime | None
     """
     When the stream was created: identifies it among streams with the same name. One that is restored from a backup has
     the same.
