@@ -289,6 +289,7 @@ async def _quietly(work: Callable[[], Any]) -> None:
 
 
 NEVER = datetime.min.replace(tzinfo=timezone.utc)
+"""A time before that of any message."""
 CHECK_SECONDS = 10.0
 """The interval at which a bus checks its stream."""
 TICK_SECONDS = 1.0
