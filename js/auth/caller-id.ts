@@ -2,8 +2,8 @@ import { addressOf } from '../web/client-address.js';
 import type { CallerContext } from './authorize.js';
 
 /**
- * Returns the text by which limits for each caller tell it from others: the name that `principal`
- * returns, or the address that the host reports; undefined if it has neither.
+ * Returns the text that identifies a caller to the limits for each caller: the name that
+ * `principal` returns, or the address that the host reports; undefined if it has neither.
  */
 export function callerId({ principal, request }: CallerContext): string | undefined {
   if (principal !== undefined) return `principal ${principal}`;

@@ -80,8 +80,10 @@ describe('with JetStream', () => {
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
   });
+});
 
-  test('a log that was restored from a backup, and has used its numbers again, is a gap', async () => {
+describe('a JetStream log that changed during an absence', () => {
+  test('is a gap if it was restored from a backup, and has used its numbers again', async () => {
     const nats = await started(true);
     const publish = async (...notes: string[]): Promise<void> => {
       const bus = busAt(nats.port);
@@ -110,7 +112,7 @@ describe('with JetStream', () => {
   test.each([
     ['a short absence', 0, 600_000, updated('1', 'note://b')],
     ['an absence as long as the window', 3_000, 2_500, listChanged('1', 'tools')],
-  ])('a last message that left the log during %s', async (_, absence, logAgeMs, first) => {
+  ])('no longer has the last message, after %s', async (_, absence, logAgeMs, first) => {
     const nats = await started(true);
     const { proxy, stream, there } = await follower(nats, { logAgeMs });
     const here = busAt(nats.port);
@@ -124,20 +126,6 @@ describe('with JetStream', () => {
     proxy.open();
     expect(await stream.message()).toBe(first);
   });
-
-  /** A bus that is connected through a proxy, and a stream on it. */
-  async function follower(nats: BrokerProcess, options: NatsBusOptions = {}) {
-    const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
-    const there = busAt(proxy.port, options);
-    const stream = await placeOn(there).open(FILTER);
-    await stream.message();
-    return { proxy, stream, there };
-  }
-
-  async function cut(proxy: BrokerProxy, there: ProcessBus): Promise<void> {
-    proxy.shut();
-    await expect.poll(() => there.stats().isLive).toBe(false);
-  }
 });
 
 test.each([true, false])('publishes leave nothing behind; with JetStream: %s', async (hasIt) => {
@@ -296,6 +284,20 @@ test.each(['a.b', 'a b', 'a*', ''])('the name %o is refused', (name) => {
 
 async function started(hasJetStream: boolean): Promise<BrokerProcess> {
   return cleanup.later(await startNats(hasJetStream), (it) => it.stop());
+}
+
+/** A bus that is connected through a proxy, and a stream on it. */
+async function follower(nats: BrokerProcess, options: NatsBusOptions = {}) {
+  const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
+  const there = busAt(proxy.port, options);
+  const stream = await placeOn(there).open(FILTER);
+  await stream.message();
+  return { proxy, stream, there };
+}
+
+async function cut(proxy: BrokerProxy, there: ProcessBus): Promise<void> {
+  proxy.shut();
+  await expect.poll(() => there.stats().isLive).toBe(false);
 }
 
 async function client(port: number): Promise<NatsConnection> {

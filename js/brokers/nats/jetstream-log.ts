@@ -122,11 +122,7 @@ export class JetStreamLog {
    *
    * @throws Error if it is another stream, or an earlier state of it.
    */
-  async #check(
-    manager: JetStreamManager,
-    cursor: Cursor,
-    listener: BrokerListener,
-  ): Promise<void> {
+  async #check(manager: JetStreamManager, cursor: Cursor, listener: BrokerListener): Promise<void> {
     const { sequence } = cursor;
     const checkedAt = Date.now();
     const { created, state } = await manager.streams.info(this.stream.name);
@@ -193,8 +189,8 @@ interface Cursor {
   sequence: number;
   /**
    * When the message with this sequence number was stored, in milliseconds since 1970, by the clock
-   * of the server; undefined until it was received, `NEVER` if the stream does not have it. Tells
-   * it from one that a restored stream gave the same number.
+   * of the server; undefined until it was received, `NEVER` if the stream does not have it. A
+   * restored stream gives the same number to a message with another time.
    */
   at: number | undefined;
   /** When the stream was last checked, in milliseconds since 1970. */

@@ -41,7 +41,7 @@ export interface Demand {
 
 /** The stream that wants a topic. */
 export interface TopicStream {
-  /** Tells its caller from others; undefined if nothing does. */
+  /** Identifies its caller; undefined if nothing does. */
   caller?: string | undefined;
   /** Whether other streams have the topic already. */
   isAgain?: boolean;

@@ -21,8 +21,8 @@ export interface WantedBus {
  */
 export interface Interest {
   /**
-   * Grants topics, given as texts, to a stream that is not acknowledged yet. `caller` tells its
-   * caller from others; undefined if nothing does.
+   * Grants topics, given as texts, to a stream that is not acknowledged yet. `caller` identifies
+   * its caller; undefined if nothing does.
    */
   want(topics: readonly string[], caller?: string): Promise<TopicGrant>;
 }

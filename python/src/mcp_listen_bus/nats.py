@@ -233,7 +233,7 @@ class Cursor:
     at: datetime | None
     """
     When the message with this sequence number was stored, by the clock of the server; None until it was received, and
-    `NEVER` if the stream does not have it. Tells it from one that a restored stream gave the same number.
+    `NEVER` if the stream does not have it. A restored stream gives the same number to a message with another time.
     """
     checked: float
     """When the stream was last checked, in seconds since 1970."""

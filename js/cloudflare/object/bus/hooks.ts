@@ -59,7 +59,9 @@ export class BusHooks implements BusWatcher {
   /** Resolves with those topics that a stream of a caller may not have. */
   async want(topics: readonly string[], caller: string | undefined): Promise<string[]> {
     const now = performance.now();
-    const verdicts = await Promise.all(topics.map((topic) => this.#hooks.want(topic, now, { caller })));
+    const verdicts = await Promise.all(
+      topics.map((topic) => this.#hooks.want(topic, now, { caller })),
+    );
     await this.#bus.wakeBy(Date.now() + CHECK_MS);
     return topics.filter((_topic, index) => !verdicts[index]);
   }
