@@ -30,7 +30,7 @@ const METADATA = [
   'Provides-Extra: redis',
   'Requires-Dist: redis>=6; extra == "redis"',
   'Provides-Extra: nats',
-  'Requires-Dist: nats-py>=2.14; extra == "nats"',
+  'Requires-Dist: nats-py>=2.15; extra == "nats"',
 ];
 
 afterEach(() => cleanup.run());
