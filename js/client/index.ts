@@ -18,7 +18,14 @@ export {
   SubscriptionsNotSupported,
 } from '../model/subscription-error.js';
 export type { TaskState } from '../model/task.js';
-export type { CursorStore, EventWatchMode, EventWatchOptions } from './events/options.js';
+export { events, type WatchedEvents } from './events/events.js';
+export type {
+  CursorStore,
+  EventHandlers,
+  EventWatchMode,
+  EventWatchOptions,
+  WatchEventsOptions,
+} from './events/options.js';
 export { type EventWatch, watchEvents } from './events/watch-events.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ClientListenOptions, ListenMessage, TokenProvider } from './options.js';
