@@ -65,6 +65,20 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     expect(client.refused).toEqual(['b1']);
   });
 
+  test('it is told of a gap where the log has lost something while it was slow', async () => {
+    const topic = `slow ${'x'.repeat(3_900)}`;
+    const ids = Array.from({ length: 60 }, (_, index) => `e${index}`);
+    await client.subscribe(topic);
+    const resume = client.pause();
+    for (const id of ids) await server.publish(topic, id);
+    resume();
+    await expect.poll(() => client.received, WAIT).toContain(ids.at(-1));
+    await expect.poll(() => client.gaps, WAIT).toEqual([expect.any(String)]);
+    expect(new Set(client.statuses)).toEqual(new Set([200]));
+    const lost = ids.filter((id) => !client.received.includes(id));
+    expect([lost.length > 0, client.received.length]).toEqual([true, ids.length - lost.length]);
+  });
+
   test('a renewal with another secret is signed so that it verifies', async () => {
     const { id } = await client.subscribe('renewed');
     const { delivery, key } = client.rows.only();
@@ -105,7 +119,7 @@ async function onNode(): Promise<Server> {
   const types = { noted: { match: { topic: '/topic' } } };
   const events = defineEvents(types, { webhooks: { allowInsecureLocalhost: true } });
   const handler = createListenHandler(discovering, {
-    bus: new InMemoryBus({ events: eventLog({ webhooks: events }) }),
+    bus: new InMemoryBus({ events: eventLog({ webhooks: events, logBytes: 200_000 }) }),
     events,
     principal: (request) => request.headers.get('authorization') ?? undefined,
   });
