@@ -39,7 +39,7 @@ describe.each([
     ],
   ],
 ])('the reason of a refusal is %s', (reason, failures) => {
-  test.each(failures)('after: %s', async (error) => {
+  test.each(failures)('after: $message', async (error) => {
     const send: WebhookSender = () => Promise.reject(error);
     const answer = await serving({ send }).subscribe('http://127.0.0.1:1/hook');
     expect(answer.error).toMatchObject({ data: { reason } });

@@ -358,6 +358,7 @@ test('five hundred subscriptions sleep in an object that takes no more, and cost
     truncated: false,
   });
   expect((await at<{ webhooks: number }>(ROOT, 'stats')).webhooks).toBeGreaterThanOrEqual(500);
+  expect(await at(`${ROOT}/hooks-7`, 'stats')).toMatchObject({ deliveries: { subscriptions: 500 } });
   // workerd evicts an object after ten seconds without work.
   await setTimeout(12_500);
   const before = await at<Counts>(ROOT, 'counts');
