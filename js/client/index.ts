@@ -34,5 +34,5 @@ export type { ChannelMember, ChannelReceiver, ListenChannel } from './transport/
 export type { SdkClient, SdkTransport } from './transport/sdk-channel.js';
 export type { HttpTarget, ListenTarget, RequestFactory, RequestParts } from './transport/target.js';
 export type { WatchHandler, WatchHandlers } from './watch/handlers.js';
-export type { WatchState } from './watch/status.js';
 export { type Watch, type WatchOptions, watch } from './watch/watch.js';
+export type { WatchState } from './watch-state.js';

@@ -1,8 +1,8 @@
 import { ListenError } from '../../model/error.js';
 import { occurrenceOf } from '../../model/events/occurrence.js';
 import { Backoff } from '../backoff.js';
+import { guarded } from '../guarded.js';
 import { delay } from './delay.js';
-import { guarded } from './guarded.js';
 import type { WatchEventsOptions } from './options.js';
 
 /** Passes events and gaps to the handlers of a watch, and keeps its cursor. */

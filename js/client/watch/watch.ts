@@ -9,9 +9,10 @@ import type { EventHandlers, EventWatchOptions } from '../events/options.js';
 import type { EventWatch } from '../events/watch-events.js';
 import { type ClientListenOptions, expectTimeouts } from '../options.js';
 import type { HttpTarget, ListenTarget } from '../transport/target.js';
+import type { WatchState } from '../watch-state.js';
 import { Handlers, type WatchHandler } from './handlers.js';
 import { WatchLoop } from './loop.js';
-import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './status.js';
+import type { Emit, WatchEvent, WatchSource, WatchStatus } from './status.js';
 import { canShare, TabSharing } from './tab-sharing.js';
 
 /** Options of `watch`. */
