@@ -30,9 +30,7 @@ export function matches({ streams, matching }: Scenario, stream: number): boolea
 /** The listen request of a stream. */
 export function listenOf(scenario: Scenario, stream: number): string {
   const first = matches(scenario, stream) ? 0 : scenario.uris * (stream + 1);
-  const uris = Array.from({ length: scenario.uris }, (_, index) =>
-    uriOf(scenario, first + index),
-  );
+  const uris = Array.from({ length: scenario.uris }, (_, index) => uriOf(scenario, first + index));
   return listenFor(uris, subscriptionId(stream, scenario.ids));
 }
 

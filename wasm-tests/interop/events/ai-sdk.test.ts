@@ -65,18 +65,11 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     expect(client.refused).toEqual(['b1']);
   });
 
-  test('it is told of a gap where the log has lost something while it was slow', async () => {
-    const topic = `slow ${'x'.repeat(3_900)}`;
-    const ids = Array.from({ length: 60 }, (_, index) => `e${index}`);
-    await client.subscribe(topic);
-    const resume = client.pause();
-    for (const id of ids) await server.publish(topic, id);
-    resume();
-    await expect.poll(() => client.received, WAIT).toContain(ids.at(-1));
-    await expect.poll(() => client.gaps, WAIT).toEqual([expect.any(String)]);
-    expect(new Set(client.statuses)).toEqual(new Set([200]));
-    const lost = ids.filter((id) => !client.received.includes(id));
-    expect([lost.length > 0, client.received.length]).toEqual([true, ids.length - lost.length]);
+  test('it receives a gap where the log has lost something while it was slow', async () => {
+    const { lost, published } = await publishedToSlow(client, server);
+    expect(client.gaps).toEqual([expect.any(String)]);
+    expect(lost.length).toBeGreaterThan(0);
+    expect(client.received).toHaveLength(published - lost.length);
   });
 
   test('a renewal with another secret is signed so that it verifies', async () => {
@@ -112,6 +105,20 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     expect(await client.rows.getById(id)).toBeUndefined();
   });
 });
+
+/** Publishes more than the log holds while a client handles nothing, and waits for the rest. */
+async function publishedToSlow(client: AiSdkClient, server: Server) {
+  const topic = `slow ${'x'.repeat(3_900)}`;
+  const ids = Array.from({ length: 60 }, (_, index) => `e${index}`);
+  await client.subscribe(topic);
+  const resume = client.pause();
+  for (const id of ids) await server.publish(topic, id);
+  resume();
+  await expect.poll(() => client.received, WAIT).toContain(ids.at(-1));
+  await expect.poll(() => client.gaps.length, WAIT).toBeGreaterThan(0);
+  const lost = ids.filter((id) => !client.received.includes(id));
+  return { lost, published: ids.length };
+}
 
 const WAIT = { timeout: 20_000, interval: 50 };
 

@@ -41,25 +41,6 @@ describe('a stream that is lost', () => {
     expect(codes()).toEqual(['disconnected']);
   });
 
-  test('is reported to listeners, as is each other change of state', async () => {
-    const { next, stream, watch } = await pushing();
-    const seen: unknown[] = [];
-    const { subscribe } = watch;
-    const stop = subscribe(() => seen.push([watch.state, watch.error?.code, watch.reconnects]));
-    stream.end();
-    await elapse(501);
-    next.send(['active', { cursor: 'c1' }], ['event', occurrence('evt_2')]);
-    await settled();
-    stop();
-    await watch.close();
-    expect(seen).toEqual([
-      ['waiting', 'disconnected', 0],
-      ['connecting', 'disconnected', 0],
-      ['live', undefined, 1],
-    ]);
-    expect(watch.state).toBe('stopped');
-  });
-
   test('counts as lost after a minute of silence, not before', async () => {
     const { codes, script, stream } = await pushing();
     for (let count = 0; count < 4; count += 1) {
@@ -110,6 +91,25 @@ describe('a stream that is lost', () => {
       expect(codes()).toEqual([code]);
     }
   });
+});
+
+test('listeners are called for each change of state', async () => {
+  const { next, stream, watch } = await pushing();
+  const seen: unknown[] = [];
+  const { subscribe } = watch;
+  const stop = subscribe(() => seen.push([watch.state, watch.error?.code, watch.reconnects]));
+  stream.end();
+  await elapse(501);
+  next.send(['active', { cursor: 'c1' }], ['event', occurrence('evt_2')]);
+  await settled();
+  stop();
+  await watch.close();
+  expect(seen).toEqual([
+    ['waiting', 'disconnected', 0],
+    ['connecting', 'disconnected', 0],
+    ['live', undefined, 1],
+  ]);
+  expect(watch.state).toBe('stopped');
 });
 
 test('waits double up to 30 seconds, and begin again after half a minute of health', async () => {

@@ -1,4 +1,4 @@
-import type { EventError, WatchEventsOptions, ListenError } from 'mcp-listen/client';
+import type { EventError, ListenError, WatchEventsOptions } from 'mcp-listen/client';
 import { watchEvents } from 'mcp-listen/client';
 import { afterEach, beforeEach, onTestFinished, vi } from 'vitest';
 

@@ -272,7 +272,9 @@ test('each message may have its own id', async () => {
   await pass(6_500);
   await received(hook, 3);
   const sent = hook.events.map(({ headers }) => headers);
-  const messages = new Set(sent.map((one) => `${one['x-mcp-subscription-id']} ${one['webhook-id']}`));
+  const messages = new Set(
+    sent.map((one) => `${one['x-mcp-subscription-id']} ${one['webhook-id']}`),
+  );
   const ids = new Set(sent.map((one) => one['webhook-id']));
   // A retry repeats the id, and the other subscription has another one.
   expect([sent.length, messages.size]).toEqual([3, 2]);
