@@ -67,7 +67,8 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
 
   test('it receives a gap where the log has lost something while it was slow', async () => {
     const { lost, published } = await publishedToSlow(client, server);
-    expect(client.gaps).toEqual([expect.any(String)]);
+    // It is given a gap again if it loses more before the first one has arrived.
+    expect(new Set(client.gaps).size).toBe(1);
     expect(lost.length).toBeGreaterThan(0);
     expect(client.received).toHaveLength(published - lost.length);
   });
