@@ -182,8 +182,8 @@ fn is_never(at: &Millis) -> bool {
     *at == Millis(0)
 }
 
-/// Maximum number of occurrences of a subscription that are due or being sent. Fewer are being sent,
-/// because they go to one host.
+/// Maximum number of occurrences of a subscription that are due or being sent. Fewer are being
+/// sent, because they go to one host.
 const MAX_IN_FLIGHT: usize = 4;
 /// Maximum number of occurrences that are being sent or wait for another attempt.
 const MAX_PENDING: usize = 200;
