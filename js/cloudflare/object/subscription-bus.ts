@@ -145,8 +145,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#root.wants(topic);
   }
 
-  /** Returns the counters of this bus or shard. */
-  stats(): BusStats {
+  /** Returns the counters of this bus, shard, or object that delivers to webhooks. */
+  stats(): BusStats | Promise<BusStats> {
     return this.#role.bus.stats();
   }
 
