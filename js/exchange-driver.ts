@@ -149,13 +149,13 @@ export class ExchangeDriver {
   async #permit(context: AuthorizeContext, isInSession: boolean): Promise<Permit> {
     const { authorizeOptions, interest } = this.#host;
     if (!isInSession) return runAuthorize(authorizeOptions, context);
-    const { request, requested } = context;
+    const { request } = context;
     const onError = (error: Error): void => {
       if (!request.signal.aborted) authorizeOptions.onError(error);
     };
     const permit = await runAuthorize({ ...authorizeOptions, onError }, context);
     if (permit.refusal !== undefined) return permit;
-    const filter = await withoutRefused(interest, requested, permit.filter);
+    const filter = await withoutRefused(interest, context, permit.filter);
     return { groups: permit.groups, ...(filter !== undefined && { filter }) };
   }
 

@@ -39,7 +39,11 @@ export class CountedFanOut implements Contender {
       await Promise.all([published, arrived]);
     }
     this.#readers.verify(events);
-    return { cpu: spent.cpu / events, publish: (spent.ms * 1_000) / events };
+    return {
+      cpu: spent.cpu / events,
+      publish: (spent.ms * 1_000) / events,
+      bytes: this.#readers.frameBytes,
+    };
   }
 
   async leave(): Promise<void> {

@@ -195,7 +195,8 @@ function ofEvents({ rounds, targetedWarmUps: warmUps }: Size): Experiment[] {
   const scenario = { streams: 1_000, ids: FEW_IDS, uris: 1, matching: 1_000, events: 40 };
   return [
     {
-      ...{ name: 'event-fan-out', proves: ['S13'], metrics: [CPU, HANDED_OVER], warmUps, rounds },
+      ...{ name: 'event-fan-out', proves: ['S13'], warmUps, rounds },
+      metrics: [CPU, HANDED_OVER, FRAME],
       title: `an event of MCP Events, or a cue, for every one of ${scenario.streams} streams`,
       entrants: [
         entrant('counted-fan-out', 'events', () => scenario),
@@ -203,7 +204,12 @@ function ofEvents({ rounds, targetedWarmUps: warmUps }: Size): Experiment[] {
           ...entrant('counted-fan-out', 'listen', () => scenario),
           name: 'a cue',
           includes:
-            'the same server: notify.resourceUpdated to as many listens, whose frames have less than half the bytes',
+            'the same server: notify.resourceUpdated to as many listens, whose frames have about half the bytes',
+        },
+        {
+          ...entrant('counted-fan-out', 'listen', () => ({ ...scenario, padding: EVENT_PADDING })),
+          name: 'a cue as long as the event',
+          includes: 'the same, with a URI that makes the frames as long as those of the event',
         },
       ],
     },
@@ -229,6 +235,9 @@ function entrant(
     },
   };
 }
+
+/** Bytes that a frame of an event has beyond one of a cue, see the metric `bytes`. */
+const EVENT_PADDING = 154;
 
 /** Distinct ids of a dense fan-out: each of the common clients begins with another id. */
 const FEW_IDS = 4;
@@ -276,6 +285,7 @@ const HANDED_OVER: Metric = {
   unit: 'us/event',
   better: 'less',
 };
+const FRAME: Metric = { id: 'bytes', title: 'a frame', unit: 'bytes', better: 'less' };
 const TIMES: [Metric, Metric, Metric] = [
   HANDED_OVER,
   { id: 'delivered', title: 'read', unit: 'us/event', better: 'less' },

@@ -58,6 +58,11 @@ export class Readers {
     });
   }
 
+  /** The bytes of the last frame on the first stream. */
+  get frameBytes(): number {
+    return this.#bodies[0]?.last?.byteLength ?? 0;
+  }
+
   /** Drops all streams. */
   leave(): void {
     for (const body of this.#bodies) body.cancel();

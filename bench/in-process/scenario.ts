@@ -11,11 +11,13 @@ export interface Scenario {
   matching: number;
   /** Events of one round; each is published once every reader has the one before. */
   events: number;
+  /** Characters by which the URI of each resource is longer than usual. */
+  padding?: number;
 }
 
 /** The resource of an event: those that the matching streams watch, in turn. */
-export function eventUri({ uris }: Scenario, event: number): string {
-  return resourceUri(event % uris);
+export function eventUri(scenario: Scenario, event: number): string {
+  return uriOf(scenario, event % scenario.uris);
 }
 
 /** Whether a stream receives the events; the matching streams are spread evenly. */
@@ -28,6 +30,10 @@ export function matches({ streams, matching }: Scenario, stream: number): boolea
 /** The listen request of a stream. */
 export function listenOf(scenario: Scenario, stream: number): string {
   const first = matches(scenario, stream) ? 0 : scenario.uris * (stream + 1);
-  const uris = Array.from({ length: scenario.uris }, (_, index) => resourceUri(first + index));
+  const uris = Array.from({ length: scenario.uris }, (_, index) => uriOf(scenario, first + index));
   return listenFor(uris, subscriptionId(stream, scenario.ids));
+}
+
+function uriOf({ padding = 0 }: Scenario, index: number): string {
+  return resourceUri(index) + 'x'.repeat(padding);
 }

@@ -1,5 +1,5 @@
 import type { SubscriptionFilter } from 'mcp-listen';
-import type { EventWatch, watchEvents } from 'mcp-listen/client';
+import type { EventWatch } from 'mcp-listen/client';
 import { now } from '../clock.js';
 import { authorization } from '../mcp/access/access.js';
 import { Conversation } from '../mcp/conversation.js';
@@ -25,12 +25,11 @@ export class EventSubscription implements Subject {
   readonly #events: SubscriptionEvents;
   readonly #ends = new Ends();
   readonly #watch: EventWatch;
-  #acknowledgments = 0;
   #sentAt = this.began;
   #gaps = 0;
 
   constructor(
-    open: typeof watchEvents,
+    client: typeof import('./client.js'),
     name: string,
     event: { name: string; arguments: Record<string, unknown> },
     endpoint: Endpoint,
@@ -42,20 +41,21 @@ export class EventSubscription implements Subject {
     const label = `event ${event.name}${args === '{}' ? '' : ` ${args}`}`;
     this.items = [{ label, isIn: () => true }];
     const changed = () => events.onChange();
-    this.#watch = open(endpoint.url, {
-      ...event,
-      clientInfo: CLIENT,
-      ...authorization(endpoint.access),
-      fetch: tappedFetch(this.#tap, endpoint.destination, endpoint.access.fetch),
-      onEvent: () => this.#handleEvent(event.name),
-      onGap: () => {
+    const handlers = {
+      event: () => this.#handleEvent(event.name),
+      gap: () => {
         this.#gaps += 1;
         changed();
       },
-      onTerminated: () => this.#handleEnd('terminated'),
+      terminated: () => this.#handleEnd('terminated'),
+    };
+    this.#watch = client.watch(endpoint.url, client.events(event.name, event.arguments), handlers, {
+      clientInfo: CLIENT,
+      ...authorization(endpoint.access),
+      fetch: tappedFetch(this.#tap, endpoint.destination, endpoint.access.fetch),
       onError: ({ code }) => this.#handleEnd(code),
     });
-    void this.#watch.stopped.then(changed);
+    this.#watch.subscribe(changed);
   }
 
   get state(): Subject['state'] {
@@ -63,7 +63,7 @@ export class EventSubscription implements Subject {
   }
 
   get reconnects(): number {
-    return Math.max(0, this.#acknowledgments - 1);
+    return this.#watch.reconnects;
   }
 
   get errorText(): string | undefined {
@@ -102,7 +102,6 @@ export class EventSubscription implements Subject {
     }
     if (message.kind === 'ack') {
       this.ackMs = message.at - this.#sentAt;
-      this.#acknowledgments += 1;
       this.honored = {};
     }
     if (direction === 'in') this.messages += 1;

@@ -38,10 +38,10 @@ export class Subscriptions {
     endpoint: Endpoint,
     event: { name: string; arguments: Record<string, unknown> },
   ): Promise<string> {
-    const { watchEvents } = await import('./client.js');
+    const client = await import('./client.js');
     const events = { ...this.#events, onChange: this.#paint };
     const name = nameOf(this.#opened);
-    const subscription = new EventSubscription(watchEvents, name, event, endpoint, events);
+    const subscription = new EventSubscription(client, name, event, endpoint, events);
     this.#add(subscription);
     return subscription.name;
   }

@@ -1,4 +1,5 @@
 import type { EventMode } from '../model/events/event-mode.js';
+import type { WebhookStats } from '../model/stats/webhooks.js';
 import type {
   AppendedEvent,
   EventRows,
@@ -244,18 +245,6 @@ export interface WebhookDelivery extends WebhookSubscriptions {
   disconnect(disconnect: Disconnect): Promise<void>;
   /** Handles the alarm. */
   alarm(): Promise<void>;
-}
-
-/** Counters of the subscriptions of webhooks. */
-export interface WebhookStats {
-  /** Subscriptions that have not ended. */
-  subscriptions: number;
-  /** Subscriptions whose endpoint is down: one message at a time is tried. */
-  throttled: number;
-  /** Occurrences that are being sent or wait for another attempt. */
-  waiting: number;
-  /** Messages that are being sent. */
-  inFlight: number;
 }
 
 /** Returns whether an event of the bus, as compact JSON text, is an occurrence. */

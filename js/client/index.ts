@@ -18,7 +18,14 @@ export {
   SubscriptionsNotSupported,
 } from '../model/subscription-error.js';
 export type { TaskState } from '../model/task.js';
-export type { CursorStore, EventWatchMode, EventWatchOptions } from './events/options.js';
+export { events, type WatchedEvents } from './events/events.js';
+export type {
+  CursorStore,
+  EventHandlers,
+  EventWatchMode,
+  EventWatchOptions,
+  WatchEventsOptions,
+} from './events/options.js';
 export { type EventWatch, watchEvents } from './events/watch-events.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ClientListenOptions, ListenMessage, TokenProvider } from './options.js';
@@ -27,5 +34,5 @@ export type { ChannelMember, ChannelReceiver, ListenChannel } from './transport/
 export type { SdkClient, SdkTransport } from './transport/sdk-channel.js';
 export type { HttpTarget, ListenTarget, RequestFactory, RequestParts } from './transport/target.js';
 export type { WatchHandler, WatchHandlers } from './watch/handlers.js';
-export type { WatchState } from './watch/status.js';
 export { type Watch, type WatchOptions, watch } from './watch/watch.js';
+export type { WatchState } from './watch-state.js';

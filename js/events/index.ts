@@ -10,10 +10,10 @@ export type {
   EventLogMaker,
   EventPublisher,
   EventReceipt,
-  WebhookStats,
 } from '../bus/events.js';
 export type { EventMode } from '../model/events/event-mode.js';
 export type { StandardSchema } from '../model/events/standard-schema.js';
+export type { WebhookStats } from '../model/stats/webhooks.js';
 export type {
   AuthorizeEvent,
   AuthorizeEventContext,

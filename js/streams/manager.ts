@@ -1,4 +1,5 @@
 import type { CallerContext } from '../auth/authorize.js';
+import { callerId } from '../auth/caller-id.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
 import { listenersOf } from '../bus/operator/listeners.js';
@@ -25,12 +26,12 @@ import { FanoutDriver } from './fanout/driver.js';
 import { continentOf, exceed, scopeOf } from './opening/caller.js';
 import { Granting } from './opening/granting.js';
 import type { InnerStream, InnerStreamOptions } from './opening/inner-stream.js';
-import { Openings, type OpeningsOptions } from './opening/openings.js';
+import { OpeningPreparer, type OpeningPreparerOptions } from './opening/preparer.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
 import { StreamRegistry } from './registry.js';
 
 /** Options of a {@link StreamManager}. */
-export interface StreamManagerOptions extends OpeningsOptions {
+export interface StreamManagerOptions extends OpeningPreparerOptions {
   bus: AttachableBus;
   limits: Required<ListenLimits>;
   /** Observes the streams. */
@@ -56,7 +57,7 @@ export class StreamManager {
   };
 
   readonly #quota: PrincipalQuota;
-  readonly #openings: Openings;
+  readonly #preparer: OpeningPreparer;
   #openingCount = 0;
   #isClosing = false;
   #isDraining = false;
@@ -65,7 +66,7 @@ export class StreamManager {
     this.#options = options;
     this.#streams = new StreamRegistry(options.timeouts.authorizeMs);
     this.#quota = new PrincipalQuota(options.limits);
-    this.#openings = new Openings(options);
+    this.#preparer = new OpeningPreparer(options);
     this.#fanout = options.bus.openStream === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
 
@@ -183,7 +184,7 @@ export class StreamManager {
   #refusal(caller: CallerContext, names: number): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     const { headerBytes } = this.#options.limits;
-    if (this.#openings.isReauthorized && exceed(caller.request.headers, headerBytes))
+    if (this.#preparer.isReauthorized && exceed(caller.request.headers, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
@@ -201,7 +202,8 @@ export class StreamManager {
     if (bus.openStream === undefined) await this.#ready();
     if (core.poll().kind === 'discover')
       await discovery.use(request, args, (known) => core.handleDiscovered(known));
-    const opening = await granting.granted(this.#openingOf(core, caller, inner));
+    const made = this.#openingOf(core, caller, inner);
+    const opening = await granting.granted(made, callerId(caller));
     const attachOptions = {
       attachMs: timeouts.attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
@@ -261,17 +263,17 @@ export class StreamManager {
   #openingOf(core: Exchange, caller: CallerContext, inner: InnerStream | undefined): Opening {
     const { metrics } = this.#streams;
     const stream = calling(() =>
-      core.open(scopeOf(caller), this.#openings.keepAliveMs(), performance.now(), metrics),
+      core.open(scopeOf(caller), this.#preparer.keepAliveMs(), performance.now(), metrics),
     );
     if (inner === undefined) {
-      const reauthorizer = this.#openings.reauthorizer(caller);
-      return this.#openings.prepare(stream, caller, this.#owner, reauthorizer);
+      const reauthorizer = this.#preparer.reauthorizer(caller);
+      return this.#preparer.prepare(stream, caller, this.#owner, reauthorizer);
     }
     const ended: StreamOwner['ended'] = (ended, ending) => {
       this.#owner.ended(ended, ending);
       inner.onEnd(ending);
     };
-    return this.#openings.prepare(stream, caller, { ...this.#owner, ended }, inner.reauthorizer);
+    return this.#preparer.prepare(stream, caller, { ...this.#owner, ended }, inner.reauthorizer);
   }
 
   /**

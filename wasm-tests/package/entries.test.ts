@@ -63,6 +63,7 @@ test.each([
 test.each([
   ['mcp-listen/webhook', 'createWebhookReceiver'],
   ['mcp-listen/client/slim', 'watchEvents'],
+  ['mcp-listen/client/slim', 'events'],
 ])('%s needs no core to receive events', async (entry, name) => {
   const { files } = await bundled(`import { ${name} } from '${entry}'; console.log(${name});`, []);
   expect(files.length).toBeGreaterThan(1);

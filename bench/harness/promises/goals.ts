@@ -249,6 +249,13 @@ export const PROMISES: Record<string, Condition[]> = {
     },
     {
       ...AT_MOST,
+      what: 'of a cue with as many bytes',
+      experiment: 'event-fan-out',
+      goal: 1.3,
+      value: ratioTo('a cue as long as the event'),
+    },
+    {
+      ...AT_MOST,
       what: 'until a publish with 10,000 webhooks returns, of one with none',
       experiment: 'webhook-publish',
       goal: 1.5,

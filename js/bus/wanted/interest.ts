@@ -1,3 +1,5 @@
+import type { AuthorizeContext } from '../../auth/authorize.js';
+import { callerId } from '../../auth/caller-id.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import type { Topic } from './topic.js';
 import { topicsOf, withoutTopics } from './topic.js';
@@ -19,8 +21,11 @@ export interface WantedBus {
  * @internal
  */
 export interface Interest {
-  /** Grants topics, given as texts, to a stream that is not acknowledged yet. */
-  want(topics: readonly string[]): Promise<TopicGrant>;
+  /**
+   * Grants topics, given as texts, to a stream that is not acknowledged yet. `caller` identifies
+   * its caller; undefined if nothing does.
+   */
+  want(topics: readonly string[], caller?: string): Promise<TopicGrant>;
 }
 
 /**
@@ -41,15 +46,16 @@ export interface TopicGrant {
  */
 export async function withoutRefused(
   interest: Interest | undefined,
-  requested: SubscriptionFilter,
+  context: AuthorizeContext,
   permit: string | undefined,
 ): Promise<string | undefined> {
   if (interest === undefined) return permit;
+  const { requested } = context;
   const permitted = permit === undefined ? requested : (JSON.parse(permit) as SubscriptionFilter);
   const allowed = new Set(topicsOf(permitted));
   const asked = topicsOf(requested).filter((topic) => allowed.has(topic));
   // The bus counts the streams of sessions itself.
-  const { refused, release } = await interest.want(asked);
+  const { refused, release } = await interest.want(asked, callerId(context));
   release();
   return JSON.stringify(withoutTopics(permitted, refused));
 }

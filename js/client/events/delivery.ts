@@ -1,17 +1,18 @@
 import { ListenError } from '../../model/error.js';
 import { occurrenceOf } from '../../model/events/occurrence.js';
 import { Backoff } from '../backoff.js';
+import { guarded } from '../guarded.js';
 import { delay } from './delay.js';
-import type { EventWatchOptions } from './options.js';
+import type { WatchEventsOptions } from './options.js';
 
 /** Passes events and gaps to the handlers of a watch, and keeps its cursor. */
 export class Delivery {
-  readonly #options: EventWatchOptions;
+  readonly #options: WatchEventsOptions;
   readonly #signal: AbortSignal;
   #cursor: string | null | undefined;
 
   /** @param signal - ends the retries of a handler that fails. */
-  constructor(options: EventWatchOptions, signal: AbortSignal) {
+  constructor(options: WatchEventsOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
   }
@@ -42,13 +43,13 @@ export class Delivery {
       this.report(new ListenError('malformed-event', 'the server sent a malformed event'));
       return null;
     }
-    await this.#call('onEvent', () => this.#options.onEvent(event));
+    await this.#call('an event', () => this.#options.onEvent(event));
     return event.cursor;
   }
 
   /** Passes on a gap. */
   async gap(cursor: string | null): Promise<void> {
-    await this.#call('onGap', () => this.#options.onGap({ cursor }));
+    await this.#call('a gap', () => this.#options.onGap({ cursor }));
   }
 
   /** Moves the cursor, and saves it. Does nothing without a cursor, or with the present one. */
@@ -64,17 +65,11 @@ export class Delivery {
 
   /** Reports an error. An exception of `onError` does not end the watch: the host reports it. */
   report(error: ListenError): void {
-    try {
-      this.#options.onError?.(error);
-    } catch (thrown) {
-      queueMicrotask(() => {
-        throw thrown;
-      });
-    }
+    guarded(() => this.#options.onError?.(error));
   }
 
   /** Calls a handler until it succeeds. Rejects with the abort reason of the signal. */
-  async #call(name: string, handler: () => unknown): Promise<void> {
+  async #call(what: string, handler: () => unknown): Promise<void> {
     const backoff = new Backoff();
     for (;;) {
       this.#signal.throwIfAborted();
@@ -82,7 +77,7 @@ export class Delivery {
         await handler();
         return;
       } catch (cause) {
-        this.report(new ListenError('handler-failed', `${name} failed`, { cause }));
+        this.report(new ListenError('handler-failed', `the handler of ${what} failed`, { cause }));
       }
       await delay(backoff.next(), this.#signal);
     }

@@ -18,17 +18,9 @@ export interface CursorStore {
   save(cursor: string): unknown;
 }
 
-/** Options of `watchEvents`. */
+/** Options of `watch` for the occurrences of an event. */
 export interface EventWatchOptions
   extends Pick<ClientListenOptions, 'clientInfo' | 'fetch' | 'headers' | 'token'> {
-  /** The name of the event, as the server lists it. */
-  name: string;
-  /**
-   * The arguments of the event, such as a filter.
-   *
-   * @default {}
-   */
-  arguments?: Record<string, unknown>;
   /**
    * How events are received. `auto` asks the server which modes the event has, and prefers `push`.
    *
@@ -56,19 +48,6 @@ export interface EventWatchOptions
    */
   maxSilenceMs?: number;
   /**
-   * Called with each event, one at a time and in order. The cursor moves on once the returned
-   * promise has resolved. If it rejects, `onError` is called, and the event is passed on again
-   * after a while. An event may be delivered more than once, with the same `eventId`.
-   */
-  onEvent: (event: EventOccurrence) => unknown;
-  /**
-   * Called when the server can no longer deliver some events: read again what you derive from them.
-   * Retried like `onEvent`.
-   */
-  onGap: (gap: EventGap) => unknown;
-  /** Called when the server has ended the subscription. The watch has stopped then. */
-  onTerminated: (error: EventError) => unknown;
-  /**
    * Closes the watch when aborted.
    *
    * @default undefined
@@ -80,6 +59,41 @@ export interface EventWatchOptions
    * @default undefined
    */
   onError?: (error: ListenError) => void;
+}
+
+/** Handlers of the occurrences of an event. */
+export interface EventHandlers {
+  /**
+   * Called with each event, one at a time and in order. The cursor moves on once the returned
+   * promise has resolved. If it rejects, `onError` is called, and the event is passed on again
+   * after a while. An event may be delivered more than once, with the same `eventId`.
+   */
+  event: (event: EventOccurrence) => unknown;
+  /**
+   * Called when the server can no longer deliver some events: read again what you derive from them.
+   * Retried like `event`.
+   */
+  gap: (gap: EventGap) => unknown;
+  /** Called when the server has ended the subscription. The watch has stopped then. */
+  terminated: (error: EventError) => unknown;
+}
+
+/** Options of `watchEvents`. */
+export interface WatchEventsOptions extends EventWatchOptions {
+  /** The name of the event, as the server lists it. */
+  name: string;
+  /**
+   * The arguments of the event, such as a filter.
+   *
+   * @default {}
+   */
+  arguments?: Record<string, unknown>;
+  /** The handler `event`. */
+  onEvent: EventHandlers['event'];
+  /** The handler `gap`. */
+  onGap: EventHandlers['gap'];
+  /** The handler `terminated`. */
+  onTerminated: EventHandlers['terminated'];
 }
 
 /**

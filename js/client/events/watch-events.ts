@@ -3,13 +3,14 @@ import type { EventError } from '../../model/events/event-error.js';
 import { SubscriptionRefused } from '../../model/subscription-error.js';
 import { Backoff } from '../backoff.js';
 import { now } from '../clock.js';
+import { guarded } from '../guarded.js';
 import type { HttpTarget } from '../transport/target.js';
-import type { WatchState } from '../watch/status.js';
+import type { WatchState } from '../watch-state.js';
 import { listedModes } from './catalogue.js';
 import { delay } from './delay.js';
 import { Delivery } from './delivery.js';
 import type { EventParams, Followed } from './followed.js';
-import { type EventWatchMode, type EventWatchOptions, expectSpans } from './options.js';
+import { type EventWatchMode, expectSpans, type WatchEventsOptions } from './options.js';
 import { pollEvents } from './poll.js';
 import { EventsRefused, isFinal } from './refusal.js';
 import { EventRequests } from './requests.js';
@@ -23,13 +24,21 @@ export interface EventWatch extends AsyncDisposable {
   readonly mode: EventWatchMode | undefined;
   /** Why the watch waits or stopped. Undefined while the state is `live`. */
   readonly error: ListenError | undefined;
+  /** How often the subscription was reopened. */
+  readonly reconnects: number;
   /** Resolves when the watch has stopped and no handler runs. Never rejects. */
   readonly stopped: Promise<void>;
+  /**
+   * Calls `changed` whenever `state`, `mode`, `error` or `reconnects` has changed; returns a
+   * function that removes the listener. Fits `useSyncExternalStore`.
+   */
+  subscribe(changed: () => void): () => void;
   /** Ends the watch permanently. A handler that runs is not interrupted. */
   close(): Promise<void>;
 }
 
 /**
+ * Does what `watch` does with `events`, without WebAssembly: for programs that watch nothing else.
  * Receives the events of a server of revision 2026-07-28 with the extension
  * `io.modelcontextprotocol/events`, over a stream or by polling. A lost connection is resumed at
  * the cursor: no event that the server still has is missed, and one may come twice. Stops when the
@@ -49,7 +58,7 @@ export interface EventWatch extends AsyncDisposable {
  * await watching.close();
  * ```
  */
-export function watchEvents(target: HttpTarget, options: EventWatchOptions): EventWatch {
+export function watchEvents(target: HttpTarget, options: WatchEventsOptions): EventWatch {
   return new EventWatcher(target, options);
 }
 
@@ -57,8 +66,10 @@ class EventWatcher implements EventWatch {
   state: WatchState = 'connecting';
   mode: EventWatchMode | undefined;
   error: ListenError | undefined;
+  reconnects = 0;
   readonly stopped: Promise<void>;
-  readonly #options: EventWatchOptions;
+  readonly #observers = new Set<() => void>();
+  readonly #options: WatchEventsOptions;
   readonly #params: EventParams;
   readonly #stop = new AbortController();
   readonly #requests: EventRequests;
@@ -69,7 +80,7 @@ class EventWatcher implements EventWatch {
   #liveSince: number | undefined;
   #wasLive = false;
 
-  constructor(target: HttpTarget, options: EventWatchOptions) {
+  constructor(target: HttpTarget, options: WatchEventsOptions) {
     const { arguments: args = {}, maxAgeMs, mode = 'auto', name, signal } = options;
     signal?.throwIfAborted();
     expectSpans(options);
@@ -82,6 +93,11 @@ class EventWatcher implements EventWatch {
     this.stopped = this.#run();
   }
 
+  subscribe = (changed: () => void): (() => void) => {
+    this.#observers.add(changed);
+    return () => this.#observers.delete(changed);
+  };
+
   async close(): Promise<void> {
     this.#abort();
   }
@@ -93,7 +109,7 @@ class EventWatcher implements EventWatch {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      this.state = 'connecting';
+      this.#set({ state: 'connecting' });
       const error = await this.#follow();
       if (!signal.aborted) await this.#handleEnd(error);
     }
@@ -105,7 +121,7 @@ class EventWatcher implements EventWatch {
       await this.#delivery.load();
       if (this.#modes.length === 0)
         this.#modes = await listedModes(this.#requests, this.#params.name);
-      [this.mode] = this.#modes;
+      if (this.mode !== this.#modes[0]) this.#set({ mode: this.#modes[0] });
       if (this.mode === 'poll') return await pollEvents(this.#followed());
       const reason = await streamEvents(this.#followed());
       if (reason !== undefined && !this.#mayRenew(reason)) await this.#terminate(reason);
@@ -123,11 +139,11 @@ class EventWatcher implements EventWatch {
   }
 
   #live(): void {
-    if (this.#stop.signal.aborted) return;
-    this.#liveSince ??= now();
+    if (this.#stop.signal.aborted || this.state === 'live') return;
+    this.#liveSince = now();
+    if (this.#wasLive) this.reconnects += 1;
     this.#wasLive = true;
-    this.state = 'live';
-    this.error = undefined;
+    this.#set({ state: 'live', error: undefined });
   }
 
   async #handleEnd(error: ListenError | undefined): Promise<void> {
@@ -154,26 +170,26 @@ class EventWatcher implements EventWatch {
   async #refuse(error: ListenError): Promise<void> {
     const reason = error instanceof EventsRefused ? error.reason : undefined;
     if (this.#wasLive && reason !== undefined) return this.#terminate(reason);
-    this.error = error;
+    this.#set({ state: 'stopped', error });
     this.#abort();
     this.#delivery.report(error);
   }
 
   /** Stops because the server has ended the subscription. */
   async #terminate(reason: EventError): Promise<void> {
-    this.error = new EventsRefused({ status: 200 }, reason);
+    this.#set({ state: 'stopped', error: new EventsRefused({ status: 200 }, reason) });
     this.#abort();
     try {
       await this.#options.onTerminated(reason);
     } catch (cause) {
-      this.#delivery.report(new ListenError('handler-failed', 'onTerminated failed', { cause }));
+      const text = 'the handler of the end failed';
+      this.#delivery.report(new ListenError('handler-failed', text, { cause }));
     }
   }
 
   /** Waits before the next attempt. */
   async #rest(error: ListenError | undefined): Promise<void> {
-    this.error = error;
-    this.state = 'waiting';
+    this.#set({ state: 'waiting', error });
     if (error !== undefined) this.#delivery.report(error);
     const retryAfterMs = error instanceof SubscriptionRefused ? (error.retryAfterMs ?? 0) : 0;
     // Rejects only when the watch is closed.
@@ -182,9 +198,14 @@ class EventWatcher implements EventWatch {
 
   readonly #abort = (): void => {
     this.#options.signal?.removeEventListener('abort', this.#abort);
-    this.state = 'stopped';
+    if (this.state !== 'stopped') this.#set({ state: 'stopped' });
     this.#stop.abort();
   };
+
+  #set(status: Partial<Pick<EventWatcher, 'state' | 'mode' | 'error'>>): void {
+    Object.assign(this, status);
+    for (const changed of [...this.#observers]) guarded(changed);
+  }
 }
 
 function isUnsupported(error: ListenError | undefined): boolean {

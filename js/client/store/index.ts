@@ -10,8 +10,8 @@ export type { ChangeEvent } from '../../model/event.js';
 export type { SubscriptionFilter } from '../../model/filter.js';
 export type { TaskState } from '../../model/task.js';
 export type { WatchHandler, WatchHandlers } from '../watch/handlers.js';
-export type { WatchState } from '../watch/status.js';
 export type { Watch } from '../watch/watch.js';
+export type { WatchState } from '../watch-state.js';
 export {
   type Latest,
   type OpenWatch,

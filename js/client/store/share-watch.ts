@@ -3,8 +3,8 @@ import type { ChangeEvent } from '../../model/event.js';
 import { covers, type SubscriptionFilter } from '../../model/filter.js';
 import { now, WakeTimer } from '../clock.js';
 import { CoalescedTask, type WatchHandler, type WatchHandlers } from '../watch/handlers.js';
-import type { WatchState } from '../watch/status.js';
 import type { Watch } from '../watch/watch.js';
+import type { WatchState } from '../watch-state.js';
 import { unionOf, WatchMember } from './members.js';
 import { type Store, WritableStore } from './store.js';
 

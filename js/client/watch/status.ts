@@ -1,12 +1,7 @@
 import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import type { CoreEnd } from '../../model/subscription-error.js';
-
-/**
- * `connecting`: the request is sent. `live`: the stream is open. `waiting`: waits for the next
- * attempt. `stopped`: makes no further attempt.
- */
-export type WatchState = 'connecting' | 'live' | 'waiting' | 'stopped';
+import type { WatchState } from '../watch-state.js';
 
 /** The status of a watch. */
 export interface WatchStatus {

@@ -4,11 +4,15 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { eventsOfFilter, normalizeFilter } from '../../wasm/client/bindings.js';
 import { expectLoaded } from '../../wasm/client/load.js';
+import type { WatchedEvents } from '../events/events.js';
+import type { EventHandlers, EventWatchOptions } from '../events/options.js';
+import type { EventWatch } from '../events/watch-events.js';
 import { type ClientListenOptions, expectTimeouts } from '../options.js';
-import type { ListenTarget } from '../transport/target.js';
+import type { HttpTarget, ListenTarget } from '../transport/target.js';
+import type { WatchState } from '../watch-state.js';
 import { Handlers, type WatchHandler } from './handlers.js';
 import { WatchLoop } from './loop.js';
-import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './status.js';
+import type { Emit, WatchEvent, WatchSource, WatchStatus } from './status.js';
 import { canShare, TabSharing } from './tab-sharing.js';
 
 /** Options of `watch`. */
@@ -52,6 +56,19 @@ export interface Watch extends AsyncDisposable {
 }
 
 /**
+ * Receives the occurrences of an event (MCP Events), see `events`. Stops when the server ends the
+ * subscription or refuses it permanently. After every other error it waits for up to 30 seconds, or
+ * for as long as the server asks, and resumes at its cursor.
+ *
+ * @throws ListenError `invalid-options`. The abort reason of `signal`.
+ */
+export function watch(
+  target: HttpTarget,
+  events: WatchedEvents,
+  handlers: EventHandlers,
+  options?: EventWatchOptions,
+): EventWatch;
+/**
  * Stays subscribed: calls `handler` when the subscription opens, at each change, and again each
  * time the subscription was reopened. Stops on 401 and 403, and if the server has no subscriptions.
  * After every other end it waits for up to 30 seconds, or for as long as the server asks, and
@@ -69,9 +86,23 @@ export function watch(
   target: ListenTarget,
   filter: SubscriptionFilter,
   handler: WatchHandler,
-  options: WatchOptions = {},
-): Watch {
-  return new Watcher(target, filter, handler, options);
+  options?: WatchOptions,
+): Watch;
+export function watch(
+  target: ListenTarget,
+  subject: SubscriptionFilter | WatchedEvents,
+  handler: WatchHandler | EventHandlers,
+  options: WatchOptions & EventWatchOptions = {},
+): Watch | EventWatch {
+  // What opens the events comes with them, so that a watch of cues has no code for events.
+  if (isEvents(subject))
+    return subject.open(target as HttpTarget, handler as EventHandlers, options);
+  return new Watcher(target, subject, handler as WatchHandler, options);
+}
+
+/** A filter that was read from JSON may have any members, but no function. */
+function isEvents(subject: SubscriptionFilter | WatchedEvents): subject is WatchedEvents {
+  return typeof (subject as Partial<WatchedEvents> | null)?.open === 'function';
 }
 
 class Watcher implements Watch {

@@ -86,9 +86,11 @@ export class WebhookObject {
   /** There are no sockets. */
   closed(): void {}
 
-  /** Returns counters. */
-  stats(): BusStats {
-    return { attached: 0, sockets: 0, position: 0, sessions: 0, dropped: 0, shards: [] };
+  /** Returns counters. It has no streams, sessions and shards. */
+  async stats(): Promise<BusStats> {
+    const deliveries = (await this.#started())?.stats;
+    const none = { attached: 0, sockets: 0, position: 0, sessions: 0, dropped: 0, shards: [] };
+    return { ...none, webhooks: deliveries?.subscriptions, deliveries };
   }
 
   /** Starts the delivery; undefined if the class has none. `alarmAt`: see `WebhookHost`. */

@@ -5,9 +5,9 @@ import type {
   SubscribedWebhook,
   WebhookDelivery,
   WebhookHost,
-  WebhookStats,
 } from '../../bus/events.js';
 import { ListenError } from '../../model/error.js';
+import type { WebhookStats } from '../../model/stats/webhooks.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import { MINUTE_MS } from '../../timing/spans.js';
 import { withTimeout } from '../../timing/with-timeout.js';

@@ -110,16 +110,18 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-/** Returns the category of an error of a connection, from its code and texts. */
+/** Returns the category of an error of a connection, from its codes; without one from its texts. */
 function failureOf(error: unknown): 'connection_refused' | 'tls_error' {
   const { cause, code, message } = (error ?? {}) as { [key: string]: unknown };
   const { code: innerCode, message: innerMessage } = (cause ?? {}) as { [key: string]: unknown };
-  const texts = [code, message, innerCode, innerMessage].join(' ');
-  return TLS.test(texts) ? 'tls_error' : 'connection_refused';
+  // A text may name the host.
+  const codes = [code, innerCode].filter((one) => typeof one === 'string');
+  const texts = codes.length === 0 ? [message, innerMessage] : codes;
+  return TLS.test(texts.join(' ')) ? 'tls_error' : 'connection_refused';
 }
 
 /** How hosts name errors of TLS. */
-const TLS = /tls|ssl|cert|EPROTO/i;
+const TLS = /tls|ssl|cert|EPROTO|UNABLE_TO_VERIFY/i;
 const TIMEOUT_MS = 10_000;
 /** Maximum bytes of the response to a challenge that are read. */
 const MAX_RESPONSE_BYTES = 4_096;

@@ -1,4 +1,6 @@
-/** Counters of a bus or a shard. */
+import type { WebhookStats } from './webhooks.js';
+
+/** Counters of a bus, of a shard, or of an object that delivers to webhooks. */
 export interface BusStats {
   /**
    * Attached streams, including those that shards last reported. Streams of an isolate that share a
@@ -13,6 +15,8 @@ export interface BusStats {
   sessions: number;
   /** Subscriptions of webhooks; undefined if the bus delivers to none. */
   webhooks?: number | undefined;
+  /** Of an object that delivers to webhooks: the counters of its deliveries. */
+  deliveries?: WebhookStats | undefined;
   /** Frames from edges that were dropped since the object last woke. */
   dropped: number;
   /** The shards that hold streams, if there are more streams than one object holds. */

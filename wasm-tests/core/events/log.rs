@@ -20,8 +20,8 @@ use super::rows::MemoryRows;
 /// A bus with a log of occurrences: each publish takes the next position, as cues do.
 pub(super) struct Log {
     pub(super) occurrences: EventLog<MemoryRows>,
-    head: u64,
-    now: u64,
+    pub(super) head: u64,
+    pub(super) now: u64,
 }
 
 const T0: u64 = 1_764_057_600_000;
@@ -48,7 +48,7 @@ impl Log {
             .unwrap()
     }
 
-    fn has_room(&self, name: &str) -> bool {
+    pub(super) fn has_room(&self, name: &str) -> bool {
         self.occurrences.has_room(&EventName::new(name).unwrap())
     }
 

@@ -24,4 +24,5 @@ mod stream_world;
 mod streams;
 mod streams_any;
 mod together;
+mod truncation;
 mod webhook;

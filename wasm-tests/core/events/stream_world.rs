@@ -97,6 +97,11 @@ impl World {
         self.head.position.0
     }
 
+    /// The positions of what the log holds.
+    pub(crate) fn kept(&self) -> Vec<u64> {
+        self.log.rows().positions()
+    }
+
     pub(crate) fn cursor(&self, position: u64) -> String {
         cursor::to_text(&cursor(&self.head.epoch, position))
     }

@@ -34,6 +34,8 @@ export class AiSdkClient {
   readonly rows: Rows;
   /** The ids of the events that its webhook was given. */
   readonly received: string[] = [];
+  /** The cursors of the gaps that its webhook was given. */
+  readonly gaps: string[] = [];
   /** The codes of the errors with which its subscriptions have ended. */
   readonly ends: number[] = [];
   /** The ids of the events that the handler refused. */
@@ -43,6 +45,7 @@ export class AiSdkClient {
   /** Makes the handler of events fail. */
   isFailing = false;
   readonly #client: MCPClient;
+  #ready: Promise<void> | undefined;
   #hook = '';
 
   private constructor(client: MCPClient, rows: Rows) {
@@ -74,6 +77,13 @@ export class AiSdkClient {
     });
   }
 
+  /** Makes the handler of events wait until the returned function is called. */
+  pause(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ready = promise;
+    return resolve;
+  }
+
   close(): Promise<void> {
     return this.#client.close();
   }
@@ -82,12 +92,14 @@ export class AiSdkClient {
     const receive = createMCPEventWebhook({
       store: this.rows,
       onEvent: async ({ event }) => {
+        await this.#ready;
         if (this.isFailing) {
           this.refused.push(event.eventId);
           throw new Error('failing for a test');
         }
         this.received.push(event.eventId);
       },
+      onGap: async ({ gap }) => void this.gaps.push(gap.cursor),
       onTerminated: async ({ termination }) => void this.ends.push(termination.error.code),
     });
     const origin = await served(async (incoming, outgoing) => {

@@ -65,6 +65,14 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     expect(client.refused).toEqual(['b1']);
   });
 
+  test('it receives a gap where the log has lost something while it was slow', async () => {
+    const { lost, published } = await publishedToSlow(client, server);
+    // It is given a gap again if it loses more before the first one has arrived.
+    expect(new Set(client.gaps).size).toBe(1);
+    expect(lost.length).toBeGreaterThan(0);
+    expect(client.received).toHaveLength(published - lost.length);
+  });
+
   test('a renewal with another secret is signed so that it verifies', async () => {
     const { id } = await client.subscribe('renewed');
     const { delivery, key } = client.rows.only();
@@ -99,13 +107,27 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
   });
 });
 
+/** Publishes more than the log holds while a client handles nothing, and waits for the rest. */
+async function publishedToSlow(client: AiSdkClient, server: Server) {
+  const topic = `slow ${'x'.repeat(3_900)}`;
+  const ids = Array.from({ length: 60 }, (_, index) => `e${index}`);
+  await client.subscribe(topic);
+  const resume = client.pause();
+  for (const id of ids) await server.publish(topic, id);
+  resume();
+  await expect.poll(() => client.received, WAIT).toContain(ids.at(-1));
+  await expect.poll(() => client.gaps.length, WAIT).toBeGreaterThan(0);
+  const lost = ids.filter((id) => !client.received.includes(id));
+  return { lost, published: ids.length };
+}
+
 const WAIT = { timeout: 20_000, interval: 50 };
 
 async function onNode(): Promise<Server> {
   const types = { noted: { match: { topic: '/topic' } } };
   const events = defineEvents(types, { webhooks: { allowInsecureLocalhost: true } });
   const handler = createListenHandler(discovering, {
-    bus: new InMemoryBus({ events: eventLog({ webhooks: events }) }),
+    bus: new InMemoryBus({ events: eventLog({ webhooks: events, logBytes: 200_000 }) }),
     events,
     principal: (request) => request.headers.get('authorization') ?? undefined,
   });

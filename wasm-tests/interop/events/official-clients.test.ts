@@ -1,7 +1,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { serveOnNode } from '../../host/node-http.ts';
 import { discovering } from '../../host/servers/discovering.ts';
@@ -78,6 +78,27 @@ describe.each(COMBINATIONS)(
     });
   },
 );
+
+test('a TypeScript client receives a stream by its handler of other notifications', async () => {
+  const server = await serving(400);
+  const client = await typescriptClient(server.url);
+  onTestFinished(async () => {
+    await client.close();
+    await server.stop();
+  });
+  const received: unknown[] = [];
+  client.fallbackNotificationHandler = async ({ method, params }) => {
+    received.push([method, params?.['data']]);
+  };
+  const abort = new AbortController();
+  const request = { method: 'events/stream', params: PAID };
+  const stream = client.request(request, z.looseObject({}), { signal: abort.signal });
+  await expect.poll(() => received).toEqual([['notifications/events/active', undefined]]);
+  await server.publish({ amount: 12 });
+  await expect.poll(() => received[1]).toEqual(['notifications/events/event', { amount: 12 }]);
+  abort.abort();
+  await expect(stream).rejects.toThrow();
+});
 
 const PAID = { name: 'order.paid', arguments: {} };
 

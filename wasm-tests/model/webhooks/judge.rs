@@ -107,7 +107,7 @@ impl Judge {
         let of_principal = in_flight().filter(|(_, host)| host / 2 == own.host() / 2);
         let is_few = self.in_flight.len() <= 6
             && to_host.count() <= 2
-            && of_subscription.count() <= 4
+            && of_subscription.count() <= 2
             && of_principal.count() <= 3;
         assert!(is_few, "few messages are sent at the same time");
     }

@@ -93,6 +93,25 @@ describe('a stream that is lost', () => {
   });
 });
 
+test('listeners are called for each change of state', async () => {
+  const { next, stream, watch } = await pushing();
+  const seen: unknown[] = [];
+  const { subscribe } = watch;
+  const stop = subscribe(() => seen.push([watch.state, watch.error?.code, watch.reconnects]));
+  stream.end();
+  await elapse(501);
+  next.send(['active', { cursor: 'c1' }], ['event', occurrence('evt_2')]);
+  await settled();
+  stop();
+  await watch.close();
+  expect(seen).toEqual([
+    ['waiting', 'disconnected', 0],
+    ['connecting', 'disconnected', 0],
+    ['live', undefined, 1],
+  ]);
+  expect(watch.state).toBe('stopped');
+});
+
 test('waits double up to 30 seconds, and begin again after half a minute of health', async () => {
   const stream = new EventStream();
   const failures = Array.from({ length: 9 }, () => failure(-32_603, { status: 503 }));
@@ -251,7 +270,7 @@ test('a server that does not respond has failed after a minute', async () => {
   expect(script.sent[0]?.request.signal.aborted).toBe(true);
 });
 
-test('an exception of onError does not end the watch', async () => {
+test('an exception of onError or of a listener does not end the watch', async () => {
   const thrown: unknown[] = [];
   vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((task) => {
     try {
@@ -264,10 +283,12 @@ test('an exception of onError does not end the watch', async () => {
     throw new Error('mine');
   };
   const script = new Script(failure(-32_603, { status: 503 }), result({ events: [] }));
-  watching(script, { onError });
+  const { watch } = watching(script, { onError });
+  watch.subscribe(onError);
   await elapse(502);
   expect(script.methods).toEqual(['events/list', 'events/list']);
-  expect(thrown).toHaveLength(2);
+  // Two errors, and the states `waiting`, `connecting` and `stopped`.
+  expect(thrown).toHaveLength(5);
 });
 
 test('numbers that make no sense are invalid options', () => {

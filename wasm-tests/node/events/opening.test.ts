@@ -1,9 +1,9 @@
 import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { EventReader } from '../../host/events.ts';
 import { discovering, requestOf } from './requests.ts';
-import { settled } from './scripted.ts';
+import { elapse, settled } from './scripted.ts';
 
 /** A server whose callers are all named `ann`, and the responses to requests. */
 function serving(options: Partial<ListenHandlerOptions> = {}) {
@@ -35,6 +35,26 @@ test('a stream that is still opening when the server closes is refused', async (
   expect(await answer).toMatchObject({ error: { code: -32_603, data: { reason: 'bus' } } });
   await closed;
   expect(server.stats()).toMatchObject({ open: 0, opened: 1 });
+});
+
+test('a stream that the bus does not confirm within three seconds gets a 503', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const ready = () => new Promise<void>(() => {});
+  const bus = Object.assign(new InMemoryBus({ events: eventLog() }), { ready });
+  const { errors, server } = serving({ bus });
+  let status: number | undefined;
+  const response = server.fetch(requestOf('events/stream', { name: 'order.paid' }, 1));
+  void response.then((answer) => {
+    status = answer.status;
+  });
+  await elapse(2_800);
+  expect(status).toBeUndefined();
+  await elapse(200);
+  expect(status).toBe(503);
+  const { error } = (await (await response).json()) as { error: unknown };
+  expect(error).toMatchObject({ code: -32_603, data: { reason: 'bus' } });
+  expect(errors).toMatchObject([{ code: 'attach-timeout' }]);
 });
 
 test("with `listen: 'off'` events are polled, and not pushed", async () => {

@@ -1,4 +1,4 @@
-import type { EventError, EventWatchOptions, ListenError } from 'mcp-listen/client';
+import type { EventError, ListenError, WatchEventsOptions } from 'mcp-listen/client';
 import { watchEvents } from 'mcp-listen/client';
 import { afterEach, beforeEach, onTestFinished, vi } from 'vitest';
 
@@ -133,7 +133,7 @@ export class EventStream {
 }
 
 /** A watch of `order.paid`, and everything that reached its handlers. */
-export function watching(script: Script, options: Partial<EventWatchOptions> = {}) {
+export function watching(script: Script, options: Partial<WatchEventsOptions> = {}) {
   const handled: unknown[] = [];
   const errors: ListenError[] = [];
   const watch = watchEvents('https://mcp.example/mcp', {

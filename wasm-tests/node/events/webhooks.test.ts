@@ -261,11 +261,24 @@ test('a secret is stored encrypted in memory, and signs all the same', async () 
 test('each message may have its own id', async () => {
   const { publish, subscribe } = serving({ webhookId: 'message' });
   const hook = await endpoint(HOOK_SECRET);
+  const statuses = [503];
+  hook.reply = ({ body }) => ('eventId' in body ? statuses.shift() : undefined);
   await subscribe(hook.url);
-  await publish({}, 'one');
+  await subscribe(hook.url, { arguments: { customer: 'acme' } });
+  await publish({ customer: 'acme' }, 'one');
   await pass(1_100);
-  await received(hook, 1);
-  expect(hook.events[0]?.headers['webhook-id']).toMatch(/^msg_[0-9a-f]{32}$/);
+  await received(hook, 2);
+  await settle();
+  await pass(6_500);
+  await received(hook, 3);
+  const sent = hook.events.map(({ headers }) => headers);
+  const messages = new Set(
+    sent.map((one) => `${one['x-mcp-subscription-id']} ${one['webhook-id']}`),
+  );
+  const ids = new Set(sent.map((one) => one['webhook-id']));
+  // A retry repeats the id, and the other subscription has another one.
+  expect([sent.length, messages.size]).toEqual([3, 2]);
+  expect([...ids]).toEqual(Array(2).fill(expect.stringMatching(/^msg_[0-9a-f]{32}$/)));
 });
 
 test('a version that changes the schema of an event type ends its subscriptions', async () => {

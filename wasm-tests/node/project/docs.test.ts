@@ -23,7 +23,7 @@ const FOLDER = projectFolder('docs');
 beforeAll(async () => {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
-  for (const page of ['concepts', 'jwt', 'migration', 'webhook-receiver']) {
+  for (const page of ['concepts', 'events', 'jwt', 'migration', 'webhook-receiver']) {
     for (const [, name = '', code = ''] of (await textOf(page)).matchAll(
       /^```ts\n\/\/ (\S+)\n(.*?)^```$/gms,
     )) {

@@ -354,10 +354,11 @@ test('five hundred subscriptions sleep in an object that takes no more, and cost
   }
   const more = subscribe(hook, 'more', { caller: beyond });
   await expect(more).rejects.toThrow('"data":{"limit":"subscriptions","max":500}');
-  expect(await subscribe(hook, '0', { caller: callers[0] ?? '' })).toMatchObject({
-    truncated: false,
-  });
+  const renewed = await subscribe(hook, '0', { caller: callers[0] ?? '' });
+  expect(renewed).toMatchObject({ truncated: false });
   expect((await at<{ webhooks: number }>(ROOT, 'stats')).webhooks).toBeGreaterThanOrEqual(500);
+  const full = { deliveries: { subscriptions: 500 } };
+  expect(await at(`${ROOT}/hooks-7`, 'stats')).toMatchObject(full);
   // workerd evicts an object after ten seconds without work.
   await setTimeout(12_500);
   const before = await at<Counts>(ROOT, 'counts');

@@ -50,7 +50,7 @@ impl PendingOccurrences {
         self.0.iter().filter(|one| one.in_flight).count()
     }
 
-    /// Returns how many may be added: as many as can be sent at the same time.
+    /// Returns how many may be added, so that some are at hand whenever one may be sent.
     pub(super) fn room(&self, now: Millis) -> usize {
         let is_due = |one: &&PendingOccurrence| one.in_flight || one.due <= now;
         let due = self.0.iter().filter(is_due).count();
@@ -182,7 +182,8 @@ fn is_never(at: &Millis) -> bool {
     *at == Millis(0)
 }
 
-/// Maximum number of occurrences of a subscription that are being sent.
+/// Maximum number of occurrences of a subscription that are due or being sent. Fewer are being
+/// sent, because they go to one host.
 const MAX_IN_FLIGHT: usize = 4;
 /// Maximum number of occurrences that are being sent or wait for another attempt.
 const MAX_PENDING: usize = 200;

@@ -77,17 +77,17 @@ fn two_are_sent_to_a_host_at_a_time_and_six_by_a_deliverer() {
 }
 
 #[test]
-fn occurrences_are_sent_in_order_and_four_of_a_subscription_at_a_time() {
+fn occurrences_are_sent_in_order_and_two_of_a_subscription_at_a_time() {
     let mut rig = Rig::new();
-    let hosts: Vec<String> = (0..3).map(|host| format!("h{host}")).collect();
     rig.begin(&subscribe(1));
     let mut positions = Vec::new();
     for _ in 0..9 {
         positions.push(rig.publish("order.paid", "{}"));
     }
+    assert_eq!(rig.posts.len(), 2);
     let mut sent = Vec::new();
     while !rig.posts.is_empty() {
-        assert!(rig.posts.len() <= 2, "of one host: {hosts:?}");
+        assert!(rig.posts.len() <= 2);
         let post = rig.posts.remove(0);
         rig.respond(&post, 200);
         sent.push(post.message);

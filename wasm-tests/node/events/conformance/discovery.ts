@@ -1,12 +1,14 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { expect } from 'vitest';
-import { call } from '../../../host/call.ts';
+import { call, callRequest } from '../../../host/call.ts';
 import { endpoint } from '../../../host/endpoint.ts';
 import { EventReader } from '../../../host/events.ts';
 import { serveOnNode } from '../../../host/node-http.ts';
 import { discovering } from '../../../host/servers/discovering.ts';
 import { HOOK_SECRET } from '../../../host/webhook.ts';
+import { sdkServer } from '../../sessions/serving.ts';
 import type { Checks } from './check.ts';
 import { serving, TYPES } from './serving.ts';
 
@@ -20,6 +22,14 @@ export const DISCOVERY: Checks = {
 
   'sep-9999-capability-list-changed-flag': async () => {
     expect(await capabilities()).toHaveProperty('events.listChanged', true);
+  },
+
+  'sep-9999-capability-empty-settings': async () => {
+    const { result } = await serving({ listen: 'off' }).call('server/discover');
+    expect(result?.['capabilities']).toEqual({
+      events: {},
+      extensions: { 'io.modelcontextprotocol/events': {} },
+    });
   },
 
   'sep-9999-list-changed-notification': async () => {
@@ -150,6 +160,19 @@ export const DISCOVERY: Checks = {
   'sep-9999-error-callback-endpoint-error': async () => {
     const { error } = await serving().subscribe('http://127.0.0.1:1/hook');
     expect(error).toMatchObject({ code: -32_015, data: { reason: 'connection_refused' } });
+  },
+
+  'sep-9999-fallback-method-not-found': async () => {
+    const sdk = createMcpHandler(() => sdkServer());
+    const handler = createListenHandler(sdk, { bus: new InMemoryBus() });
+    for (const method of ['list', 'poll', 'stream', 'subscribe', 'unsubscribe']) {
+      const request = callRequest('http://127.0.0.1/mcp', `events/${method}`, {});
+      const response = await handler.fetch(request);
+      expect([response.status, await response.json()]).toMatchObject([
+        404,
+        { error: { code: -32_601 } },
+      ]);
+    }
   },
 
   'sep-9999-error-server-range': async () => {

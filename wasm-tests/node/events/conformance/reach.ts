@@ -125,8 +125,22 @@ export const REACH: Checks = {
   },
 };
 
-/** The checks of MCPJam about webhooks, by its names. */
+/** The checks of MCPJam about webhooks and about ChatGPT, by its names. */
 export const MCPJAM: Checks = {
+  'chatgpt-readiness-webhook-listed': async () => {
+    const { result } = await serving().call('events/list');
+    const events = result?.['events'] as { delivery: string[] }[];
+    expect(events.flatMap(({ delivery }) => delivery)).toContain('webhook');
+  },
+
+  'chatgpt-readiness-protocol-version': async () => {
+    const { call, send } = serving();
+    const { result } = await call('server/discover');
+    expect(result?.['supportedVersions']).toContain('2026-07-28');
+    const { headers, status } = await send('events/list');
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
+  },
+
   'events-webhook-id-equals-event-id': async () => {
     const { hook, publish } = await subscribed();
     await publish('one');
