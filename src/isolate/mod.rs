@@ -274,18 +274,14 @@ impl Isolate {
 
     /// Removes the streams that want a refused topic; the others stay.
     fn remove_refused(&mut self, refused: &[Topic]) {
-        let lacks = |honored: &SubscriptionFilter| {
-            let topics = honored.topics();
-            let mut topics = topics.iter().map(Topic::followed);
-            topics.any(|topic| refused.contains(&topic))
-        };
-        for id in self.fanout.ids() {
-            if self.honored(id).is_some_and(|honored| lacks(&honored)) {
-                if self.waiting.contains(&id) {
-                    self.refuse(id, true);
-                } else {
-                    self.move_out(id);
-                }
+        for slot in self.fanout.index().followers(refused) {
+            let Some(id) = self.fanout.id_at(slot) else {
+                continue;
+            };
+            if self.waiting.contains(&id) {
+                self.refuse(id, true);
+            } else {
+                self.move_out(id);
             }
         }
     }

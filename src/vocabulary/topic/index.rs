@@ -79,6 +79,24 @@ impl<Id: Copy + Ord> Index<Id> {
         ids
     }
 
+    /// Returns the ids for which some of these topics are followed, each once, in ascending order.
+    /// [`Topic::Disconnects`] is followed for every principal.
+    pub(crate) fn followers(&self, followed: &[Topic]) -> Vec<Id> {
+        let mut ids = Vec::new();
+        for topic in followed {
+            ids.extend(self.under(topic));
+        }
+        if followed.contains(&Topic::Disconnects) {
+            // Principals are last in the order of topics.
+            let last = self.wanted.iter().rev();
+            let principals = last.take_while(|(topic, _)| topic.is_principal());
+            ids.extend(principals.flat_map(|(_, entered)| entered.iter()));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
     /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty()

@@ -24,7 +24,7 @@ fn names(names: &[&str]) -> Vec<Name> {
     names.iter().map(|name| Name::new(name).unwrap()).collect()
 }
 
-fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
+pub(super) fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
     SubscriptionFilter {
         scope: Scope {
             principals: names(&[name]),
