@@ -34,7 +34,7 @@ pub(super) fn of(principal: Option<&str>) -> NewSession {
         address: None,
         upstream_id: None,
         capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
-        idle: IDLE,
+        idle: IDLE.into(),
     }
 }
 
