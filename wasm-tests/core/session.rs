@@ -16,7 +16,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, check, id, uri};
+use crate::{
+    any::{any_event, check, id, uri},
+    subscription::lines,
+};
 
 const JSON: &str = "content-type: application/json\nmcp-session-id: s-1";
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
@@ -31,12 +34,7 @@ fn session() -> ClientSession {
 
 /// Returns how our server classifies a request.
 fn classified(request: &HttpRequest) -> legacy::LegacyRequest {
-    let lines: Vec<String> = request
-        .headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
-    let lines = lines.join("\n");
+    let lines = lines(&request.headers);
     let body = request.body.as_deref().unwrap_or_default().as_bytes();
     match legacy::classify(
         request.method,

@@ -26,6 +26,11 @@ const DISCOVERED: &str =
     r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}"#;
 const NO_METHOD: &str = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no such method"}}"#;
 
+/// A watch of the list of tools.
+fn watching(hint: ServerHint) -> Watch {
+    Watch::new(tools(), SubscriptionOptions::default(), hint, 3, Millis(0))
+}
+
 /// A watch over HTTP and its clock.
 struct Host {
     watch: Watch,
@@ -34,8 +39,7 @@ struct Host {
 
 impl Host {
     fn new(hint: ServerHint) -> Self {
-        let watch = Watch::new(tools(), SubscriptionOptions::default(), hint, 3, Millis(0));
-        Self::of(watch)
+        Self::of(watching(hint))
     }
 
     fn of(watch: Watch) -> Self {
@@ -216,14 +220,7 @@ fn a_redirect_stops_the_watch() {
 
 #[test]
 fn once_does_not_reopen() {
-    let watch = Watch::new(
-        tools(),
-        SubscriptionOptions::default(),
-        ServerHint::Modern,
-        3,
-        Millis(0),
-    );
-    let mut host = Host::of(watch.once());
+    let mut host = Host::of(watching(ServerHint::Modern).once());
     let call = host.listened(1, &tools());
     host.reported();
     host.watch.handle_end(call, host.now);
@@ -236,14 +233,7 @@ fn once_does_not_reopen() {
 
 #[test]
 fn without_repeats_a_reopening_reports_no_changes() {
-    let watch = Watch::new(
-        tools(),
-        SubscriptionOptions::default(),
-        ServerHint::Modern,
-        3,
-        Millis(0),
-    );
-    let mut host = Host::of(watch.without_repeats());
+    let mut host = Host::of(watching(ServerHint::Modern).without_repeats());
     let call = host.listened(1, &tools());
     host.reported();
     host.watch.handle_end(call, host.now);

@@ -53,6 +53,8 @@ mod session_promises;
 mod session_rows;
 mod shard;
 mod shard_faults;
+#[path = "../core/shard_rows.rs"]
+mod shard_rows;
 mod shrink;
 mod socket_check;
 mod streams;

@@ -123,6 +123,14 @@ impl World {
         self.ask_as(None, id, ask)
     }
 
+    /// Ends a session of a caller without a name.
+    pub(super) fn end(&mut self, id: &str) {
+        let end = Ask::End {
+            is_forwarded: false,
+        };
+        assert_eq!(self.ask(id, end), Reply::Done);
+    }
+
     pub(super) fn watch(&mut self, id: &str, name: &str) -> Reply {
         self.ask(
             id,

@@ -352,11 +352,7 @@ impl World {
         for listener in &self.listeners {
             listener.check();
         }
-        let is_sharded = self
-            .disk
-            .shards
-            .values()
-            .any(|(_, _, is_leaving)| !is_leaving);
+        let is_sharded = self.disk.rows.has_shards();
         assert!(!is_sharded || self.own.is_empty(), "the root holds edges");
     }
 }
