@@ -266,10 +266,10 @@ impl Case {
         let Self { name, expect, .. } = self;
         assert_eq!(Some(rejection.reason.status()), expect.status, "{name}");
         let Some(code) = expect.code else { return };
-        let answer = message::error(rejection);
+        let response = message::error(rejection);
         check_error(
             name,
-            &answer,
+            &response,
             code,
             expect.id.as_ref(),
             expect.data.as_deref(),

@@ -282,8 +282,8 @@ fn a_channel_is_joined_again_for_each_subscription() {
     assert_eq!(watch.state(), WatchState::Connecting);
     let asked = joined(&mut watch, ASKED, 0, Millis(0));
     assert!(asked.contains("server/discover"));
-    let answer = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
-    assert!(say(&mut watch, answer));
+    let response = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
+    assert!(say(&mut watch, response));
     assert!(message_of(&mut watch).unwrap().contains("\"mcp-listen:2\""));
     assert!(say(&mut watch, &message::acknowledged(&id_of(2), &tools())));
     assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));
@@ -323,8 +323,8 @@ fn a_stopped_watch_joins_no_channel() {
 fn pending_messages_of_an_old_channel_are_not_sent_on_the_next() {
     let mut watch = on_channel();
     joined(&mut watch, ServerHint::Legacy, 0, Millis(0));
-    let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
-    say(&mut watch, answer);
+    let response = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
+    say(&mut watch, response);
     assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));
     watch.handle_exit();
     let now = until_next(&mut watch, Millis(0));

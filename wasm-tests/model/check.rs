@@ -14,7 +14,6 @@
 
 mod absence;
 mod acts;
-mod answer;
 #[cfg(feature = "planted")]
 mod bugs;
 mod bus;
@@ -41,6 +40,7 @@ mod post;
 mod promises;
 mod register;
 mod replay;
+mod reply;
 mod report;
 mod request;
 mod room;

@@ -12,7 +12,6 @@
 
 mod absence;
 mod acts;
-mod answer;
 #[cfg(feature = "planted")]
 mod bugs;
 mod bus;
@@ -39,6 +38,7 @@ mod post;
 mod promises;
 mod register;
 mod replay;
+mod reply;
 mod report;
 mod request;
 mod room;

@@ -218,8 +218,8 @@ fn events_beyond_one_reply_count_as_trimmed() {
         add: vec![Topic::Everything],
         ..Follow::default()
     };
-    let answer = root.handle_follow(ShardId(1), &follow(1, None).to_json());
-    answer.unwrap();
+    let reply = root.handle_follow(ShardId(1), &follow(1, None).to_json());
+    reply.unwrap();
     let text = "x".repeat(16_000);
     let state = |id: u64| {
         task(&format!(

@@ -59,7 +59,7 @@ pub(crate) enum Mail {
         seq: u64,
         text: String,
     },
-    Answer {
+    Reply {
         shard: ShardId,
         seq: u64,
         text: String,
@@ -281,7 +281,7 @@ impl World {
             return;
         };
         self.mail
-            .retain(|mail| !matches!(mail, Mail::Answer { shard: to, .. } if *to == shard));
+            .retain(|mail| !matches!(mail, Mail::Reply { shard: to, .. } if *to == shard));
         for listener in object.sockets.into_values() {
             self.listeners[listener].lose(false);
         }

@@ -91,8 +91,8 @@ pub(super) fn follow(follow: &Follow) -> Value {
     })
 }
 
-pub(super) fn answer(answer: &FollowResponse) -> Value {
-    match answer {
+pub(super) fn response(response: &FollowResponse) -> Value {
+    match response {
         FollowResponse::Followed(of) => followed(of),
         FollowResponse::Full { seq, room } => json!({"full": seq, "room": room}),
         FollowResponse::Stale { seq } => json!({"stale": seq}),
