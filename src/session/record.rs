@@ -27,7 +27,11 @@ pub struct NewSession {
     /// The notifications that the client was offered: the JSON text of server capabilities.
     pub capabilities: Box<str>,
     /// How long the session lives without a request or a stream.
-    #[serde(rename = "idleMs", deserialize_with = "read_span", serialize_with = "write_span")]
+    #[serde(
+        rename = "idleMs",
+        deserialize_with = "read_span",
+        serialize_with = "write_span"
+    )]
     pub idle: Duration,
 }
 

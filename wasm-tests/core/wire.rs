@@ -61,10 +61,7 @@ pub(crate) fn assert_refused(channel: &mut Channel, line: &str, code: i32, id: &
         format!("\"id\":{id},")
     };
     let start = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":{code},"#);
-    assert!(
-        response.starts_with(&start),
-        "{line} gets {response}"
-    );
+    assert!(response.starts_with(&start), "{line} gets {response}");
 }
 
 pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {

@@ -149,9 +149,7 @@ fn attached(bus: &mut Bus, metrics: Option<&Arc<Metrics>>) -> (EdgeId, Isolate) 
         panic!("not followed");
     };
     for frame in reply.finish(bus) {
-        isolate
-            .handle_message(&frame, Millis(0))
-            .expect("followed");
+        isolate.handle_message(&frame, Millis(0)).expect("followed");
     }
     written(&mut isolate, Millis(0));
     (number, isolate)

@@ -73,9 +73,7 @@ impl Pair {
         let frames = frames(&mut self.shard);
         let spent = started.elapsed().as_secs_f64() * 1e6;
         assert!(frames == 1, "{frames} frames");
-        let received = self
-            .bus
-            .handle_ack(batch.shard, batch.call, &ack, NOW, 0.0);
+        let received = self.bus.handle_ack(batch.shard, batch.call, &ack, NOW, 0.0);
         received.expect("an ack");
         while self.bus.poll_entry().is_some() {}
         spent

@@ -215,11 +215,7 @@ impl Shard {
     }
 
     /// Whether the root has room for these topics, as far as is known.
-    fn root_admits<'k>(
-        &mut self,
-        topics: impl Iterator<Item = &'k Topic>,
-        now: Millis,
-    ) -> bool {
+    fn root_admits<'k>(&mut self, topics: impl Iterator<Item = &'k Topic>, now: Millis) -> bool {
         let new = self.edges.new_name_bytes(topics);
         self.interest
             .admits(self.edges.followed_name_bytes(), new, now)
