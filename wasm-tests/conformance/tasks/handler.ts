@@ -39,7 +39,10 @@ interface TaskResponse {
 }
 
 /** The refusal of a request whose header fields differ from its body. */
-function misnamed({ method, params: { taskId } }: Message, headers: Headers): TaskResponse | undefined {
+function misnamed(
+  { method, params: { taskId } }: Message,
+  headers: Headers,
+): TaskResponse | undefined {
   const name = headers.get('mcp-name');
   const isOfTask = taskId !== undefined && name !== null;
   if (headers.get('mcp-method') === method && (!isOfTask || name === taskId)) return undefined;

@@ -24,7 +24,7 @@ export interface Reply {
 /** The Python SDK's client in a separate process. */
 export class PythonClient {
   readonly #process: ChildProcessWithoutNullStreams;
-  readonly #waiting = new Map<number, (reply: Reply) => void>();
+  readonly #waiting = new Map<number, (reply: ReplyLine) => void>();
   #complaints = '';
   #last = 0;
 
@@ -47,7 +47,7 @@ export class PythonClient {
       this.#complaints += text;
     });
     createInterface({ input: this.#process.stdout }).on('line', (line) =>
-      this.#settle(JSON.parse(line) as Reply),
+      this.#settle(JSON.parse(line) as ReplyLine),
     );
     this.#process.once('close', () => this.#giveUp());
   }
@@ -113,16 +113,16 @@ export class PythonClient {
     await once(this.#process, 'close');
   }
 
-  async #ask(command: Record<string, unknown>): Promise<Reply> {
+  async #ask(command: Record<string, unknown>): Promise<ReplyLine> {
     this.#last += 1;
     const id = this.#last;
     this.#process.stdin.write(`${JSON.stringify({ id, ...command })}\n`);
-    const reply = await new Promise<Reply>((resolve) => this.#waiting.set(id, resolve));
+    const reply = await new Promise<ReplyLine>((resolve) => this.#waiting.set(id, resolve));
     if (reply.error !== undefined) throw new Error(reply.error);
     return reply;
   }
 
-  #settle(reply: Reply): void {
+  #settle(reply: ReplyLine): void {
     this.#waiting.get(reply.id)?.(reply);
     this.#waiting.delete(reply.id);
   }
@@ -133,7 +133,7 @@ export class PythonClient {
   }
 }
 
-interface Reply {
+interface ReplyLine {
   id: number;
   error?: string;
   [member: string]: unknown;

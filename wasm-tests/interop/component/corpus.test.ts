@@ -4,7 +4,7 @@ import { componentFile } from '../../../scripts/build/component.mjs';
 import { hostProgram } from '../../../scripts/setup/component-host.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { corpusFor, expectResponse } from '../../host/corpus/corpus.ts';
-import { responseOf, type ComponentHost, playOf } from './host.ts';
+import { type ComponentHost, playOf, responseOf } from './host.ts';
 import { nodeHost } from './node-host.ts';
 import { ProcessHost } from './process-host.ts';
 

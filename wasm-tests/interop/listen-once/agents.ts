@@ -20,7 +20,8 @@ export async function agents(
   });
   const ask = async (query = ''): Promise<Known> => {
     const response = await fetch(`${workerd.bus}/${query}`);
-    if (!response.ok) throw new Error(`the agent responded with ${response.status}\n${workerd.log()}`);
+    if (!response.ok)
+      throw new Error(`the agent responded with ${response.status}\n${workerd.log()}`);
     return (await response.json()) as Known;
   };
   const user = new WebSocket(workerd.bus);

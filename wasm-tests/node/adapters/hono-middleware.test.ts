@@ -143,7 +143,10 @@ test('accepts a body that a middleware has read', async () => {
     .all('/mcp', listenMiddleware({ fetch: () => new Response() }, { server: DECLARED }));
   const init = { method: 'POST', headers: LISTEN_HEADERS, body: listenBody(TOOLS) };
   const response = await hono.request('http://localhost/mcp', init);
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    'text/event-stream',
+  ]);
   await response.body?.cancel();
 });
 

@@ -178,6 +178,9 @@ test.each<[ListenHandlerOptions, number]>([
     const responses = [large, small].map((headers) =>
       server.fetch(listenRequest(TOOLS, { headers })),
     );
-    expect((await Promise.all(responses)).map((response) => response.status)).toEqual([status, 200]);
+    expect((await Promise.all(responses)).map((response) => response.status)).toEqual([
+      status,
+      200,
+    ]);
   },
 );

@@ -74,7 +74,11 @@ export function listing(...delivery: string[]): Responder {
 }
 
 /** Responds with a page of a poll. */
-export function page(cursor: string | null, eventIds: string[] = [], members: object = {}): Responder {
+export function page(
+  cursor: string | null,
+  eventIds: string[] = [],
+  members: object = {},
+): Responder {
   const events = eventIds.map((eventId) => occurrence(eventId));
   return result({
     events,

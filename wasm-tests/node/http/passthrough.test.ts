@@ -167,7 +167,13 @@ describe('a response of the handler reaches the client unchanged', () => {
         JSON_TYPE,
         message(error(-32022, { supported: ['2026-07-28'] })),
       ],
-      ['200 to server/discover', 'server/discover', 200, JSON_TYPE, message({ result: DISCOVERED })],
+      [
+        '200 to server/discover',
+        'server/discover',
+        200,
+        JSON_TYPE,
+        message({ result: DISCOVERED }),
+      ],
       ['a stream with a log and a result', 'tools/call', 200, 'text/event-stream', LOGGED],
     ],
   )('%s', async (_name, method, status, type, body) => {

@@ -114,7 +114,9 @@ test('other requests have no span, and without a provider nothing changes', asyn
     'passed',
   );
   expect(exporter.getFinishedSpans()).toEqual([]);
-  expect(await (await traceRequests(handler)(listenRequest(TOOLS), 'passed')).text()).toBe('passed');
+  expect(await (await traceRequests(handler)(listenRequest(TOOLS), 'passed')).text()).toBe(
+    'passed',
+  );
 });
 
 test('metrics are those of Prometheus, with the same names, labels and values', async () => {

@@ -4,16 +4,16 @@ import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { open, TOOLS } from '../serving.ts';
 import {
-  promptResult,
-  toolResult,
   type Change,
   calling,
   changingServer,
+  promptResult,
   published,
   readResource,
   recording,
   recordingSdkBus,
   template,
+  toolResult,
 } from './changing-server.ts';
 
 const UPDATED = { kind: 'resource_updated', uri: 'note://a' };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { responseOf } from '../../host/response.ts';
 import { bundleWorker } from '../../host/bundle.ts';
 import { callRequest } from '../../host/call.ts';
+import { responseOf } from '../../host/response.ts';
 import { BEARER } from '../../host/signing.ts';
 
 let workerd: Workerd;

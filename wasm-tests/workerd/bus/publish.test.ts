@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { responseOf } from '../../host/response.ts';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
+import { responseOf } from '../../host/response.ts';
 import { BEARER, SECRET, signedFields } from '../../host/signing.ts';
 
 const fixture = useFixture({ IDEMPOTENCY_KEYS: '3' });
@@ -97,9 +97,7 @@ describe('a publisher', () => {
     [330, 401],
   ])('with a signature of %d seconds ago gets %d', async (ago, status) => {
     const body = JSON.stringify(updateOf(`note://${ago}`));
-    const [got, { error }] = await responseOf(
-      post(body, signedFields({ body, agoSeconds: ago })),
-    );
+    const [got, { error }] = await responseOf(post(body, signedFields({ body, agoSeconds: ago })));
     expect([got, error]).toEqual([status, status === 401 ? 'stale-timestamp' : undefined]);
   });
 
@@ -274,7 +272,9 @@ describe('the media type of a publish', () => {
 
   test('may name UTF-8', async () => {
     for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
-      expect((await responseOf(post(updateOf(), { ...BEARER, 'content-type': type })))[0]).toBe(200);
+      expect((await responseOf(post(updateOf(), { ...BEARER, 'content-type': type })))[0]).toBe(
+        200,
+      );
     }
   });
 });

@@ -136,7 +136,11 @@ test.each([
     1,
   ],
 ])('an error %s', async (_name, flaw, code, calls) => {
-  const response = await fixture().post(0, '/flaky/publish', JSON.stringify({ event: TOOLS, flaw }));
+  const response = await fixture().post(
+    0,
+    '/flaky/publish',
+    JSON.stringify({ event: TOOLS, flaw }),
+  );
   expect(await response.json()).toEqual({ ...(code !== undefined && { code }), calls });
 });
 

@@ -43,7 +43,8 @@ export const DIFFERS: Differences = {
         const { unsubscribe } = serving({ events: { codes } });
         const response = await unsubscribe(hook.url);
         if (codes === 'declared') expect(response.result).toEqual({ resultType: 'complete' });
-        else expect(response.error).toMatchObject({ code: -32_023, data: { kind: 'subscription' } });
+        else
+          expect(response.error).toMatchObject({ code: -32_023, data: { kind: 'subscription' } });
       }
     },
   },

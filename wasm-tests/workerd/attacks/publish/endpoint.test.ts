@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { responseOf } from '../../../host/response.ts';
 import { useFixture } from '../../../host/fixture/fixture.ts';
 import { taskState } from '../../../host/listen.ts';
+import { responseOf } from '../../../host/response.ts';
 import { SECRET, signedFields } from '../../../host/signing.ts';
 import { Drip } from '../../../host/wire/drip.ts';
 
@@ -66,7 +66,10 @@ describe('a captured signature', () => {
       await post({ ...bearing(secret), ...tenant, 'idempotency-key': `key-${turn}` });
     }
     expect(await responseOf(post(headers))).toEqual([200, { position: 1 }]);
-    expect(await responseOf(post({ ...bearing(secret), ...tenant }))).toEqual([200, { position: 7 }]);
+    expect(await responseOf(post({ ...bearing(secret), ...tenant }))).toEqual([
+      200,
+      { position: 7 },
+    ]);
   });
 
   test('is never forgotten: beyond signedPublishes a signed publish is refused', async () => {
