@@ -35,6 +35,8 @@ impl Millis {
 }
 
 impl From<Duration> for Millis {
+    // Each copy of it would weigh in WebAssembly.
+    #[inline(never)]
     fn from(span: Duration) -> Self {
         let seconds = span.as_secs().min(MAX_SECONDS);
         Self(seconds * 1_000 + u64::from(span.subsec_millis()))

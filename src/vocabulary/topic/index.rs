@@ -138,13 +138,12 @@ impl<Id: Copy + Ord> Index<Id> {
     /// Returns the ids that are entered under the topic of `event`, and under its group if it
     /// has one.
     fn matching_topic(&self, event: &ServerEvent) -> Vec<Id> {
-        let Some(ids) = self.wanted.get(&Topic::entry_of(event)) else {
-            return Vec::new();
-        };
+        let topic = Topic::entry_of(event);
         let Some(group) = Topic::of_group(event) else {
-            return ids.iter().collect();
+            return self.under(&topic);
         };
-        let Some(of_group) = self.wanted.get(&group) else {
+        let both = self.wanted.get(&topic).zip(self.wanted.get(&group));
+        let Some((ids, of_group)) = both else {
             return Vec::new();
         };
         // Looks up the ids of the smaller set in the larger one.
@@ -156,8 +155,10 @@ impl<Id: Copy + Ord> Index<Id> {
         few.iter().filter(|id| others.contains(*id)).collect()
     }
 
-    fn under(&self, topic: &Topic) -> impl Iterator<Item = Id> + '_ {
-        self.wanted.get(topic).into_iter().flat_map(Ids::iter)
+    /// Returns the ids that are entered under `topic`.
+    fn under(&self, topic: &Topic) -> Vec<Id> {
+        let ids = self.wanted.get(topic);
+        ids.map_or_else(Vec::new, |ids| ids.iter().collect())
     }
 }
 
