@@ -51,7 +51,7 @@ function withLongTimeouts(sockets: 'auto' | 'each'): Scenario {
     opens: RACES_OF[sockets],
     refusals: {
       most: (races) => refusedBeside(races, MAX_REFUSED[sockets]),
-      why: 'a lost request, or a lost answer, refuses the streams that wait for it after attachMs',
+      why: 'a lost request, or a lost reply, refuses the streams that wait for it after attachMs',
     },
     world: { sockets, options: { timeouts: { attachMs: LONG_ATTACH_MS } } },
     run: raceWithLongTimeouts,
@@ -102,7 +102,7 @@ async function race(
   };
   wire.faults = {
     toBus: asking(seeded(1), lose, lateShare),
-    toEdge: answering(seeded(2), lose),
+    toEdge: losing(seeded(2), lose),
   };
   const publish = batched(stage);
   const counts = { begun: 0, ended: 0, unclean: 0, unconfirmed: 0, late: 0 };
@@ -212,7 +212,7 @@ function asking(chance: () => number, lose: () => void, lateShare: number): Rule
  * Doubles and loses some frames of the bus, except batches: a stream notices a lost batch by its
  * next event, which may never come.
  */
-function answering(chance: () => number, lose: () => void): Rule {
+function losing(chance: () => number, lose: () => void): Rule {
   return (frame, tunnel) => {
     const lot = isText(frame) ? chance() : 1;
     if (lot < 0.01 && !textOf(frame).includes('"type":"batch')) return lose();
