@@ -78,7 +78,9 @@ export function parsed(file, text) {
  */
 function digestOf(red, diff) {
   const changed = diff.split('\n').filter((line) => /^[-+](?![-+]{2} )/.test(line));
-  return createHash('sha256').update([red, ...changed].join('\n')).digest('hex');
+  return createHash('sha256')
+    .update([red, ...changed].join('\n'))
+    .digest('hex');
 }
 
 /**
