@@ -20,7 +20,7 @@ export async function records() {
 }
 
 /**
- * Returns the record of a mutant, unless it is of an earlier form: one with another command, or with
+ * Returns the record of a mutant, unless it is of an earlier form: one with another command or with
  * other changed lines.
  * @param {import('./mutants.mjs').Mutant} mutant
  * @param {Records} all

@@ -120,7 +120,7 @@ export function outcomeOf(status, { passed = 0, failed = 0, failures = [] }) {
   const tests = lines.map(([test = '']) => test);
   if (failed > 0 && status !== 0) return { verdict: 'failed', tests, reason: lines[0]?.[1] ?? '' };
   if (passed > 0 && status === 0) return { verdict: 'passed', tests, reason: '' };
-  const reason = `${failed} tests failed and ${passed} passed, and the command ended with ${status}`;
+  const reason = `${failed} tests failed, ${passed} passed, and the command ended with ${status}`;
   return { verdict: 'broken', tests, reason };
 }
 

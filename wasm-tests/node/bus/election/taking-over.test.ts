@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ProcessInterest } from '../../../../dist/bus/wanted/process-interest.js';
 
 const NOTE = 'resource:note://a';
-/** The other process: the id of each process is later in the alphabet, so this one has precedence. */
+/** The other process. Its id comes before all others in the alphabet, so it has precedence. */
 const OTHER = '0';
 /** Its message that a stream of it has the topic, and that it calls the hooks. */
 const HOLDS = {
@@ -14,7 +14,7 @@ const HOLDS = {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A process whose hooks record their calls, and a function that passes it a message of the other. */
+/** A process whose hooks record their calls; `receive` passes it a message of the other one. */
 function processBesideAnother() {
   const calls: string[] = [];
   const interest = new ProcessInterest({
