@@ -147,8 +147,9 @@ function absent({ id, tests = [] }, known) {
 }
 
 /**
- * Returns whether a command of cargo or vitest selects any of these tests. Vitest compares `-t` with
- * the names of the suites and of the test, joined by ` > `. Other programs select no tests by name.
+ * Returns whether a command of cargo or vitest selects any of these tests. Vitest compares `-t`
+ * with the names of the suites and of the test, joined by ` > `. Other programs select no tests by
+ * name.
  * @param {string} command
  * @param {string[]} known
  */
