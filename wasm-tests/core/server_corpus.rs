@@ -54,7 +54,7 @@ fn valid_json_responses_of_a_server() {
 #[test]
 fn responses_that_open_nothing() {
     run(include_str!(
-        "../corpus/2026-07-28/server/reject/answers.json"
+        "../corpus/2026-07-28/server/reject/responses.json"
     ));
 }
 

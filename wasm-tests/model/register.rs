@@ -107,7 +107,7 @@ impl Register {
         ensure(
             "an ended session is unknown, and so is one of another caller",
             is_unknown || is_own && !entry.is_over && !is_idle,
-            || format!("{question:?} was answered {reply:?}"),
+            || format!("{question:?} got {reply:?}"),
         )?;
         let is_there = is_own && !entry.is_over && (entry.is_streaming || now <= entry.stays_until);
         ensure("a session in use stays", !is_unknown || !is_there, || {

@@ -46,7 +46,7 @@ function withLongTimeouts(sockets: 'auto' | 'each'): Scenario {
     opens: RACES_OF[sockets],
     refusals: {
       most: (streams) => streams * MAX_REFUSED[sockets],
-      why: 'a lost request, or a lost answer, refuses the streams that wait for it after attachMs',
+      why: 'a lost request, or a lost reply, refuses the streams that wait for it after attachMs',
     },
     world: { sockets, options: { timeouts: { attachMs: LONG_ATTACH_MS } } },
     run: raceWithLongTimeouts,

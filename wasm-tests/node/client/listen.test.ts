@@ -191,12 +191,12 @@ describe('a client', () => {
       { toolsListChanged: true },
       {
         onMessage: ({ direction, text }) =>
-          shown.push(`${direction} ${JSON.parse(text).method ?? 'answer'}`),
+          shown.push(`${direction} ${JSON.parse(text).method ?? 'response'}`),
       },
     );
     expect(shown).toEqual([
       'out server/discover',
-      'in answer',
+      'in response',
       'out subscriptions/listen',
       'in notifications/subscriptions/acknowledged',
     ]);

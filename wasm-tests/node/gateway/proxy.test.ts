@@ -160,7 +160,7 @@ test.each([
   ]);
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   test('streams, and its cancellation reaches the upstream', async () => {
     const gone = Promise.withResolvers<void>();
     let outgoing: ServerResponse | undefined;
