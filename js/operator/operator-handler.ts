@@ -185,5 +185,7 @@ function unauthorized(): Response {
 
 /** Default of `windowMs`, as of `drain` of a server. */
 const DRAIN_MS = 30_000;
+/** Maximum bytes of an order. */
 const MAX_BYTES = 262_144;
+/** Milliseconds that the body of an order may take. */
 const BODY_MS = 10_000;
