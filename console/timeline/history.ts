@@ -1,7 +1,7 @@
 import type { Message } from '../mcp/message.js';
 
 /** The latest messages, oldest first; the oldest are dropped. */
-export class History {
+export class MessageHistory {
   #messages: Message[] = [];
   #seen = 0;
 

@@ -5,7 +5,7 @@ import type { ServerEvent } from 'mcp-listen';
 import { type NatsBusOptions, natsBus, type ProcessBus } from 'mcp-listen/nats';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { NatsConnectionManager } from '../../dist/brokers/nats/connection.js';
-import { NatsBroker } from '../../dist/brokers/nats/nats-broker.js';
+import { NatsBroker } from '../../dist/brokers/nats/broker.js';
 import { LegacySession } from '../host/legacy.ts';
 import { listChanged, updated } from '../host/listen.ts';
 import { sessionServer } from '../node/sessions/serving.ts';
