@@ -89,7 +89,10 @@ fn check(target: &Target, share: Duration) -> Result<String, String> {
         }
         inputs += ROUND;
     }
-    Ok(format!("{} known crashers, {inputs} new inputs", known.len()))
+    Ok(format!(
+        "{} known crashers, {inputs} new inputs",
+        known.len()
+    ))
 }
 
 /// Returns another seed for each round.
