@@ -183,7 +183,7 @@ function unauthorized(): Response {
   return response;
 }
 
-/** Default of `windowMs`, as of `drain` of a server. */
+/** The default of `windowMs` in milliseconds, the same as in `drain` of a server. */
 const DRAIN_MS = 30_000;
 /** Maximum bytes of an order. */
 const MAX_BYTES = 262_144;
