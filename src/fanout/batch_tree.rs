@@ -13,7 +13,7 @@ pub(super) struct BatchTree {
     nodes: Vec<Node>,
     /// The node of each kind, by its number.
     by_kind: Vec<usize>,
-    /// The node of each stream, by its slot.
+    /// The node of each stream, by its slot; the root for a stream without events.
     places: Vec<usize>,
     /// The slots of the streams that have a node.
     streams: Vec<u32>,
@@ -33,8 +33,11 @@ struct Child {
 }
 
 impl BatchTree {
-    /// Creates a tree for streams whose slots are below `slot_count`.
-    pub(super) fn new(slot_count: usize) -> Self {
+    /// Creates a tree for streams whose slots are below `slot_count`. `places` are those that an
+    /// earlier tree has returned, or empty: to clear one for each stream would cost a publish what
+    /// it does not reach.
+    pub(super) fn new(mut places: Vec<usize>, slot_count: usize) -> Self {
+        places.resize(slot_count, ROOT);
         Self {
             nodes: vec![Node {
                 parent: ROOT,
@@ -42,7 +45,7 @@ impl BatchTree {
                 latest: None,
             }],
             by_kind: Vec::new(),
-            places: vec![ROOT; slot_count],
+            places,
             streams: Vec::new(),
         }
     }
@@ -68,13 +71,21 @@ impl BatchTree {
         }
     }
 
-    /// Returns the chunks and which stream gets which; `id_at` returns the stream of a slot.
-    pub(super) fn into_batch(mut self, id_at: impl Fn(u32) -> Option<StreamId>) -> WriteBatch {
+    /// Returns the chunks and which stream gets which, and the places for the next tree; `id_at`
+    /// returns the stream of a slot.
+    pub(super) fn into_batch(
+        mut self,
+        id_at: impl Fn(u32) -> Option<StreamId>,
+    ) -> (WriteBatch, Vec<usize>) {
         self.streams.sort_unstable();
         let mut batch = WriteBatch::default();
         let mut chunks = vec![None; self.nodes.len()];
+        let mut places = core::mem::take(&mut self.places);
         for slot in &self.streams {
-            let at = self.places.get(*slot as usize).copied().unwrap_or(ROOT);
+            let Some(place) = places.get_mut(*slot as usize) else {
+                continue;
+            };
+            let at = core::mem::replace(place, ROOT);
             let Some(chunk) = chunks.get_mut(at) else {
                 continue;
             };
@@ -84,7 +95,7 @@ impl BatchTree {
             });
             batch.writes.extend(id_at(*slot).map(|id| (id, chunk)));
         }
-        batch
+        (batch, places)
     }
 
     fn of_kind(&mut self, kind: usize) -> usize {

@@ -45,8 +45,9 @@ pub use write_batch::WriteBatch;
 /// id. A stream without pending output gets the frame at once; for every other stream the cue is
 /// pending in its [`ServerStream`], which alone implements the protocol.
 ///
-/// The driver tracks which streams have room, writes what [`Fanout::publish`] returns, and reports
-/// the streams that had no room. After every other call that concerns a stream, it polls that
+/// The driver tracks which streams have room, because only it sees a reader: a call for each read
+/// would cost more than the few that have no room. It writes what [`Fanout::publish`] returns, and
+/// reports the streams that had no room. After every other call that concerns a stream, it polls that
 /// stream while there is room.
 #[derive(Debug, Default)]
 pub struct Fanout {
@@ -65,6 +66,8 @@ pub struct Fanout {
     due: Vec<StreamId>,
     /// The events of the last publish.
     last: Vec<Published>,
+    /// What the next publish of several events uses to group them: a zero for each slot.
+    places: Vec<usize>,
 }
 
 impl Fanout {

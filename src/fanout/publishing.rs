@@ -72,7 +72,7 @@ impl Fanout {
 
     fn publish_many(&mut self, events: Vec<Published>, now: Millis) -> WriteBatch {
         let events = collapsed(events);
-        let mut tree = BatchTree::new(self.slab.slot_count());
+        let mut tree = BatchTree::new(core::mem::take(&mut self.places), self.slab.slot_count());
         for (number, (published, repeats)) in events.iter().enumerate() {
             let mut frame = Frame::new(&published.event);
             self.each_receiver((published, *repeats), now, &mut |kind_number, id, kind| {
@@ -82,7 +82,9 @@ impl Fanout {
             });
         }
         self.last = events.into_iter().map(|(event, _)| event).collect();
-        tree.into_batch(|slot| self.id_at(slot))
+        let (batch, places) = tree.into_batch(|slot| self.id_at(slot));
+        self.places = places;
+        batch
     }
 
     /// Handles streams that had no room for the chunks of the last publish: their cues become

@@ -95,7 +95,7 @@ impl InterestTracker {
     pub(crate) fn is_asked(&self, topic: &Topic) -> bool {
         self.asked
             .as_ref()
-            .is_some_and(|asked| asked.add.contains(topic))
+            .is_some_and(|asked| asked.add.binary_search(topic).is_ok())
     }
 
     /// Whether a request has no reply yet.

@@ -253,7 +253,7 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, Coun
   async #publish(events: ServerEvent[]): Promise<void> {
     const texts = events.map(eventText);
     try {
-      await retrying(attemptsFor(texts), () => this.#send(texts));
+      await retrying(() => attemptsFor(texts), () => this.#send(texts));
     } catch (cause) {
       throw unavailable('the bus did not accept the event', cause);
     }

@@ -363,7 +363,7 @@ async function publishTo(
   once: IdempotencyKey | undefined,
 ): Promise<PublishedAt> {
   // The bus ignores a repeated publish with a known key or signature.
-  const attempts = once === undefined ? attemptsFor(events) : MAX_ATTEMPTS;
+  const attempts = once === undefined ? () => attemptsFor(events) : MAX_ATTEMPTS;
   try {
     return await retrying(attempts, () =>
       once === undefined ? stub().publishAll(events) : stub().publishOnce(events, once),

@@ -3,14 +3,19 @@ import { areRepeatable } from '../../wasm/server/bindings.js';
 
 /**
  * Runs `action`, which must use a fresh stub, at most `attempts` times, as long as its error says
- * that a retry may help. An overloaded object is never called again.
+ * that a retry may help. An overloaded object is never called again. Attempts that are a function
+ * are computed when the first one has failed.
  */
-export async function retrying<T>(attempts: number, action: () => Promise<T>): Promise<T> {
+export async function retrying<T>(
+  attempts: number | (() => number),
+  action: () => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await action();
     } catch (error) {
-      if (attempt >= attempts || !mayRetry(error)) throw error;
+      if (!mayRetry(error)) throw error;
+      if (attempt >= (typeof attempts === 'number' ? attempts : attempts())) throw error;
       await scheduler.wait(FIRST_WAIT_MS * 2 ** attempt * Math.random());
     }
   }
