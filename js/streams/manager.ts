@@ -1,4 +1,5 @@
 import type { CallerContext } from '../auth/authorize.js';
+import { callerId } from '../auth/caller-id.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
 import { listenersOf } from '../bus/operator/listeners.js';
@@ -134,6 +135,7 @@ export class StreamManager {
     const stream = await this.#openFor(caller, core.names(scopeOf(caller)), (request, rest) =>
       granting.granted(
         discovery.use(request, rest, (known) => this.#openingOf(core, known, permit, caller)),
+        callerId(caller),
       ),
     );
     if (typeof stream !== 'number') return stream.response();

@@ -1,8 +1,8 @@
 import type { CallerContext } from '../auth/authorize.js';
+import { callerId } from '../auth/caller-id.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { ListenLimits } from '../model/limits.js';
 import { Refusal } from '../wasm/server/bindings.js';
-import { addressOf } from '../web/client-address.js';
 
 /**
  * The share of the quota that one stream uses: its caller, if it can be distinguished from others,
@@ -50,7 +50,7 @@ export class PrincipalQuota {
    */
   refusal(context: CallerContext, names: number): Refusal | undefined {
     const { maxSubscriptionsPerAddress, maxSubscriptionsPerPrincipal } = this.#limits;
-    const caller = callerOf(context);
+    const caller = callerId(context);
     if (caller !== undefined) {
       const used = this.#used.get(caller) ?? { streams: 0, names: 0 };
       const max =
@@ -72,7 +72,7 @@ export class PrincipalQuota {
 
   /** Counts a stream that is opening. */
   reserve(context: CallerContext, names: number): QuotaShare {
-    const share = { caller: callerOf(context), names };
+    const share = { caller: callerId(context), names };
     this.#large += this.#excess(names);
     if (share.caller !== undefined) this.#count(share.caller, 1, names);
     return share;
@@ -106,12 +106,6 @@ export class PrincipalQuota {
     if (used.streams > 0) this.#used.set(caller, used);
     else this.#used.delete(caller);
   }
-}
-
-function callerOf({ principal, request }: CallerContext): string | undefined {
-  if (principal !== undefined) return `principal ${principal}`;
-  const address = addressOf(request);
-  return address === undefined ? undefined : `address ${address}`;
 }
 
 /** Bytes reserved for each stream, unless that takes more than half of the total. */

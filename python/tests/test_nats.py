@@ -1,16 +1,19 @@
 import asyncio
+import time
 import unittest
 import unittest.mock
 from typing import Any
 
 import nats
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
+from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
 
 from mcp_listen_bus import BusError
 from mcp_listen_bus.nats import NatsBus
 
+from backup import Backup
 from brokers import NATS_URL, PLAIN_NATS_URL, eventually, quiet
 from link import Link
 
@@ -28,6 +31,11 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         bus = NatsBus(url, bus=name, **{"on_error": quiet, **options})
         self.addAsyncCleanup(bus.aclose)
         return bus
+
+    async def client(self) -> Client:
+        client = await nats.connect(NATS_URL)
+        self.addAsyncCleanup(client.close)
+        return client
 
     async def test_a_gap_is_not_forgotten_when_subscribing_fails(self) -> None:
         link, errors = await self.link(NATS_URL), list[str]()
@@ -64,13 +72,108 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
                 await bus.publish(ToolsListChanged())
             await eventually(lambda: len(received) == 6)
             received.clear()
-            client = await nats.connect(NATS_URL)
-            self.addAsyncCleanup(client.close)
+            client = await self.client()
             await client.jetstream().delete_stream("again")
             await client.jetstream().add_stream(StreamConfig(name="again", subjects=["again"]))
             await client.jetstream().publish("again", b'{"kind":"prompts_list_changed"}')
             await eventually(lambda: len(received) >= 3)
             self.assertEqual(received, EVERY_LIST)
+
+    async def test_a_stream_that_is_restored_while_it_is_followed_is_a_gap(self) -> None:
+        bus, client, received = self.make(NATS_URL, "restored"), await self.client(), list[ServerEvent]()
+        await bus.publish(ToolsListChanged())
+        backup = await Backup.of(client, "restored")
+        bus.subscribe(received.append)
+        await bus.ready()
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: len(received) == 4)
+        received.clear()
+        await backup.restore(client)
+        with unittest.mock.patch("mcp_listen_bus.nats.CHECK_SECONDS", 0.1):
+            await eventually(lambda: len(received) >= 3)
+        self.assertEqual(received, EVERY_LIST)
+
+    async def test_numbers_that_a_restored_stream_gives_out_again_are_a_gap(self) -> None:
+        link, client, received = await self.link(NATS_URL), await self.client(), list[ServerEvent]()
+        bus, other = self.make(link.url, "numbers"), self.make(NATS_URL, "numbers")
+        await other.publish(ToolsListChanged())
+        backup = await Backup.of(client, "numbers")
+        bus.subscribe(received.append)
+        await bus.ready()
+        await other.publish(ToolsListChanged())
+        await eventually(lambda: len(received) == 4)
+        received.clear()
+        await link.cut()
+        await backup.restore(client)
+        for change in (PromptsListChanged(), ResourcesListChanged()):
+            await other.publish(change)
+        await link.open()
+        await eventually(lambda: ResourcesListChanged() in received)
+        await asyncio.sleep(0.1)
+        self.assertEqual(received[:3], EVERY_LIST)
+
+    async def test_a_restored_stream_whose_messages_the_client_delivers_by_itself_is_a_gap(self) -> None:
+        bus, client, received = self.make(NATS_URL, "itself"), await self.client(), list[ServerEvent]()
+        await bus.publish(ToolsListChanged())
+        backup = await Backup.of(client, "itself")
+        bus.subscribe(received.append)
+        await bus.ready()
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: len(received) == 4)
+        received.clear()
+        await backup.restore(client)
+        await client.jetstream().publish("itself", b'{"kind":"prompts_list_changed"}')
+        messages = await client.jetstream().subscribe("itself", ordered_consumer=True)
+        assert bus._cursor is not None
+        for _ in range(2):
+            await bus._on_kept(bus._cursor, await messages.next_msg())
+        self.assertEqual(received, [*EVERY_LIST, PromptsListChanged()])
+
+    async def test_messages_that_left_the_stream_unreceived_are_a_gap_without_another_message(self) -> None:
+        # By the interval, and because the event loop stood still as in a process that is suspended.
+        for name, interval, stillness in (("interval", 0.1, 0), ("suspended", 1_000, 2.5)):
+            received = list[ServerEvent]()
+            with unittest.mock.patch("mcp_listen_bus.nats.CHECK_SECONDS", interval):
+                with unittest.mock.patch.object(NatsBus, "_on_kept", unittest.mock.AsyncMock()):
+                    bus = self.make(NATS_URL, name)
+                    bus.subscribe(received.append)
+                    await bus.ready()
+                received.clear()
+                await bus.publish(ToolsListChanged())
+                await (await self.client()).jetstream().purge_stream(name)
+                time.sleep(stillness)
+                await eventually(lambda: len(received) >= 3)
+                self.assertEqual(received, EVERY_LIST, name)
+
+    async def test_a_message_that_left_the_stream_during_a_short_absence_is_no_gap(self) -> None:
+        link, received = await self.link(NATS_URL), list[ServerEvent]()
+        bus, other = self.make(link.url, "left"), self.make(NATS_URL, "left")
+        bus.subscribe(received.append)
+        await bus.ready()
+        await other.publish(ToolsListChanged())
+        await eventually(lambda: len(received) == 4)
+        received.clear()
+        await link.cut()
+        await (await self.client()).jetstream().purge_stream("left")
+        await other.publish(PromptsListChanged())
+        await link.open()
+        await eventually(lambda: len(received) > 0)
+        await asyncio.sleep(0.1)
+        self.assertEqual(received, [PromptsListChanged()])
+
+    async def test_a_nats_that_is_away_at_the_start_is_reported_once(self) -> None:
+        link, errors = await self.link(PLAIN_NATS_URL), list[BusError]()
+        await link.cut()
+        with unittest.mock.patch("mcp_listen_bus.nats.REPORT_SECONDS", 0.1):
+            bus = self.make(link.url, "away", on_error=errors.append)
+            with self.assertRaises(TimeoutError):
+                await asyncio.wait_for(bus.ready(), 1)
+            self.assertEqual([str(error) for error in errors], ["the broker of the bus is unavailable"])
+            self.assertIsInstance(errors[0].__cause__, OSError)
+            await link.open()
+            await bus.ready()
+            await link.cut()
+            await eventually(lambda: len(errors) == 2)
 
     async def test_a_publish_that_failed_during_an_outage_is_never_sent(self) -> None:
         # The second one loses the connection after it waited for it.

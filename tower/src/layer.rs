@@ -89,8 +89,9 @@ impl ListenLayer {
 
     /// Allows requests from pages of these origins in addition to the server's own, such as
     /// `https://app.example`; `*` allows every origin. Serves only requests to these hosts, such as
-    /// `mcp.example` or `mcp.example:8443`. `None` serves loopback names for requests to this
-    /// machine, and otherwise any name.
+    /// `mcp.example` or `mcp.example:8443`. `None` serves every host, also at a loopback address:
+    /// name the hosts of each server that can be reached by plain HTTP, or an attacker's name that
+    /// was rebound to your machine reaches it.
     ///
     /// # Errors
     /// A [`PolicyError`] for the first entry that is not a valid origin or host.

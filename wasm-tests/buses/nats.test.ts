@@ -1,3 +1,4 @@
+import { cp, rm } from 'node:fs/promises';
 import { queryObjects } from 'node:v8';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
@@ -78,6 +79,52 @@ describe('with JetStream', () => {
     proxy.open();
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
+  });
+});
+
+describe('a JetStream log that changed during an absence', () => {
+  test('is a gap if it was restored from a backup, and has used its numbers again', async () => {
+    const nats = await started(true);
+    const publish = async (...notes: string[]): Promise<void> => {
+      const bus = busAt(nats.port);
+      for (const note of notes) await bus.publish(changed(`note://${note}`));
+    };
+    await publish('a', 'b');
+    await nats.kill();
+    const backup = cleanup.later(`${nats.folder}-backup`, (it) => rm(it, { recursive: true }));
+    await cp(nats.folder, backup, { recursive: true });
+    await nats.start();
+    const { proxy, stream, there } = await follower(nats);
+    await publish('a', 'b');
+    for (const note of ['a', 'b'])
+      expect(await stream.message()).toBe(updated('1', `note://${note}`));
+    await cut(proxy, there);
+    await nats.kill();
+    await nats.forget();
+    await cp(backup, nats.folder, { recursive: true });
+    await nats.start();
+    await publish('a', 'b', 'c');
+    proxy.open();
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
+  });
+
+  test.each([
+    ['a short absence', 0, 600_000, updated('1', 'note://b')],
+    ['an absence as long as the window', 3_000, 2_500, listChanged('1', 'tools')],
+  ])('no longer has the last message, after %s', async (_, absence, logAgeMs, first) => {
+    const nats = await started(true);
+    const { proxy, stream, there } = await follower(nats, { logAgeMs });
+    const here = busAt(nats.port);
+    await here.publish(changed('note://a'));
+    expect(await stream.message()).toBe(updated('1', 'note://a'));
+    await cut(proxy, there);
+    await new Promise((resolve) => setTimeout(resolve, absence));
+    const manager = await jetstreamManager(await client(nats.port));
+    await manager.streams.purge('mcp-listen');
+    await here.publish(changed('note://b'));
+    proxy.open();
+    expect(await stream.message()).toBe(first);
   });
 });
 
@@ -237,6 +284,20 @@ test.each(['a.b', 'a b', 'a*', ''])('the name %o is refused', (name) => {
 
 async function started(hasJetStream: boolean): Promise<BrokerProcess> {
   return cleanup.later(await startNats(hasJetStream), (it) => it.stop());
+}
+
+/** A bus that is connected through a proxy, and a stream on it. */
+async function follower(nats: BrokerProcess, options: NatsBusOptions = {}) {
+  const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
+  const there = busAt(proxy.port, options);
+  const stream = await placeOn(there).open(FILTER);
+  await stream.message();
+  return { proxy, stream, there };
+}
+
+async function cut(proxy: BrokerProxy, there: ProcessBus): Promise<void> {
+  proxy.shut();
+  await expect.poll(() => there.stats().isLive).toBe(false);
 }
 
 async function client(port: number): Promise<NatsConnection> {

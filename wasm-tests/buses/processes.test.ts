@@ -1,5 +1,8 @@
 import { join } from 'node:path';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { afterEach, describe, expect, test } from 'vitest';
+import { pause } from '../host/pause.ts';
 import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 import { Member } from './members/member.ts';
@@ -45,6 +48,26 @@ describe('a process that was stopped', () => {
     const [listener, publisher] = await members('redis', redis.port);
     await expectCuesAfter('flood 2000 1', listener, publisher);
   });
+
+  test('is cued for everything when JetStream has dropped events, although no other event follows', async () => {
+    const nats = await started(() => startNats(true));
+    const connection = await connect({ servers: `127.0.0.1:${nats.port}` });
+    cleanup.later(connection, (it) => it.close());
+    const { streams } = await jetstreamManager(connection);
+    const name = 'mcp-listen';
+    await streams.add({ name, subjects: [name], max_age: 1_000_000_000 });
+    const [listener, publisher] = await members('nats', nats.port);
+    const isEmpty = async () => (await streams.info(name)).state.messages === 0;
+    let resumedAt = 0;
+    // A consumer has requested at most 100 messages, which the socket keeps.
+    await expectCuesAfter('flood 150 1', listener, publisher, async () => {
+      await pause(3_000);
+      await expect.poll(isEmpty).toBe(true);
+      resumedAt = performance.now();
+    });
+    // At once: the next regular check is later.
+    expect(performance.now() - resumedAt).toBeLessThan(4_000);
+  });
 });
 
 test('two threads on a channel receive from each other, and exit once closed', async () => {
@@ -87,10 +110,16 @@ async function expectExit(listener: Member, publisher: Member): Promise<void> {
 }
 
 /** Publishes more than is kept for a stopped listener, which then receives a cue of each. */
-async function expectCuesAfter(flood: string, listener: Member, publisher: Member): Promise<void> {
+async function expectCuesAfter(
+  flood: string,
+  listener: Member,
+  publisher: Member,
+  meanwhile: () => Promise<unknown> = async () => {},
+): Promise<void> {
   listener.signal('SIGSTOP');
   publisher.send(flood);
   expect(await publisher.line()).toBe('flooded');
+  await meanwhile();
   listener.signal('SIGCONT');
   expect([await listener.line(), await listener.line()]).toEqual([
     'tools/list_changed',

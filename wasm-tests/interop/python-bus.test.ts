@@ -30,7 +30,7 @@ const METADATA = [
   'Provides-Extra: redis',
   'Requires-Dist: redis>=6; extra == "redis"',
   'Provides-Extra: nats',
-  'Requires-Dist: nats-py>=2.10; extra == "nats"',
+  'Requires-Dist: nats-py>=2.15; extra == "nats"',
 ];
 
 afterEach(() => cleanup.run());
@@ -48,7 +48,7 @@ describe('mcp-listen-bus', () => {
       NATS_URL: `nats://127.0.0.1:${nats.port}`,
       PLAIN_NATS_URL: `nats://127.0.0.1:${plain.port}`,
     });
-    expect(stderr).toMatch(/^Ran 26 tests .*\n\nOK$/m);
+    expect(stderr).toMatch(/^Ran 32 tests .*\n\nOK$/m);
   });
 
   test('has types that mypy accepts, as a user of the package sees them', async () => {

@@ -69,4 +69,5 @@ export function hasNoResponders(error: unknown): boolean {
   );
 }
 
-const NANOSECONDS = 1_000_000;
+/** Nanoseconds in a millisecond. */
+export const NANOSECONDS = 1_000_000;

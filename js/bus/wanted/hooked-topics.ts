@@ -39,6 +39,14 @@ export interface Demand {
   isAgain: boolean;
 }
 
+/** The stream that wants a topic. */
+export interface TopicStream {
+  /** Identifies its caller; undefined if nothing does. */
+  caller?: string | undefined;
+  /** Whether other streams have the topic already. */
+  isAgain?: boolean;
+}
+
 /** What a sweep has done. */
 export interface Sweep {
   /** The topics that were checked. */
@@ -66,6 +74,10 @@ export class HookedTopics {
   readonly #refused = new DelayQueue(RETRY_MS);
   /** The size of all topics in `#states` and `#former`. */
   #bytes = 0;
+  /** The caller that was the first to want a topic, which counts for it. */
+  readonly #callers = new Map<string, string>();
+  /** The size of the topics that count for each caller. */
+  readonly #shares = new Map<string, number>();
   /** Whether a topic was refused since half of the room was free. */
   #isFull = false;
 
@@ -112,15 +124,15 @@ export class HookedTopics {
   }
 
   /**
-   * Resolves with whether `onWanted` accepts the topic; calls it if that has not happened.
-   * `isAgain`: other streams have it already.
+   * Resolves with whether `onWanted` accepts the topic for a stream; calls it if that has not
+   * happened.
    */
-  async want(topic: string, now: number, isAgain = false): Promise<boolean> {
+  async want(topic: string, now: number, stream: TopicStream = {}): Promise<boolean> {
     const stopping = this.#states.get(topic)?.stopping;
     if (stopping !== undefined) await stopping;
     this.#giveBack(topic);
-    if (!this.#hasRoom(topic)) return false;
-    const state = this.#states.get(topic) ?? this.#start(topic, isAgain);
+    if (!this.#hasRoom(topic, stream.caller)) return false;
+    const state = this.#states.get(topic) ?? this.#start(topic, stream);
     state.isUnwanted = false;
     this.#granted.add(topic, now);
     const isAccepted = await this.#inTime('onWanted', state.started).catch(() => false);
@@ -175,7 +187,8 @@ export class HookedTopics {
     if (this.#refused.isWaiting(topic, now)) return;
     this.#refused.add(topic, now);
     if (!this.#hasRoom(topic)) return;
-    void this.#start(topic, this.#options.demand.isAgain).started.then((isAccepted) => {
+    const { isAgain } = this.#options.demand;
+    void this.#start(topic, { isAgain }).started.then((isAccepted) => {
       if (isAccepted) this.#refused.delete(topic);
     });
   }
@@ -216,9 +229,9 @@ export class HookedTopics {
     this.#former.add(topic);
   }
 
-  #start(topic: string, isAgain: boolean): State {
+  #start(topic: string, { caller, isAgain = false }: TopicStream): State {
     const { hooks, onBegin, onEnd } = this.#options;
-    this.#remember(topic);
+    this.#remember(topic, caller);
     const isFormer = this.#former.delete(topic);
     const context = { ...this.#options.context, isAgain: isFormer || isAgain };
     onBegin?.(topic);
@@ -259,10 +272,17 @@ export class HookedTopics {
     return state.stopping;
   }
 
-  /** Whether there is room for a topic; reports once that there is none. */
-  #hasRoom(topic: string): boolean {
+  /**
+   * Whether there is room for a topic, and in the share of its caller. Reports once that there is
+   * no room.
+   */
+  #hasRoom(topic: string, caller?: string): boolean {
     const { hooks, onError } = this.#options;
-    if (this.#isKnown(topic) || this.#bytes + sizeOf(topic) <= hooks.namesBytes) return true;
+    if (this.#isKnown(topic)) return true;
+    const share = Math.max(MIN_SHARE_BYTES, hooks.namesBytes / CALLER_PARTS);
+    const used = caller === undefined ? 0 : (this.#shares.get(caller) ?? 0) + sizeOf(topic);
+    if (used > share) return false;
+    if (this.#bytes + sizeOf(topic) <= hooks.namesBytes) return true;
     if (!this.#isFull)
       onError(new ListenError('wanted-failed', 'streams want more topics than wanted.namesBytes'));
     this.#isFull = true;
@@ -278,15 +298,29 @@ export class HookedTopics {
     return this.#states.has(topic) || this.#former.has(topic);
   }
 
-  /** Counts a topic that is about to be added. */
-  #remember(topic: string): void {
-    if (!this.#isKnown(topic)) this.#bytes += sizeOf(topic);
+  /** Counts a topic that is about to be added, and for the caller that wants it. */
+  #remember(topic: string, caller?: string): void {
+    if (this.#isKnown(topic)) return;
+    if (caller !== undefined) this.#callers.set(topic, caller);
+    this.#count(topic, sizeOf(topic));
   }
 
   /** Counts a topic that may have been removed. */
   #forget(topic: string): void {
-    if (!this.#isKnown(topic)) this.#bytes -= sizeOf(topic);
+    if (!this.#isKnown(topic)) {
+      this.#count(topic, -sizeOf(topic));
+      this.#callers.delete(topic);
+    }
     this.#isFull &&= this.#isCrowded;
+  }
+
+  #count(topic: string, bytes: number): void {
+    this.#bytes += bytes;
+    const caller = this.#callers.get(topic);
+    if (caller === undefined) return;
+    const share = (this.#shares.get(caller) ?? 0) + bytes;
+    if (share > 0) this.#shares.set(caller, share);
+    else this.#shares.delete(caller);
   }
 
   /** Checks a topic whose hook has returned: what streams have may have changed meanwhile. */
@@ -336,5 +370,9 @@ function sizeOf(topic: string): number {
 
 /** The bytes of the state of a topic, and of its places in maps. */
 const STATE_BYTES = 256;
+/** The topics of one caller may together use the room divided by this number. */
+const CALLER_PARTS = 8;
+/** Bytes of topics that each caller may use if its part of the room is smaller. */
+const MIN_SHARE_BYTES = 4_096;
 /** Milliseconds between two calls of an `onWanted` that refuses what streams already have. */
 const RETRY_MS = 30_000;

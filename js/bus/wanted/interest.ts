@@ -1,4 +1,5 @@
 import type { AllowedFilter, AuthorizeContext, Denial } from '../../auth/authorize.js';
+import { callerId } from '../../auth/caller-id.js';
 import type { Topic } from './topic.js';
 import { topicsOf, withoutTopics } from './topic.js';
 
@@ -19,8 +20,11 @@ export interface WantedBus {
  * @internal
  */
 export interface Interest {
-  /** Grants topics, given as texts, to a stream that is not acknowledged yet. */
-  want(topics: readonly string[]): Promise<TopicGrant>;
+  /**
+   * Grants topics, given as texts, to a stream that is not acknowledged yet. `caller` identifies
+   * its caller; undefined if nothing does.
+   */
+  want(topics: readonly string[], caller?: string): Promise<TopicGrant>;
 }
 
 /**
@@ -49,7 +53,7 @@ export function authorizingWanted(
     const allowed = new Set(topicsOf(permit));
     const asked = topicsOf(context.requested).filter((topic) => allowed.has(topic));
     // The bus counts the streams of sessions itself.
-    const { refused, release } = await interest.want(asked);
+    const { refused, release } = await interest.want(asked, callerId(context));
     release();
     return withoutTopics(permit, refused);
   };

@@ -77,9 +77,9 @@ export class ProcessInterest implements Interest {
       });
   }
 
-  async want(topics: readonly string[]): Promise<TopicGrant> {
+  async want(topics: readonly string[], caller?: string): Promise<TopicGrant> {
     if (this.#isClosed) return { refused: [...topics], release: () => {} };
-    const verdicts = await Promise.all(topics.map((topic) => this.#want(topic)));
+    const verdicts = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
     let granted = topics.filter((_topic, index) => verdicts[index]);
     const refused = topics.filter((_topic, index) => !verdicts[index]);
     this.sweepSoon();
@@ -115,11 +115,11 @@ export class ProcessInterest implements Interest {
   }
 
   /** Resolves with whether a stream may have the topic. */
-  async #want(topic: string): Promise<boolean> {
+  async #want(topic: string, caller: string | undefined): Promise<boolean> {
     const isAgain = this.#counts.has(topic) || this.peers?.isWanted(topic) === true;
     this.#count(topic, 1);
     if (this.peers?.isHeld(topic) === true) return true;
-    const isAccepted = await this.#hooks.want(topic, performance.now(), isAgain);
+    const isAccepted = await this.#hooks.want(topic, performance.now(), { caller, isAgain });
     if (!isAccepted) this.#count(topic, -1);
     return isAccepted;
   }

@@ -133,8 +133,8 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, Coun
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
     const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
     if (options.wanted === true)
-      this.interest = new EdgeInterest((topics) =>
-        this.#call(MAX_ATTEMPTS, (stub) => stub.want(topics)),
+      this.interest = new EdgeInterest((topics, caller) =>
+        this.#call(MAX_ATTEMPTS, (stub) => stub.want(topics, caller)),
       );
     if (isReserved(name))
       throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);

@@ -5,18 +5,18 @@ import type { Interest, TopicGrant } from '../../bus/wanted/interest.js';
  * been granted yet.
  */
 export class EdgeInterest implements Interest {
-  readonly #ask: (topics: string[]) => Promise<string[]>;
+  readonly #ask: (topics: string[], caller?: string) => Promise<string[]>;
   /** The number of open streams with each topic. */
   readonly #granted = new Map<string, number>();
 
   /** @param ask - resolves with those topics that the bus object refuses. */
-  constructor(ask: (topics: string[]) => Promise<string[]>) {
+  constructor(ask: (topics: string[], caller?: string) => Promise<string[]>) {
     this.#ask = ask;
   }
 
-  async want(topics: readonly string[]): Promise<TopicGrant> {
+  async want(topics: readonly string[], caller?: string): Promise<TopicGrant> {
     const unknown = topics.filter((topic) => !this.#granted.has(topic));
-    const refused = unknown.length > 0 ? await this.#ask(unknown) : [];
+    const refused = unknown.length > 0 ? await this.#ask(unknown, caller) : [];
     const isRefused = new Set(refused);
     let granted = topics.filter((topic) => !isRefused.has(topic));
     for (const topic of granted) this.#granted.set(topic, (this.#granted.get(topic) ?? 0) + 1);

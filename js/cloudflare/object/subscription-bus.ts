@@ -132,9 +132,12 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#root.readEvents(query);
   }
 
-  /** Resolves with those of the topics, given as texts, that the hooks refuse to a new stream. */
-  async want(topics: string[]): Promise<string[]> {
-    return (await this.#role.hooks?.want(topics)) ?? [];
+  /**
+   * Resolves with those of the topics, given as texts, that the hooks refuse to a new stream of a
+   * caller. An edge of an earlier version names no caller.
+   */
+  async want(topics: string[], caller?: string): Promise<string[]> {
+    return (await this.#role.hooks?.want(topics, caller)) ?? [];
   }
 
   /** Returns whether any stream of the bus subscribes to the topic with this text. */

@@ -33,7 +33,7 @@ export interface BusStub extends SocketStub {
   askSession(question: string): Promise<string>;
   follow(shard: number, call: string): Promise<string>;
   followWebhooks(call: string): Promise<string>;
-  want(topics: string[]): Promise<string[]>;
+  want(topics: string[], caller?: string): Promise<string[]>;
   isWanted(topic: string): Promise<boolean>;
 }
 

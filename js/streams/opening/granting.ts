@@ -13,13 +13,13 @@ export class Granting {
     this.#interest = interest;
   }
 
-  /** Narrows a stream to what is granted, until it ends. */
-  async granted(made: Promise<Opening>): Promise<Opening> {
+  /** Narrows a stream of a caller to what is granted, until it ends. */
+  async granted(made: Promise<Opening>, caller: string | undefined): Promise<Opening> {
     const opening = await made;
     const { owner, stream } = opening;
     if (this.#interest === undefined) return opening;
     const honored = JSON.parse(stream.honored()) as SubscriptionFilter;
-    const grant = await this.#interest.want(topicsOf(honored));
+    const grant = await this.#interest.want(topicsOf(honored), caller);
     this.#grant = grant;
     if (grant.refused.length > 0)
       stream.narrow(JSON.stringify(withoutTopics(honored, grant.refused)));

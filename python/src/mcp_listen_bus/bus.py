@@ -49,6 +49,7 @@ class ProcessBus(ABC):
         self._live = asyncio.Event()
         self._has_begun = False
         self._is_closed = False
+        self._is_loss_reported = False
 
     async def publish(self, event: ServerEvent) -> None:
         """Publishes a change. Raises `BusError` if the broker does not have it within five seconds."""
@@ -128,6 +129,7 @@ class ProcessBus(ABC):
         if not is_contiguous:
             self._on_gap(is_reported=self._has_begun)
         self._has_begun = True
+        self._is_loss_reported = False
         self._live.set()
 
     def _receive(self, message: str) -> None:
@@ -156,7 +158,6 @@ class ProcessBus(ABC):
             self._task = asyncio.get_running_loop().create_task(self._keep_following())
 
     async def _keep_following(self) -> None:
-        is_told = False
         while True:
             try:
                 await self._follow()
@@ -166,14 +167,15 @@ class ProcessBus(ABC):
             # Clients may turn a cancellation into an error.
             if self._is_closed:
                 return
-            is_told = is_told and not self._live.is_set()
             self._live.clear()
-            if not is_told:
-                self._report_loss(cause)
-            is_told = True
+            self._report_loss(cause)
             await asyncio.sleep(random.uniform(0.1, 1))
 
     def _report_loss(self, cause: Exception | None) -> None:
+        """Reports that the broker is unavailable, once until it is followed again."""
+        if self._is_loss_reported:
+            return
+        self._is_loss_reported = True
         error = BusError("the broker of the bus is unavailable")
         error.__cause__ = cause
         self._report(error)

@@ -1,9 +1,10 @@
 """A bus over NATS, with the client `nats-py`."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
@@ -75,25 +76,35 @@ class NatsBus(ProcessBus):
             raise BusError("NATS is unavailable")
         self._lost.clear()
         if jetstream is None:
-            subscription = await client.subscribe(self._subject, cb=self._on_message)
-            is_contiguous = False
+            await self._follow_subject(client)
         else:
-            cursor, is_contiguous = self._resume(await _provide(jetstream, self._stream))
-            config = ConsumerConfig(
-                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=cursor.sequence + 1
-            )
-            subscription = await jetstream.subscribe(
-                self._subject, cb=partial(self._on_kept, cursor), ordered_consumer=True, config=config
-            )
-            # Set only now: if subscribing fails, the next attempt must still report the gap.
-            self._cursor = cursor
+            await self._follow_stream(jetstream)
+
+    async def _follow_subject(self, client: Client) -> None:
+        """Follows the subject without a log: what is published while there is no subscription is lost."""
+        subscription = await client.subscribe(self._subject, cb=self._on_message)
         try:
-            if jetstream is None:
-                await _processed(client)
+            await _processed(client)
+            self._on_ready(is_contiguous=False)
+            await self._lost.wait()
+        finally:
+            await _quietly(subscription.unsubscribe)
+
+    async def _follow_stream(self, jetstream: JetStreamContext) -> None:
+        info = await _provide(jetstream, self._stream)
+        cursor, is_contiguous = self._resume(info)
+        # The last message is delivered again: it shows whether the stream is the same one.
+        first = cursor.sequence if _has(info, cursor.sequence) else cursor.sequence + 1
+        config = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
+        subscription = await jetstream.subscribe(
+            self._subject, cb=partial(self._on_kept, cursor), ordered_consumer=True, config=config
+        )
+        # Set only now: if subscribing fails, the next attempt must still report the gap.
+        self._cursor = cursor
+        try:
             self._on_ready(is_contiguous)
-            while not await self._is_lost_within(CHECK_SECONDS):
-                if jetstream is not None:
-                    await self._check_stream(jetstream)
+            while await self._is_check_due(cursor):
+                await self._check(jetstream, subscription, cursor)
         finally:
             await _quietly(subscription.unsubscribe)
 
@@ -106,37 +117,57 @@ class NatsBus(ProcessBus):
         Returns where to continue: after the last message, if the stream has what follows, otherwise at its end. The
         second value is whether it has.
         """
-        state, former = info.state, self._cursor
-        if former is not None and info.created == former.created:
-            if state.first_seq - 1 <= former.sequence <= state.last_seq:
-                return former, True
-        return Cursor(info.created, state.last_seq), False
+        former, last = self._cursor, info.state.last_seq
+        if former is not None and _continues(former, info):
+            return former, True
+        return Cursor(info.created, last, None if _has(info, last) else NEVER, time.time()), False
 
-    async def _is_lost_within(self, seconds: float) -> bool:
-        """Waits for the loss of the connection."""
-        try:
-            await asyncio.wait_for(self._lost.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True
+    async def _is_check_due(self, cursor: "Cursor") -> bool:
+        """Waits until the stream has to be checked; returns False once the connection is lost."""
+        while True:
+            before = time.time()
+            try:
+                await asyncio.wait_for(self._lost.wait(), TICK_SECONDS)
+                return False
+            except TimeoutError:
+                now = time.time()
+            # A process that was suspended checks at once.
+            if abs(now - before) > LATE_SECONDS or abs(now - cursor.checked) >= CHECK_SECONDS:
+                return True
 
-    async def _check_stream(self, jetstream: JetStreamContext) -> None:
-        """Raises `BusError` if the stream that is followed was deleted, and another one has its name."""
+    async def _check(
+        self, jetstream: JetStreamContext, subscription: JetStreamContext.PushSubscription, cursor: "Cursor"
+    ) -> None:
+        """
+        Reports a gap if messages have left the stream before they were received. Raises an error if the stream was
+        deleted: another one, or an earlier state of it, may have its name.
+        """
         # The client (2.16) goes on with the other one, after the number of the last message.
+        now, received = time.time(), cursor.sequence
+        await subscription.consumer_info()
         info = await jetstream.stream_info(self._subject)
-        if self._cursor is None or info.created != self._cursor.created:
+        if info.created != cursor.created or info.state.last_seq < received:
             raise BusError("the stream of the bus is another one")
+        cursor.checked = now
+        if info.state.first_seq > cursor.sequence + 1:
+            self._on_gap()
+            cursor.sequence, cursor.at = info.state.first_seq - 1, NEVER
 
     async def _on_message(self, message: Msg) -> None:
         self._receive(message.data.decode(errors="replace"))
 
     async def _on_kept(self, cursor: "Cursor", message: Msg) -> None:
-        sequence = message.metadata.sequence.stream
-        if sequence <= cursor.sequence:
+        sequence, at = message.metadata.sequence.stream, message.metadata.timestamp
+        known = cursor.at or at
+        if sequence == cursor.sequence and at == known:
+            cursor.at = at
+            return
+        # The client (2.16) may deliver earlier messages again. Those of a restored stream are later.
+        if sequence < cursor.sequence and at <= known:
             return
         if sequence != cursor.sequence + 1:
             self._on_gap()
-        cursor.sequence = sequence
+        cursor.sequence, cursor.at = sequence, at
         await self._on_message(message)
 
     async def _reconnected(self) -> tuple[Client, JetStreamContext | None]:
@@ -154,6 +185,8 @@ class NatsBus(ProcessBus):
 
     async def _connect(self) -> Client:
         client = Client()
+        # The client tries again until it is closed, and raises nothing.
+        report = asyncio.get_running_loop().call_later(REPORT_SECONDS, self._report_absence, client)
         try:
             await client.connect(**self._connect_to, disconnected_cb=self._on_lost)
             self._jetstream = await self._find_jetstream(client)
@@ -162,7 +195,14 @@ class NatsBus(ProcessBus):
         except BaseException:
             await _quietly(client.close)
             raise
+        finally:
+            report.cancel()
         return client
+
+    def _report_absence(self, client: Client) -> None:
+        """Reports that NATS is unavailable at the start, if the bus follows it: a publish raises an error itself."""
+        if self._task is not None:
+            self._report_loss(client.last_error)
 
     async def _find_jetstream(self, client: Client) -> JetStreamContext | None:
         if self._wants_jetstream is False:
@@ -185,8 +225,33 @@ class Cursor:
     """The position in a stream."""
 
     created: datetime | None
-    """When the stream was created: identifies it among streams with the same name."""
+    """
+    When the stream was created: identifies it among streams with the same name. One that is restored from a backup has
+    the same.
+    """
     sequence: int
+    at: datetime | None
+    """
+    When the message with this sequence number was stored, by the clock of the server; None until it was received, and
+    `NEVER` if the stream does not have it. A restored stream gives the same number to a message with another time.
+    """
+    checked: float
+    """When the stream was last checked, in seconds since 1970."""
+
+
+def _continues(cursor: Cursor, info: StreamInfo) -> bool:
+    """Returns whether a stream has everything after a position, unless the message there is another one."""
+    state = info.state
+    if info.created != cursor.created or not state.first_seq - 1 <= cursor.sequence <= state.last_seq:
+        return False
+    # If the message has left the window: had a restored stream given its number to another one since the last check,
+    # that would still be there.
+    return _has(info, cursor.sequence) or time.time() - cursor.checked < (info.config.max_age or 0)
+
+
+def _has(info: StreamInfo, sequence: int) -> bool:
+    """Returns whether a stream has a message, unless that one was deleted alone."""
+    return info.state.messages > 0 and info.state.first_seq <= sequence
 
 
 async def _processed(client: Client) -> None:
@@ -223,8 +288,16 @@ async def _quietly(work: Callable[[], Any]) -> None:
         return
 
 
+NEVER = datetime.min.replace(tzinfo=timezone.utc)
+"""A time before that of any message."""
 CHECK_SECONDS = 10.0
-"""The interval at which a bus asks JetStream whether its stream is still the same."""
+"""The interval at which a bus checks its stream."""
+TICK_SECONDS = 1.0
+"""The interval at which it looks at the clock."""
+LATE_SECONDS = 2.0
+"""The time between two looks after which the process counts as suspended."""
+REPORT_SECONDS = 2.0
+"""The time after which an absence of NATS at the start is reported."""
 RECONNECT_SECONDS = 0.05
 """The interval at which a publish checks whether the connection is open again."""
 DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10, "pending_size": 0}

@@ -5,8 +5,11 @@ import { wantedOptions } from '../../../dist/bus/wanted/options.js';
 import { acknowledged } from '../../host/listen.ts';
 import { open, serving } from '../serving.ts';
 
+const TOPIC_BYTES = 256 + 'resource:note://100'.length;
 /** Room for ten topics of the tests. */
-const NAMES_BYTES = 10 * (256 + 'resource:note://100'.length);
+const NAMES_BYTES = 10 * TOPIC_BYTES;
+/** Room for twenty topics of each of eight callers. */
+const SHARED_BYTES = 8 * 20 * TOPIC_BYTES;
 const topicsOf = (first: number, count: number) =>
   Array.from({ length: count }, (_, index) => `resource:note://${100 + first + index}`);
 
@@ -48,8 +51,8 @@ function hooked(options: WantedOptions = {}, graceMs = 0) {
     onDue: () => {},
     graceMs,
   });
-  const want = (topics: string[], now: number) =>
-    Promise.all(topics.map((topic) => hooks.want(topic, now)));
+  const want = (topics: string[], now: number, caller?: string) =>
+    Promise.all(topics.map((topic) => hooks.want(topic, now, { caller })));
   return { codes, demand, ended, held, hooks, want };
 }
 
@@ -103,6 +106,52 @@ describe('topics beyond wanted.namesBytes', () => {
     for (const topic of topicsOf(0, 10)) hooks.restore(topic);
     expect(await want(topicsOf(50, 1), 0)).toEqual([false]);
     expect(await want(topicsOf(0, 10), 0)).toEqual(Array(10).fill(true));
+  });
+});
+
+describe('the topics of one caller', () => {
+  test('have an eighth of wanted.namesBytes, for as long as they are wanted', async () => {
+    const { codes, demand, ended, hooks, want } = hooked({ namesBytes: SHARED_BYTES });
+    const twenty = topicsOf(0, 20);
+    for (const topic of topicsOf(0, 140)) demand.add(topic);
+    expect(await want(topicsOf(0, 25), 0, 'ann')).toEqual([
+      ...Array(20).fill(true),
+      ...Array(5).fill(false),
+    ]);
+    expect(await want(topicsOf(15, 10), 0, 'ben')).toEqual(Array(10).fill(true));
+    expect(await want(topicsOf(40, 100), 0)).toEqual(Array(100).fill(true));
+    expect(await want(twenty, 0, 'ann')).toEqual(Array(20).fill(true));
+    expect(codes).toEqual([]);
+    for (const topic of twenty) demand.delete(topic);
+    hooks.change(twenty);
+    hooks.sweep(1);
+    await vi.waitFor(() => expect(ended).toHaveLength(20));
+    expect(await want(topicsOf(200, 20), 2, 'ann')).toEqual(Array(20).fill(true));
+  });
+
+  test('take none of it if onWanted refuses them', async () => {
+    const onWanted = (topic: Topic) => 'uri' in topic && topic.uri !== 'note://refused';
+    const { want } = hooked({ namesBytes: SHARED_BYTES, onWanted });
+    for (let count = 0; count < 50; count += 1) await want(['resource:note://refused'], 0, 'ann');
+    expect(await want(topicsOf(0, 20), 0, 'ann')).toEqual(Array(20).fill(true));
+  });
+
+  test('are those of its name or address, over all its streams', async () => {
+    const { held, wanted } = recorded({ namesBytes: SHARED_BYTES });
+    const principal = (request: Request) => request.headers.get('x-caller') ?? undefined;
+    const server = serving({ bus: new InMemoryBus({ wanted }), principal });
+    const notes = (first: number, count: number) => ({
+      resourceSubscriptions: topicsOf(first, count).map((topic) => topic.slice(9)),
+    });
+    const openAs = async (caller: string, filter: object) =>
+      (await open(server, filter, { headers: { 'x-caller': caller } })).message();
+    for (const first of [0, 10]) await openAs('ann', notes(first, 10));
+    expect(held.size).toBe(20);
+    const more = { toolsListChanged: true, ...notes(20, 10) };
+    await openAs('ann', more);
+    expect(held.size).toBe(20);
+    expect(await openAs('ben', more)).toBe(acknowledged('1', more));
+    expect(held.size).toBe(31);
   });
 });
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { acknowledged } from '../../host/listen.ts';
+import { WANTED_BYTES } from '../fixture/bus/hooked.ts';
 
 const UNWANTED_MS = 3_000;
 /** Longer than the bus waits for a stream that it has granted a topic. */
@@ -86,3 +87,17 @@ test.each(['reset', 'hibernation'])(
     await expect.poll(() => callsFor(uri), { timeout: 20_000 }).toEqual(['+', 'again +', '-']);
   },
 );
+
+test('one caller has an eighth of the room for topics, over all isolates', async () => {
+  const uris = (name: string) =>
+    ['one', 'two'].map((note) => `note://${name}-${note}`.padEnd(WANTED_BYTES / 40, 'x'));
+  const as = (user: string) => ({ headers: { 'x-user': user } });
+  const streams = [];
+  for (const edge of [0, 1])
+    streams.push(await fixture().open(edge, { resourceSubscriptions: uris(`${edge}`) }, as('ann')));
+  const more = { toolsListChanged: true, resourceSubscriptions: uris('more') };
+  const refused = await fixture().subscribe(0, more, as('ann'));
+  expect(await refused.message()).toBe(acknowledged('1', { toolsListChanged: true }));
+  streams.push(await fixture().open(1, more, as('ben')));
+  for (const stream of streams) stream.drop();
+});

@@ -56,10 +56,12 @@ export class BusHooks implements BusWatcher {
     return this.#sql.exec('SELECT 1 FROM wanted LIMIT 1').toArray().length > 0;
   }
 
-  /** Resolves with those topics that a stream may not have. */
-  async want(topics: readonly string[]): Promise<string[]> {
+  /** Resolves with those topics that a stream of a caller may not have. */
+  async want(topics: readonly string[], caller: string | undefined): Promise<string[]> {
     const now = performance.now();
-    const verdicts = await Promise.all(topics.map((topic) => this.#hooks.want(topic, now)));
+    const verdicts = await Promise.all(
+      topics.map((topic) => this.#hooks.want(topic, now, { caller })),
+    );
     await this.#bus.wakeBy(Date.now() + CHECK_MS);
     return topics.filter((_topic, index) => !verdicts[index]);
   }
