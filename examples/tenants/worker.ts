@@ -26,16 +26,24 @@ function lampsOf(tenant: string, bus: ListenBus) {
   return createMcpHandler(factory);
 }
 
+/** What the Worker passes to the handlers of the tenants, to `principal` and to `authorize`. */
+type Rest = [Cloudflare.Env, ExecutionContext];
+
 // Created once: the servers of the tenants are cached for this object.
-const route: RouteListenOptions = {
+const route: RouteListenOptions<Cloudflare.Env, Rest> = {
   binding: 'MCP_BUS',
   tenant: (request) => TENANTS.find((tenant) => new URL(request.url).pathname === `/${tenant}/mcp`),
-  handler: ({ name, bus }) => lampsOf(name, bus),
+  handler: ({ name, bus }) => {
+    const mcp = lampsOf(name, bus);
+    return (request) => mcp.fetch(request);
+  },
+  // Behind an OAuth provider, such as that of examples/oauth, `ctx.props` names the user.
+  principal: (_request, _env, ctx) => (ctx.props as { user?: string } | undefined)?.user,
 };
 
 export default {
-  async fetch(request, env) {
-    const response = await routeListenRequest(request, env, route);
+  async fetch(request, env, ctx) {
+    const response = await routeListenRequest(request, env, route, env, ctx);
     return (
       response ?? new Response('The lamps are at /acme/mcp and /globex/mcp.\n', { status: 404 })
     );

@@ -40,6 +40,15 @@ export type StreamLogRecord =
       streams: number;
       /** Milliseconds since they lost it. */
       awayMs: number;
+    }
+  /**
+   * `durableObjectBus` found out whether its streams can share a socket in this isolate, or the
+   * runtime later refused a write to a shared one.
+   */
+  | {
+      event: 'sockets';
+      /** How further streams reach the bus, as the option `sockets` says it. */
+      sockets: 'shared' | 'each';
     };
 
 /** Called with each log record, at the time of the event. */

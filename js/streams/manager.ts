@@ -27,12 +27,12 @@ import { FanoutDriver } from './fanout/driver.js';
 import type { InnerStream } from './inner/stream.js';
 import { continentOf, exceed, scopeOf } from './opening/caller.js';
 import { Granting } from './opening/granting.js';
-import { Openings, type OpeningsOptions } from './opening/openings.js';
+import { OpeningPreparer, type OpeningPreparerOptions } from './opening/preparer.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
 import { StreamRegistry } from './registry.js';
 
 /** Options of a {@link StreamManager}. */
-export interface StreamManagerOptions extends OpeningsOptions {
+export interface StreamManagerOptions extends OpeningPreparerOptions {
   bus: AttachableBus;
   limits: Required<ListenLimits>;
   /** Observes the streams. */
@@ -58,7 +58,7 @@ export class StreamManager {
   };
 
   readonly #quota: PrincipalQuota;
-  readonly #openings: Openings;
+  readonly #preparer: OpeningPreparer;
   #openingCount = 0;
   #isClosing = false;
   #isDraining = false;
@@ -67,7 +67,7 @@ export class StreamManager {
     this.#options = options;
     this.#streams = new StreamRegistry(options.timeouts.authorizeMs);
     this.#quota = new PrincipalQuota(options.limits);
-    this.#openings = new Openings(options);
+    this.#preparer = new OpeningPreparer(options);
     this.#fanout = options.bus.openStream === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
 
@@ -100,7 +100,7 @@ export class StreamManager {
   refusal(caller: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     const { headerBytes } = this.#options.limits;
-    if (this.#openings.isReauthorized && exceed(caller.request.headers, headerBytes))
+    if (this.#preparer.isReauthorized && exceed(caller.request.headers, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
@@ -164,12 +164,12 @@ export class StreamManager {
         known,
         undefined,
         scope,
-        this.#openings.keepAliveMs(),
+        this.#preparer.keepAliveMs(),
         performance.now(),
         this.#metrics,
       );
     const stream = await this.#openFor(caller, core.names(scope), async () =>
-      this.#openings.prepare(calling(create), caller, owner, reauthorizer),
+      this.#preparer.prepare(calling(create), caller, owner, reauthorizer),
     );
     if (typeof stream !== 'number') stream.into(onChunk);
     return stream;
@@ -263,7 +263,7 @@ export class StreamManager {
     const { bus, intervals, onError, timeouts } = this.#options;
     const { metrics } = this.#streams;
     const stream = calling(() =>
-      core.openSession(scopeOf(caller), this.#openings.keepAliveMs(), performance.now(), metrics),
+      core.openSession(scopeOf(caller), this.#preparer.keepAliveMs(), performance.now(), metrics),
     );
     const options = { continent: continentOf(caller.request) };
     const connect = (frame: string, listener: AttachmentListener): BusConnection => {
@@ -296,7 +296,7 @@ export class StreamManager {
         known,
         permit,
         scopeOf(caller),
-        this.#openings.keepAliveMs(),
+        this.#preparer.keepAliveMs(),
         performance.now(),
         this.#metrics,
       );
@@ -304,8 +304,8 @@ export class StreamManager {
   }
 
   #ownOpening(stream: Stream, caller: CallerContext): Opening {
-    const reauthorizer = this.#openings.reauthorizer(caller);
-    return this.#openings.prepare(stream, caller, this.#owner, reauthorizer);
+    const reauthorizer = this.#preparer.reauthorizer(caller);
+    return this.#preparer.prepare(stream, caller, this.#owner, reauthorizer);
   }
 
   /**

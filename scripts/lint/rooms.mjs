@@ -126,10 +126,12 @@ export const roomChecks = Object.entries(rooms).map(
   ([folder, table]) =>
     /** @type {[name: string, find: (files: SourceFile[]) => string[]]} */ ([
       `the rooms of ${folder}/ import what their table allows`,
-      (files) =>
-        files
+      (files) => {
+        const exported = exportedByCrate(files);
+        return files
           .filter(({ path }) => isSource(folder, path))
-          .flatMap((file) => strays(folder, table, file)),
+          .flatMap((file) => strays(folder, table, { file, exported }));
+      },
     ]),
 );
 
@@ -174,15 +176,18 @@ function isSource(folder, path) {
 /**
  * @param {string} folder
  * @param {Record<string, string>} table
- * @param {SourceFile} file
+ * @param {{ file: SourceFile, exported: Map<string, string> }} source - a file, and what the crate
+ *   exports under other names than those of its rooms
  */
-function strays(folder, table, file) {
+function strays(folder, table, { file, exported }) {
   const { path } = file;
   const room = roomOf(folder, path);
   const allowed = table[room];
   if (allowed === undefined) return [`${path}: ${room} is not in the table of rooms`];
   const imported = new Set(
-    path.endsWith('.rs') ? namedByRust(file.lines) : namedByScript(folder, file),
+    path.endsWith('.rs')
+      ? namedByRust(file.lines).map((name) => exported.get(name) ?? name)
+      : namedByScript(folder, file),
   );
   return [...imported]
     .filter((other) => other !== room && other in table && !allowed.split(' ').includes(other))
@@ -209,7 +214,22 @@ function namedByScript(folder, file) {
 }
 
 /**
- * Returns the top-level modules of the crate that a Rust file uses.
+ * Returns the modules that src/lib.rs exports from the rooms of the crate, each with its room.
+ * @param {SourceFile[]} files
+ * @returns {Map<string, string>}
+ */
+function exportedByCrate(files) {
+  const lib = files.find(({ path }) => path === 'src/lib.rs')?.lines.join('\n') ?? '';
+  const uses = [...lib.matchAll(/^pub use (\w+)::\{?([\w\s,]+)\}?;/gm)];
+  return new Map(
+    uses.flatMap(([, room = '', list = '']) =>
+      list.split(',').map((name) => /** @type {[string, string]} */ ([name.trim(), room])),
+    ),
+  );
+}
+
+/**
+ * Returns the top-level names of the crate that a Rust file uses.
  * @param {string[]} lines
  */
 function namedByRust(lines) {

@@ -102,7 +102,7 @@ impl Fanout {
         let kind_number = self.kinds.intern(stream.kind());
         let honored = self.intern(stream.shared_honored());
         stream.intern(self.kinds.interned(&stream.kind().clone()), &honored);
-        let reader = stream.reader;
+        let reader = stream.reader();
         let entry = |id| StreamEntry::new(id, stream, kind_number, from);
         let id = self.slab.insert(entry);
         self.readers.set(id.slot(), reader);

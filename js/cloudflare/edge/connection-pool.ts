@@ -100,8 +100,16 @@ export class ConnectionPool {
     this.#probes += 1;
     const canWrite = await canWriteAcross(owner);
     this.#probe = undefined;
-    if (canWrite || (!owner.isGone && this.#probes >= MAX_PROBES)) this.#canShare ??= canWrite;
+    const isProven = canWrite || (!owner.isGone && this.#probes >= MAX_PROBES);
+    if (isProven && this.#canShare === undefined) this.#decide(canWrite);
     return canWrite;
+  }
+
+  /** Sets whether streams share a socket from now on, and logs a change. */
+  #decide(canShare: boolean): void {
+    if (this.#canShare === canShare) return;
+    this.#canShare = canShare;
+    this.#options.onLog({ event: 'sockets', sockets: canShare ? 'shared' : 'each' });
   }
 
   #connectionFor(options: AttachOptions): SharedConnection {
@@ -141,7 +149,7 @@ export class ConnectionPool {
         new BusSocket(connector, { continent, isSession: false }, frame, listener),
       waitUntil: connector.waitUntil,
       onRefused: (error) => {
-        this.#canShare = false;
+        this.#decide(false);
         onError(error);
       },
     };

@@ -64,8 +64,9 @@ export interface DurableObjectBusOptions {
    */
   onError?: (error: Error) => void;
   /**
-   * Called when streams that share a socket lose the bus, and when they reconnect. Other streams
-   * report to `onLog` of `createListenHandler`.
+   * Called when it is known whether the streams of the isolate share a socket, and when streams
+   * that share one lose the bus or reconnect. Other streams report to `onLog` of
+   * `createListenHandler`.
    *
    * @default undefined
    */
@@ -74,8 +75,8 @@ export interface DurableObjectBusOptions {
    * How the streams of an isolate reach the bus. `each`: each stream has a socket. `shared`: all
    * streams share the socket that the request of one of them opens. This needs a runtime where a
    * request can write to the streams of others, which Workers do not promise. `auto`: shared if a
-   * trial with the first two streams shows that this works, otherwise each. Streams of sessions
-   * always have a socket each.
+   * trial with the first two streams shows that this works, otherwise each; `onLog` receives the
+   * result once. Streams of sessions always have a socket each.
    *
    * @default 'auto'
    */

@@ -1,3 +1,4 @@
+import type { ListenBus } from '../../bus/bus.js';
 import type { DefinedEvents } from '../../events/serve/host.js';
 import { createProxy, type ProxyOptions, upstreamUrl } from '../../handler/proxy.js';
 import { refusalResponse } from '../../handler/upstream-response.js';
@@ -11,7 +12,7 @@ import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandler, ListenHandlerOptions } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
-import { durableObjectBus } from '../edge/durable-object-bus.js';
+import type { DurableObjectBusOptions } from '../edge/durable-object-bus.js';
 import { createPublishHandler, type PublishHandlerOptions } from '../publish/endpoint.js';
 import { TenantRouter } from '../route/router.js';
 import { type BusName, DEFAULT_BUS } from '../wire/names.js';
@@ -23,7 +24,9 @@ import { UpstreamServer } from './upstream/server.js';
 /**
  * Options of {@link createGateway}. `Rest` is what the host passes to `fetch` after the request.
  */
-export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends ProxyOptions {
+export interface GatewayOptions<Rest extends unknown[] = unknown[]>
+  extends ProxyOptions,
+    Pick<DurableObjectBusOptions, 'sockets' | 'wanted'> {
   /**
    * The bus of all requests, or a function that returns the bus, and so the tenant, of each
    * request. Tenants do not receive each other's events and cannot use each other's sessions. A
@@ -82,6 +85,7 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
    * publishers and no `server`, and `timeouts.authorizeMs` defaults to 10,000. The default
    * `principal` admits the callers that the upstream server serves, and names each by a digest of
    * those of its credentials that the server requires. The default `authorize` follows `rights`.
+   * `onLog` is also called for the buses.
    */
   listen?: Omit<ListenHandlerOptions<Rest>, 'bus' | 'credentialHeaders' | 'events'>;
 }
@@ -164,8 +168,14 @@ class GatewayHandler implements Gateway<unknown[]> {
     });
     this.#admission = new UpstreamAdmission(this.#server, options.admitsUnknownMethod ?? false);
     this.#screen = screen(listen);
-    const make = this.#serverOf.bind(this);
-    this.#router = new TenantRouter({ bus, make, onError: this.#onError, max: MAX_SERVERS });
+    this.#router = new TenantRouter({
+      namespace,
+      bus,
+      busOptions: { ...options, ...(listen.onLog && { onLog: listen.onLog }) },
+      make: this.#serverOf.bind(this),
+      onError: this.#onError,
+      max: MAX_SERVERS,
+    });
     this.#publish = acceptsPublishes(options)
       ? this.#endpoint(options, { bus, onError })
       : undefined;
@@ -229,7 +239,7 @@ class GatewayHandler implements Gateway<unknown[]> {
     return (await this.#router.fetch(request, ...rest)) ?? refusalResponse(Refusal.UnknownServer);
   }
 
-  #serverOf(name: string): ForgettableHandler<unknown[]> {
+  #serverOf(bus: ListenBus): ForgettableHandler<unknown[]> {
     const onError = this.#onError;
     const { credentialHeaders, events, listen = {}, rights } = this.#options;
     // An option that is set to undefined must not replace a default that denies.
@@ -245,7 +255,7 @@ class GatewayHandler implements Gateway<unknown[]> {
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
       ...(events && { events }),
-      bus: durableObjectBus(this.#namespace, { bus: name, onError }),
+      bus,
     });
   }
 }

@@ -4,7 +4,7 @@ import { forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandlerOptions } from '../../options.js';
-import { type DurableObjectBusOptions, durableObjectBus } from '../edge/durable-object-bus.js';
+import type { DurableObjectBusOptions } from '../edge/durable-object-bus.js';
 import type { BusName } from '../wire/names.js';
 import type { BusNamespace } from '../wire/stubs.js';
 import { TenantRouter } from './router.js';
@@ -21,11 +21,12 @@ export interface ListenTenant<Env> {
 
 /**
  * Options of {@link routeListenRequest}. Create them once, at the top of the module: the servers of
- * tenants are cached by this object.
+ * tenants are cached by this object. `Env` has the bindings of the Worker, and `Rest` is the list
+ * of arguments that follow the options. `onError` and `onLog` are also called for the buses.
  */
-export interface RouteListenOptions<Env = Cloudflare.Env>
-  extends Omit<ListenHandlerOptions, 'bus'>,
-    Pick<DurableObjectBusOptions, 'sockets'> {
+export interface RouteListenOptions<Env = Cloudflare.Env, Rest extends unknown[] = []>
+  extends Omit<ListenHandlerOptions<Rest>, 'bus'>,
+    Pick<DurableObjectBusOptions, 'sockets' | 'wanted'> {
   /** The name of the binding of `SubscriptionBus` in `env`. */
   binding: keyof Env & string;
   /**
@@ -36,7 +37,7 @@ export interface RouteListenOptions<Env = Cloudflare.Env>
   /**
    * Creates the MCP handler of a tenant, once for as long as an isolate keeps the tenant's server.
    */
-  handler: (tenant: ListenTenant<Env>) => McpHandler;
+  handler: (tenant: ListenTenant<Env>) => McpHandler<Rest>;
   /**
    * Maximum number of tenants whose servers an isolate keeps while some of them are idle. The least
    * recently used idle one is dropped first; one with open streams is never dropped.
@@ -50,34 +51,48 @@ export interface RouteListenOptions<Env = Cloudflare.Env>
 /**
  * Serves a request in front of the MCP handler of its tenant, on a bus that no other tenant can
  * access. Resolves with undefined if the request is not for this route: `tenant` returned undefined
- * or an invalid name for a bus. Passes further arguments to the handler after the request.
+ * or an invalid name for a bus. `handler`, `principal` and `authorize` receive the arguments `rest`
+ * as those of `createListenHandler` do.
  *
  * @throws ListenError (as a rejection) `invalid-options`.
  * @example
  * ```ts
- * const route: RouteListenOptions<Env> = {
+ * const route: RouteListenOptions<Env, [Env, ExecutionContext]> = {
  *   binding: 'MCP_BUS',
  *   tenant: (request) => /^\/(acme|globex)\/mcp$/.exec(new URL(request.url).pathname)?.[1],
- *   handler: ({ bus, name }) => createMcpHandler(publishChanges(() => serverOf(name), bus)),
+ *   handler: ({ bus, name }) => {
+ *     const mcp = createMcpHandler(publishChanges(() => serverOf(name), bus));
+ *     return (request) => mcp.fetch(request);
+ *   },
+ *   principal: (request, env) => userOf(request, env.SESSIONS),
  * };
  *
  * export default {
- *   fetch: async (request, env) =>
- *     (await routeListenRequest(request, env, route)) ?? new Response(null, { status: 404 }),
+ *   fetch: async (request, env, ctx) =>
+ *     (await routeListenRequest(request, env, route, env, ctx)) ??
+ *     new Response(null, { status: 404 }),
  * } satisfies ExportedHandler<Env>;
  * ```
  */
-export async function routeListenRequest<Env extends object = Cloudflare.Env>(
+export async function routeListenRequest<
+  Env extends object = Cloudflare.Env,
+  Rest extends unknown[] = [],
+>(
   request: Request,
   env: Env,
-  options: RouteListenOptions<Env>,
-  ...rest: unknown[]
+  options: RouteListenOptions<Env, Rest>,
+  ...rest: Rest
 ): Promise<Response | undefined> {
-  return routerOf(env, options).fetch(request, ...rest);
+  // The further arguments are passed on unread.
+  const route = options as RouteListenOptions<Env, unknown[]>;
+  return routerOf(env, route).fetch(request, ...rest);
 }
 
 /** @throws ListenError `invalid-options`. */
-function routerOf<Env extends object>(env: Env, options: RouteListenOptions<Env>): TenantRouter {
+function routerOf<Env extends object>(
+  env: Env,
+  options: RouteListenOptions<Env, unknown[]>,
+): TenantRouter {
   const namespace = env[options.binding] as BusNamespace | undefined;
   if (namespace === undefined)
     throw new ListenError('invalid-options', `env has no binding ${options.binding}`);
@@ -91,17 +106,13 @@ function routerOf<Env extends object>(env: Env, options: RouteListenOptions<Env>
 function newRouter<Env>(
   env: Env,
   namespace: BusNamespace,
-  options: RouteListenOptions<Env>,
+  options: RouteListenOptions<Env, unknown[]>,
 ): TenantRouter {
-  const { binding: _, handler, maxTenants = MAX_TENANTS, sockets, tenant, ...listen } = options;
+  const { handler, maxTenants: max = MAX_TENANTS, tenant } = options;
   const onError = guarded(options.onError ?? report);
-  const { onLog } = options;
-  const busOptions = { onError, ...(onLog && { onLog }), ...(sockets && { sockets }) };
-  const make = (name: string) => {
-    const bus = durableObjectBus(namespace, { ...busOptions, bus: name });
-    return forgettableHandler<unknown[]>(handler({ name, bus, env }), { ...listen, onError, bus });
-  };
-  return new TenantRouter({ bus: tenant, make, max: maxTenants, onError });
+  const make = (bus: ListenBus, name: string) =>
+    forgettableHandler<unknown[]>(handler({ name, bus, env }), { ...options, onError, bus });
+  return new TenantRouter({ namespace, bus: tenant, busOptions: options, make, onError, max });
 }
 
 /** The routers of each namespace, by their options. */

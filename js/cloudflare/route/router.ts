@@ -1,17 +1,24 @@
+import type { ListenBus } from '../../bus/bus.js';
 import { refusalResponse } from '../../handler/upstream-response.js';
 import type { ForgettableHandler } from '../../listen-handler.js';
 import type { ListenHandler } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
+import { type DurableObjectBusOptions, durableObjectBus } from '../edge/durable-object-bus.js';
 import { type BusName, busNameOf } from '../wire/names.js';
+import type { BusNamespace } from '../wire/stubs.js';
 import { Tenants } from './tenants.js';
 
 /** Options of a {@link TenantRouter}. */
 export interface TenantRouterOptions {
+  /** The namespace of the buses. */
+  namespace: BusNamespace;
   /** The bus of each request, which is the bus of its tenant. */
   bus: BusName;
-  /** Creates the server of the bus `name`. */
-  make: (name: string) => ForgettableHandler<unknown[]>;
-  /** Called with the errors of `bus`. */
+  /** Options of the bus of every tenant. */
+  busOptions: Pick<DurableObjectBusOptions, 'onLog' | 'sockets' | 'wanted'>;
+  /** Creates the server of the tenant `name`, on its bus. */
+  make: (bus: ListenBus, name: string) => ForgettableHandler<unknown[]>;
+  /** Called with the errors of the function `bus` and of the buses. */
   onError: (error: Error) => void;
   /** Maximum number of servers that are kept while some of them are idle. */
   max: number;
@@ -23,10 +30,20 @@ export class TenantRouter {
   readonly #onError: (error: Error) => void;
   readonly #tenants: Tenants;
 
-  constructor({ bus, make, max, onError }: TenantRouterOptions) {
+  constructor({ bus, busOptions, make, max, namespace, onError }: TenantRouterOptions) {
+    const { onLog, sockets, wanted } = busOptions;
+    const shared = {
+      onError,
+      ...(onLog && { onLog }),
+      ...(sockets && { sockets }),
+      ...(wanted && { wanted }),
+    };
     this.#bus = bus;
     this.#onError = onError;
-    this.#tenants = new Tenants(make, max);
+    this.#tenants = new Tenants(
+      (name) => make(durableObjectBus(namespace, { ...shared, bus: name }), name),
+      max,
+    );
   }
 
   /** Returns the server of the bus `name`. */

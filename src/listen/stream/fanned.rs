@@ -1,4 +1,5 @@
 use alloc::sync::Arc;
+use core::num::NonZeroU32;
 
 use crate::{
     clock::Millis,
@@ -6,7 +7,7 @@ use crate::{
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter},
 };
 
-use super::{ServerStream, StreamState, cues::Since, stream_kind::StreamKind};
+use super::{ServerStream, cues::Since, state::StreamState, stream_kind::StreamKind};
 
 /// Access for [`crate::fanout`], which encodes one message for many streams.
 impl ServerStream {
@@ -43,9 +44,8 @@ impl ServerStream {
         if !self.honored.accepts(event) {
             return;
         }
-        if let Some(metrics) = &self.metrics {
-            metrics.uncount(published.map(|published| now - published));
-        }
+        let wait = published.map(|published| now - published);
+        self.cues.uncount(wait);
         self.handle_event_of(event, published);
     }
 
@@ -56,15 +56,14 @@ impl ServerStream {
 
     /// Counts further events that were collapsed into one.
     pub(crate) fn count_repeats(&self, repeats: usize) {
-        let takes_in = self.is_opening() || self.is_open();
-        if let Some(metrics) = self.metrics.as_ref().filter(|_| takes_in) {
-            (0..repeats).for_each(|_| metrics.count_event(true));
+        if self.is_opening() || self.is_open() {
+            self.cues.count_repeats(repeats);
         }
     }
 
     /// Frees the cue queue if it is empty.
     pub(crate) fn release_queue(&mut self) {
-        self.cues.take_if(|cues| cues.len() == 0);
+        self.cues.release();
     }
 
     /// Replaces the kind and the filter by shared copies of equal value.
@@ -74,7 +73,11 @@ impl ServerStream {
     }
 
     pub(crate) fn metrics(&self) -> Option<&Arc<Metrics>> {
-        self.metrics.as_ref()
+        self.cues.metrics()
+    }
+
+    pub(crate) fn reader(&self) -> Option<NonZeroU32> {
+        self.reader
     }
 
     pub(crate) fn shared_honored(&self) -> &Arc<SubscriptionFilter> {

@@ -9,11 +9,11 @@ use crate::{
     },
 };
 
-use super::{ServerStream, end_reason::EndReason};
+use super::{ServerStream, cues::Since, end_reason::EndReason};
 
 /// The authorization of a stream's caller, valid for a limited time.
 #[derive(Debug)]
-pub(crate) struct Grant {
+pub(super) struct Grant {
     span: Millis,
     until: Millis,
     question: Renewal,
@@ -33,66 +33,85 @@ enum Renewal {
 }
 
 impl Grant {
+    fn new(span: Millis, now: Millis) -> Self {
+        Self {
+            span,
+            until: now + span,
+            question: Renewal::None,
+            is_outdated: false,
+        }
+    }
+
     /// Whether the grant is too old for a cue to be sent.
     fn is_stale(&self, now: Millis) -> bool {
         self.until <= now
     }
+
+    /// Whether an authorization is required or pending.
+    fn is_asking(&self) -> bool {
+        !matches!(self.question, Renewal::None)
+    }
+
+    /// Requires an authorization, unless one is required or pending.
+    fn require(&mut self) {
+        if !self.is_asking() {
+            self.question = Renewal::Due;
+        }
+    }
+
+    /// Makes the grant stale, and the pending authorization outdated.
+    fn expire(&mut self) {
+        self.until = Millis(0);
+        self.is_outdated = matches!(self.question, Renewal::Asked(_));
+    }
+
+    /// Returns the filter to authorize, once per request.
+    fn poll_question(
+        &mut self,
+        honored: &Arc<SubscriptionFilter>,
+    ) -> Option<Arc<SubscriptionFilter>> {
+        matches!(self.question, Renewal::Due).then(|| {
+            self.question = Renewal::Asked(honored.clone());
+            honored.clone()
+        })
+    }
+
+    /// Handles a renewed authorization. Returns the filter that it was asked about.
+    fn handle_granted(&mut self, now: Millis) -> Option<Arc<SubscriptionFilter>> {
+        let Renewal::Asked(asked) = core::mem::replace(&mut self.question, Renewal::None) else {
+            return None;
+        };
+        let is_outdated = core::mem::take(&mut self.is_outdated);
+        self.until = if is_outdated {
+            Millis(0)
+        } else {
+            now + self.span
+        };
+        Some(asked)
+    }
 }
 
-/// Authorization of the caller when a cue is about to be sent.
+/// Authorization of the caller when a cue is about to be sent, and after events were lost.
 impl ServerStream {
     /// Limits the current authorization to `span`. After that, no cue is sent until
     /// [`ServerStream::poll_question`] has had a reply. Zero: valid without a limit.
     pub fn grant_for(&mut self, span: impl Into<Millis>, now: Millis) {
         let span = span.into();
-        self.grant = (span > Millis(0)).then(|| {
-            Box::new(Grant {
-                span,
-                until: now + span,
-                question: Renewal::None,
-                is_outdated: false,
-            })
-        });
-    }
-
-    /// Makes the grant stale: the caller is authorized again before the next cue is sent. Returns
-    /// false without a grant.
-    pub(crate) fn renew_grant(&mut self) -> bool {
-        let Some(grant) = &mut self.grant else {
-            return false;
-        };
-        grant.until = Millis(0);
-        grant.is_outdated = matches!(grant.question, Renewal::Asked(_));
-        true
+        self.grant = (span > Millis(0)).then(|| Box::new(Grant::new(span, now)));
     }
 
     /// Returns the filter to authorize again, once per request. Cues are withheld until
     /// [`ServerStream::handle_granted`] or [`ServerStream::handle_denied`].
     pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
-        let honored = &self.honored;
-        let grant = self.grant.as_mut()?;
-        matches!(grant.question, Renewal::Due).then(|| {
-            grant.question = Renewal::Asked(honored.clone());
-            honored.clone()
-        })
+        self.grant.as_mut()?.poll_question(&self.honored)
     }
 
     /// Handles a renewed authorization for what `allowed` names. A stream that honors more ends at
     /// once and without a result: its client listens again, and gets what is allowed.
     pub fn handle_granted(&mut self, allowed: &SubscriptionFilter, now: Millis) {
-        let Some(grant) = &mut self.grant else {
-            return;
-        };
-        let Renewal::Asked(asked) = core::mem::replace(&mut grant.question, Renewal::None) else {
-            return;
-        };
-        let is_outdated = core::mem::take(&mut grant.is_outdated);
-        grant.until = if is_outdated {
-            Millis(0)
-        } else {
-            now + grant.span
-        };
-        if !asked.is_subset_of(allowed) {
+        let grant = self.grant.as_mut();
+        let asked = grant.and_then(|grant| grant.handle_granted(now));
+        if asked.is_some_and(|asked| !asked.is_subset_of(allowed)) {
             self.handle_denied();
         }
     }
@@ -122,25 +141,23 @@ impl ServerStream {
 
     /// Whether a cue is pending for an authorization, and not for room.
     pub fn is_asking(&self) -> bool {
-        let grant = self.grant.as_ref();
-        grant.is_some_and(|grant| !matches!(grant.question, Renewal::None))
+        self.grant.as_ref().is_some_and(|grant| grant.is_asking())
     }
 
     /// Whether the caller may receive what the host writes itself. If not, an authorization is
     /// required, see [`ServerStream::poll_question`].
     #[inline(never)]
     pub fn may_send(&mut self, now: Millis) -> bool {
-        let Some(grant) = self.grant.as_mut().filter(|grant| grant.is_stale(now)) else {
+        let stale = self.grant.as_mut().filter(|grant| grant.is_stale(now));
+        let Some(grant) = stale else {
             return true;
         };
-        if matches!(grant.question, Renewal::None) {
-            grant.question = Renewal::Due;
-        }
+        grant.require();
         false
     }
 
     /// Called when a cue could be sent. Returns whether it has to wait for an authorization.
-    pub(crate) fn withhold(&mut self, now: Millis) -> bool {
+    pub(super) fn withhold(&mut self, now: Millis) -> bool {
         if !self.is_withheld(now) || self.is_paused || self.pending_cues() == 0 {
             return false;
         }
@@ -172,9 +189,53 @@ impl ServerStream {
 
     /// Handles the disconnect of a caller: if it is the caller of this stream, the stream ends at
     /// once and without a result.
-    pub(crate) fn handle_disconnect(&mut self, principal: &Name) {
+    pub(super) fn handle_disconnect(&mut self, principal: &Name) {
         if self.honored.scope.principals.contains(principal) {
             self.abort_for(EndReason::Denied);
         }
+    }
+
+    /// Handles a possible loss of events: cues every honored list and resource once. The state of a
+    /// task cannot be reconstructed from a cue.
+    pub fn handle_gap(&mut self) {
+        for event in self.honored.subjects() {
+            if self.takes(&event) {
+                self.cues.push(&event, Since::default());
+            }
+        }
+    }
+
+    /// Handles a loss of unknown events: cues every honored list and resource once, and stays open.
+    ///
+    /// The disconnect of a named caller may be among the lost events, so the caller is authorized
+    /// again before the next cue is sent. Without a grant to renew, the stream ends at once, as
+    /// [`EndReason::Denied`]. A stream that honors tasks ends as [`EndReason::Lost`] once pending
+    /// cues are sent: its client listens again and reads the states of its tasks.
+    pub fn handle_loss(&mut self) {
+        if self.is_named() {
+            let Some(grant) = &mut self.grant else {
+                return self.handle_denied();
+            };
+            grant.expire();
+        }
+        if self.honored.task_ids.is_empty() {
+            self.handle_gap();
+        } else {
+            self.retire(EndReason::Lost);
+        }
+    }
+
+    /// As [`ServerStream::handle_loss`], for a stream that is about to close: a named caller is not
+    /// authorized again, but its stream ends at once.
+    pub(crate) fn handle_loss_at_close(&mut self) {
+        if self.is_named() {
+            self.handle_denied();
+        } else {
+            self.handle_loss();
+        }
+    }
+
+    fn is_named(&self) -> bool {
+        !self.honored.scope.principals.is_empty()
     }
 }

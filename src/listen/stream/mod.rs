@@ -3,9 +3,10 @@ mod end_reason;
 mod fanned;
 mod grant;
 mod keep_alive;
-mod loss;
+mod lifetime;
 mod output;
-mod settings;
+mod pending_cues;
+mod state;
 mod stream_kind;
 
 use alloc::{boxed::Box, sync::Arc};
@@ -19,7 +20,10 @@ use crate::{
     },
 };
 
-use self::{end_reason::Lifetime, grant::Grant, keep_alive::KeepAlive};
+use self::{
+    grant::Grant, keep_alive::KeepAlive, lifetime::Lifetime, pending_cues::PendingCues,
+    state::StreamState,
+};
 
 pub(crate) use cues::{Cues, Since};
 pub use end_reason::EndReason;
@@ -35,40 +39,20 @@ pub use stream_kind::StreamKind;
 /// whose client reads nothing for too long ends.
 #[derive(Debug)]
 pub struct ServerStream {
-    pub(crate) kind: StreamKind,
-    pub(crate) honored: Arc<SubscriptionFilter>,
-    pub(crate) server_info: Option<Arc<str>>,
-    pub(crate) is_paused: bool,
-    pub(crate) state: StreamState,
-    /// Allocated when a cue first becomes pending: most streams are idle most of the time.
-    pub(crate) cues: Option<Box<Cues>>,
-    pub(crate) keep_alive: KeepAlive,
-    pub(crate) lifetime: Lifetime,
+    kind: StreamKind,
+    honored: Arc<SubscriptionFilter>,
+    server_info: Option<Arc<str>>,
+    is_paused: bool,
+    state: StreamState,
+    cues: PendingCues,
+    keep_alive: KeepAlive,
+    lifetime: Lifetime,
     /// The authorization of the caller, if it is limited in time.
-    pub(crate) grant: Option<Box<Grant>>,
+    grant: Option<Box<Grant>>,
     end_reason: Option<EndReason>,
     /// The reader of its output in this process, if there is one: see [`ServerStream::read_by`].
-    pub(crate) reader: Option<NonZeroU32>,
-    pub(crate) is_frozen: bool,
-    pub(crate) metrics: Option<Arc<Metrics>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StreamState {
-    /// Not registered with the bus yet: events are held, nothing may be written.
-    Opening,
-    /// Registered. The acknowledgment is sent before anything else.
-    Open {
-        is_acknowledged: bool,
-    },
-    /// Pending output is sent, then the end; a graceful one with the result.
-    Draining {
-        is_acknowledged: bool,
-        is_graceful: bool,
-    },
-    /// Everything is written or dropped; the end has not been polled yet.
-    Ending,
-    Closed,
+    reader: Option<NonZeroU32>,
+    is_frozen: bool,
 }
 
 impl ServerStream {
@@ -92,7 +76,7 @@ impl ServerStream {
     ) -> Self {
         Self {
             kind,
-            cues: None,
+            cues: PendingCues::default(),
             honored: Arc::new(honored),
             server_info: None,
             is_paused: false,
@@ -103,7 +87,6 @@ impl ServerStream {
             end_reason: None,
             reader: None,
             is_frozen: false,
-            metrics: None,
         }
     }
 
@@ -118,6 +101,33 @@ impl ServerStream {
     /// publish writes each event to the first: to the reader, the others would repeat it.
     pub fn read_by(&mut self, reader: NonZeroU32) {
         self.reader = Some(reader);
+    }
+
+    /// Counts events and notifications in `metrics`.
+    pub fn count_in(&mut self, metrics: Arc<Metrics>) {
+        self.cues.count_in(metrics);
+    }
+
+    /// Ends the stream if its client reads nothing for `span` while output is pending. Zero
+    /// disables it.
+    pub fn stall_after(&mut self, span: impl Into<Millis>) {
+        self.lifetime.stall_after(span.into());
+    }
+
+    /// Schedules a retirement, see [`ServerStream::retire`]; of several times the earliest applies.
+    pub fn retire_at(&mut self, at: Millis, why: EndReason) {
+        self.lifetime.retire_at(at, why);
+    }
+
+    /// Ends the stream at this time, at once and without a result, dropping pending output: nothing
+    /// may be sent to a caller whose credentials have expired.
+    pub fn expire_at(&mut self, at: Millis) {
+        self.lifetime.expire_at(at);
+    }
+
+    /// Cancels [`ServerStream::expire_at`].
+    pub fn never_expire(&mut self) {
+        self.lifetime.never_expire();
     }
 
     /// Handles the bus's confirmation of the registration: the acknowledgment may be sent.
@@ -149,9 +159,7 @@ impl ServerStream {
 
     /// Replaces the filter, and drops the cues that the new one does not honor.
     pub fn handle_filter(&mut self, honored: SubscriptionFilter) {
-        if let Some(cues) = &mut self.cues {
-            cues.retain(|event| honored.accepts(event));
-        }
+        self.cues.retain(|event| honored.accepts(event));
         self.honored = Arc::new(honored);
         // The output that the client was slow to read may be gone.
         if !self.has_output() {
@@ -194,6 +202,20 @@ impl ServerStream {
         }
     }
 
+    /// Ends the stream gracefully: pending cues are sent, then the result of the listen request. A
+    /// stream that was never registered just ends, and one that already ends without a result
+    /// continues to do so. Write all remaining output at once: see [`ServerStream::is_frozen`].
+    pub fn close(&mut self) {
+        self.is_frozen = true;
+        self.drain(EndReason::Closed);
+    }
+
+    /// Whether the host has to write all remaining output at once, regardless of room: the stream
+    /// was closed, so nothing is added any more, and the client can read it later.
+    pub fn is_frozen(&self) -> bool {
+        self.is_frozen
+    }
+
     /// Ends the stream without a result: pending cues are sent, then the stream breaks off, and its
     /// client comes back.
     pub fn retire(&mut self, why: EndReason) {
@@ -208,7 +230,7 @@ impl ServerStream {
     /// Returns the next output to write, or `None` until the next `handle_*` call.
     pub fn poll_output(&mut self, now: Millis) -> Option<StreamOutput> {
         let next = self.poll_next(now)?;
-        Some(self.encode(&next))
+        Some(next.encode(&self.kind, &self.honored, self.server_info.as_deref()))
     }
 
     /// As [`ServerStream::poll_output`], for a caller that encodes the messages.
@@ -262,8 +284,7 @@ impl ServerStream {
     /// Returns the position up to which everything has been polled, where `latest` is that of the
     /// last event handled; `None` while a cue of unknown position is pending.
     pub fn covered(&self, latest: Position) -> Option<Position> {
-        let cues = self.cues.as_ref();
-        cues.map_or(Some(latest), |cues| cues.covered(latest))
+        self.cues.covered(latest)
     }
 
     /// Returns the kind.
@@ -278,7 +299,7 @@ impl ServerStream {
 
     /// Returns the number of pending cues; never more than the filter has topics.
     pub fn pending_cues(&self) -> usize {
-        self.cues.as_ref().map_or(0, |cues| cues.len())
+        self.cues.len()
     }
 
     /// Whether the registration is pending.
@@ -308,11 +329,7 @@ impl ServerStream {
         if self.is_paused || self.withhold(now) {
             return None;
         }
-        let (event, since) = self.cues.as_mut()?.pop()?;
-        if let Some(metrics) = &self.metrics {
-            metrics.count_frame(since.published.map(|published| now - published));
-        }
-        Some(Next::Changed(event))
+        self.cues.pop(now).map(Next::Changed)
     }
 
     /// Returns the result if there is one to send, and otherwise the end.
@@ -325,19 +342,8 @@ impl ServerStream {
         Next::End
     }
 
-    fn encode(&self, next: &Next) -> StreamOutput {
-        let message = match next {
-            Next::Acknowledged => self.kind.acknowledgment(&self.honored),
-            Next::Changed(event) => Some(self.kind.notification(event)),
-            Next::Result => self.kind.result(self.server_info.as_deref()),
-            Next::KeepAlive => return StreamOutput::KeepAlive,
-            Next::End => return StreamOutput::End,
-        };
-        message.map_or(StreamOutput::Opened, StreamOutput::Message)
-    }
-
     /// Ends the stream after its pending output.
-    pub(crate) fn drain(&mut self, why: EndReason) {
+    fn drain(&mut self, why: EndReason) {
         match self.state {
             StreamState::Opening => self.abort_for(why),
             StreamState::Open { is_acknowledged } => {
@@ -351,8 +357,8 @@ impl ServerStream {
         }
     }
 
-    pub(crate) fn abort_for(&mut self, why: EndReason) {
-        self.cues = None;
+    fn abort_for(&mut self, why: EndReason) {
+        self.cues.clear();
         if !self.is_ending() {
             self.end_reason = Some(why);
             self.state = StreamState::Ending;
@@ -370,26 +376,21 @@ impl ServerStream {
         }
     }
 
-    pub(crate) fn push(&mut self, event: &ServerEvent, since: Since) {
+    fn push(&mut self, event: &ServerEvent, since: Since) {
         if let ServerEvent::Disconnect { principal } = event {
             return self.handle_disconnect(principal);
         }
         if event.group().is_some() && !self.honored.accepts(event) {
             return;
         }
-        let pushed = self.cue(event.change(), since);
-        if let (Some(metrics), Some(is_collapsed)) = (&self.metrics, pushed) {
-            metrics.count_event(is_collapsed);
+        let change = event.change();
+        if self.takes(change) {
+            self.cues.push_event(change, since);
         }
     }
 
-    /// Queues a cue. Returns whether one for the same topic was pending; `None` if the event is not
-    /// queued.
-    pub(crate) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
-        let is_open = matches!(self.state, StreamState::Opening | StreamState::Open { .. });
-        if !is_open || !self.honored.accepts(event) {
-            return None;
-        }
-        Some(self.cues.get_or_insert_default().push(event, since))
+    /// Whether an event becomes a cue.
+    fn takes(&self, event: &ServerEvent) -> bool {
+        (self.is_opening() || self.is_open()) && self.honored.accepts(event)
     }
 }

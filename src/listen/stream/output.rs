@@ -1,6 +1,8 @@
 use alloc::string::String;
 
-use crate::vocabulary::event::ServerEvent;
+use crate::vocabulary::{event::ServerEvent, filter::SubscriptionFilter};
+
+use super::stream_kind::StreamKind;
 
 /// An output of a stream, to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,4 +33,23 @@ pub enum Next {
     /// The stream ends; nothing follows. Without a [`Next::Result`] before it, the client comes
     /// back.
     End,
+}
+
+impl Next {
+    /// Encodes the output for a stream of this kind, with what its messages contain.
+    pub(super) fn encode(
+        &self,
+        kind: &StreamKind,
+        honored: &SubscriptionFilter,
+        server_info: Option<&str>,
+    ) -> StreamOutput {
+        let message = match self {
+            Self::Acknowledged => kind.acknowledgment(honored),
+            Self::Changed(event) => Some(kind.notification(event)),
+            Self::Result => kind.result(server_info),
+            Self::KeepAlive => return StreamOutput::KeepAlive,
+            Self::End => return StreamOutput::End,
+        };
+        message.map_or(StreamOutput::Opened, StreamOutput::Message)
+    }
 }

@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { routeListenRequest } from '../../../dist/cloudflare/route/route-listen-request.js';
 import type { BusNamespace } from '../../../dist/cloudflare/wire/stubs.js';
 import { CAPABILITIES, declaring } from '../../host/options.ts';
+import { listenRequest, TOOLS } from '../serving.ts';
 
 vi.mock('cloudflare:workers', () => ({ waitUntil: () => {} }));
 
@@ -17,10 +18,10 @@ function bindings(): Env {
 }
 
 /** A route of the tenants in the path, and the calls of its handlers after their tenants. */
-function routed(options: Partial<RouteListenOptions<Env>> = {}) {
+function routed(options: Partial<RouteListenOptions<Env, unknown[]>> = {}) {
   const made = vi.fn();
   const handled = vi.fn();
-  const route: RouteListenOptions<Env> = {
+  const route: RouteListenOptions<Env, unknown[]> = {
     binding: 'MCP_BUS',
     tenant: (request) => new URL(request.url).pathname.split('/')[1],
     handler: ({ name }) => {
@@ -40,7 +41,7 @@ function requestOf(path: string): Request {
   return new Request(`http://localhost${path}`, { method: 'OPTIONS' });
 }
 
-test('what follows the request reaches the handler of its tenant', async () => {
+test('what follows the options reaches the handler of its tenant', async () => {
   const { handled, route } = routed();
   const env = bindings();
   const context = { props: { user: 'ann' } };
@@ -48,6 +49,17 @@ test('what follows the request reaches the handler of its tenant', async () => {
   expect([response?.status, await response?.text()]).toEqual([418, 'acme']);
   expect(handled.mock.calls).toEqual([['acme', 'OPTIONS', env, context]]);
   expect(handled.mock.calls[0]?.[3]).toBe(context);
+});
+
+test('what follows the options reaches principal', async () => {
+  const principal = vi.fn((_request: Request, ..._rest: unknown[]) => ({ denied: 401 as const }));
+  const { route } = routed({ principal, tenant: () => 'acme' });
+  const env = bindings();
+  const context = { props: { user: 'ann' } };
+  const response = await routeListenRequest(listenRequest(TOOLS), env, route, env, context);
+  expect(response?.status).toBe(401);
+  expect(principal.mock.calls).toEqual([[expect.any(Request), env, context]]);
+  expect(principal.mock.calls[0]?.[2]).toBe(context);
 });
 
 test('a binding that env does not have is invalid-options', async () => {

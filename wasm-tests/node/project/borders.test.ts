@@ -195,6 +195,18 @@ describe('package-lock.json', async () => {
   });
 });
 
+test('what src/lib.rs exports counts as its room', async () => {
+  const lib = { path: 'src/lib.rs', lines: (await readFile('src/lib.rs', 'utf8')).split('\n') };
+  const found = async (path: string) => {
+    const files = [lib, { path, lines: ['use crate::topic::Topic;'] }];
+    return (await Promise.all(checks.map(([, find]) => find(files)))).flat();
+  };
+  expect(await found('src/lease/own.rs')).toEqual([
+    'src/lease/own.rs: lease may not import vocabulary',
+  ]);
+  expect(await found('src/upstream/own.rs')).toEqual([]);
+});
+
 test.each(Object.entries(rooms))(
   'each room of %s/ comes after the rooms that it may import',
   (_, table) => {

@@ -29,6 +29,10 @@ test('if the runtime later refuses writes to other requests, no cue is lost, and
   await fixture().publish(1, TOOLS);
   for (const stream of [...streams, late])
     for (const cue of CUES) expect(await stream.message()).toBe(cue);
+  expect(await fixture().log(0)).toEqual([
+    { event: 'sockets', sockets: 'shared' },
+    { event: 'sockets', sockets: 'each' },
+  ]);
   expect(await fixture().stats(0)).toMatchObject({
     gaps: 0,
     open: 5,

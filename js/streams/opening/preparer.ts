@@ -10,8 +10,8 @@ import type { Opening, StreamOwner } from '../../bus/opening.js';
 import { type Intervals, jittered, type ListenTimeouts } from '../../model/timeouts.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 
-/** Options of {@link Openings}. */
-export interface OpeningsOptions {
+/** Options of {@link OpeningPreparer}. */
+export interface OpeningPreparerOptions {
   timeouts: Required<ListenTimeouts>;
   intervals: Required<Intervals>;
   /** Determines what callers may receive. */
@@ -21,11 +21,11 @@ export interface OpeningsOptions {
 }
 
 /** Prepares streams of the core for a bus, with the intervals of the server. */
-export class Openings {
-  readonly #options: OpeningsOptions;
+export class OpeningPreparer {
+  readonly #options: OpeningPreparerOptions;
   readonly #reauthorizeOptions: ReauthorizeOptions;
 
-  constructor(options: OpeningsOptions) {
+  constructor(options: OpeningPreparerOptions) {
     const { authorizeOptions, intervals, principalOptions } = options;
     this.#options = options;
     this.#reauthorizeOptions = {
