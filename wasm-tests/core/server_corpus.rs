@@ -14,7 +14,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     body::Body,
-    subscription::{own_id, watched},
+    subscription::{lines, own_id, watched},
 };
 
 #[derive(Deserialize)]
@@ -104,12 +104,7 @@ impl Case {
             SubscriptionOptions::default(),
             Millis(0),
         );
-        let lines: Vec<String> = self
-            .headers
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect();
-        let lines = lines.join("\n");
+        let lines = lines(&self.headers);
         subscription.handle_head(self.status, &Headers::new(&lines), Millis(0));
         let mut reported = Vec::new();
         for chunk in chunks {

@@ -65,7 +65,7 @@ impl Written {
 enum Progress {
     Opening,
     Open,
-    Answered,
+    Closed,
     Ended,
 }
 
@@ -301,8 +301,8 @@ impl Host {
         match (self.progress, said) {
             (Progress::Opening, Said::Acknowledged(_) | Said::Opened | Said::KeepAlive)
             | (Progress::Open, Said::Changed(_) | Said::KeepAlive) => Ok(Progress::Open),
-            (Progress::Open, Said::Result) => Ok(Progress::Answered),
-            (Progress::Opening | Progress::Open | Progress::Answered, Said::End) => {
+            (Progress::Open, Said::Result) => Ok(Progress::Closed),
+            (Progress::Opening | Progress::Open | Progress::Closed, Said::End) => {
                 Ok(Progress::Ended)
             }
             (progress, _) => Err(Violation::new(

@@ -75,13 +75,14 @@ impl Register {
             self.end(&id);
         }
         self.turns += 1;
+        let idle = Millis::from(session.new.idle);
         let entry = Entry {
             caller,
             principal: session.new.principal.clone(),
-            idle: session.new.idle,
+            idle,
             used: (now, self.turns),
             known_at: now,
-            stays_until: now + session.new.idle,
+            stays_until: now + idle,
             is_streaming: false,
             is_over: false,
         };

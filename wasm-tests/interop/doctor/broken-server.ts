@@ -32,7 +32,7 @@ export function brokenServer(fault?: Fault): (request: Request) => Promise<Respo
     const message = (await request.json()) as Asked;
     if (message.method === 'tools/call') publish(open, fault);
     if (message.method === 'subscriptions/listen') return listened(open, message, fault);
-    return answered(message);
+    return responseTo(message);
   };
 }
 
@@ -115,7 +115,7 @@ function publish(open: Set<Listener>, fault?: Fault): void {
   }
 }
 
-function answered({ id, method }: Asked): Response {
+function responseTo({ id, method }: Asked): Response {
   if (id === undefined) return new Response(null, { status: 202 });
   const headers = { 'mcp-session-id': SESSION };
   const result = RESULTS[method] ?? {};

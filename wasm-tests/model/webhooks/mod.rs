@@ -8,6 +8,8 @@ mod log;
 mod plan;
 #[cfg(feature = "planted")]
 mod planted;
+#[path = "../../core/events/webhook/stored.rs"]
+mod stored;
 mod subscriber;
 mod world;
 

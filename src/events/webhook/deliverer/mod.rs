@@ -119,16 +119,6 @@ impl<S: WebhookStore> Deliverer<S> {
         })
     }
 
-    /// Returns the store.
-    pub fn store(&self) -> &S {
-        self.subscriptions.store()
-    }
-
-    /// Consumes the deliverer and returns the store.
-    pub fn into_store(self) -> S {
-        self.subscriptions.into_store()
-    }
-
     /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<DelivererOutput> {
         self.outputs.pop_front()
