@@ -70,4 +70,5 @@ impl Order {
     }
 }
 
+/// Maximum length of a run; a longer one is split.
 const MAX_RUN: usize = 256;

@@ -102,7 +102,7 @@ async function race(
   };
   wire.faults = {
     toBus: asking(seeded(1), lose, lateShare),
-    toEdge: losing(seeded(2), lose),
+    toEdge: answering(seeded(2), lose),
   };
   const publish = batched(stage);
   const counts = { begun: 0, ended: 0, unclean: 0, unconfirmed: 0, late: 0 };
@@ -213,7 +213,7 @@ function asking(chance: () => number, lose: () => void, lateShare: number): Rule
  * Doubles and loses some frames of the bus, except batches: a stream notices a lost batch by its
  * next event, which may never come.
  */
-function losing(chance: () => number, lose: () => void): Rule {
+function answering(chance: () => number, lose: () => void): Rule {
   return (frame, tunnel) => {
     const lot = isText(frame) ? chance() : 1;
     if (lot < 0.01 && !textOf(frame).includes('"type":"batch')) return lose();
