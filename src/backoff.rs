@@ -44,13 +44,17 @@ fn within(ceiling: u64, random: f64) -> Millis {
     Millis(MIN + (span * random.clamp(0.0, 1.0)) as u64)
 }
 
+/// The shortest wait in milliseconds.
 const MIN: u64 = 100;
 /// The wait is at most this fraction (1/n) of the time that the bus has been unavailable.
 const SHARE: u64 = 20;
-/// With this ceiling, a bus that was unavailable for up to half a minute is found within two
-/// seconds of its return.
+/// The lowest ceiling in milliseconds. With it, a bus that was unavailable for up to half a minute
+/// is found within two seconds of its return.
 const MIN_CEILING: u64 = 1_800;
+/// The highest ceiling in milliseconds, and that for a bus that is overloaded.
 const MAX_CEILING: u64 = 30_000;
-/// Up to 1.6 s: a stream is refused that is not attached within 3 s.
+/// The wait doubles with each failure, up to 1.6 s: a stream is refused that is not attached within
+/// 3 s.
 const MAX_DOUBLINGS: u32 = 4;
+/// The ceiling of the wait for a peer that is overloaded, in milliseconds.
 const OVERLOADED_CEILING: u64 = 6_400;

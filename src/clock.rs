@@ -5,7 +5,7 @@ use core::{
     time::Duration,
 };
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A time of the host's monotonic clock in milliseconds, or the span between two such times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +35,8 @@ impl Millis {
 }
 
 impl From<Duration> for Millis {
+    // Each copy of it would weigh in WebAssembly.
+    #[inline(never)]
     fn from(span: Duration) -> Self {
         let seconds = span.as_secs().min(MAX_SECONDS);
         Self(seconds * 1_000 + u64::from(span.subsec_millis()))
@@ -66,6 +68,11 @@ impl Sub for Millis {
 /// Reads a span in milliseconds.
 pub(crate) fn read_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     Millis::deserialize(from).map(Duration::from)
+}
+
+/// Writes a span in milliseconds.
+pub(crate) fn write_span<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    Millis::from(*span).serialize(to)
 }
 
 /// The seconds of the longest span. Products of 128 bits would weigh more in WebAssembly.

@@ -111,6 +111,7 @@ const COLUMNS = 40;
  * pixels.
  */
 const DOT_OFFSET = 4;
+/** The height of the plot in pixels. */
 const HEIGHT = 136;
 const [LEFT, RIGHT, TOP, BOTTOM] = [56, 16, 10, 10];
 const EMPTY_TEXT =

@@ -32,7 +32,7 @@ export interface Totals {
  * The last five minutes of a bus. Each isolate counts from its start, so the counters of each are
  * compared with its previous ones. What an isolate counted before it was first seen is left out.
  */
-export class History {
+export class StatsHistory {
   readonly seconds: Second[] = [];
   readonly totals: Totals = { written: 0, collapsed: 0, ended: 0, refused: 0, missed: 0 };
   readonly #isolates = new Map<string, ListenStats>();

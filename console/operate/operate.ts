@@ -2,7 +2,7 @@ import type { Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { Actions } from './actions.js';
 import { Charts } from './charts/charts.js';
-import { History } from './history.js';
+import { StatsHistory } from './history.js';
 import { ListenersView } from './listeners.js';
 import { LogTail } from './log-tail.js';
 import { Tiles } from './tiles.js';
@@ -34,7 +34,7 @@ class Operate {
     spellcheck: 'false',
   });
   readonly #state = element('span', { class: 'state', role: 'status' }, 'not watching');
-  readonly #history = new History();
+  readonly #history = new StatsHistory();
   readonly #tiles = new Tiles();
   readonly #charts = new Charts();
   readonly #log = new LogTail();

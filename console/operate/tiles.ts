@@ -1,7 +1,7 @@
 import type { Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { count, shortTime } from '../format.js';
-import type { History } from './history.js';
+import type { StatsHistory } from './history.js';
 
 /** The current numbers of the bus. */
 export class Tiles {
@@ -18,7 +18,7 @@ export class Tiles {
   }
 
   /** Shows a snapshot and the history that contains it. */
-  show({ bus, isolates, objects, webhooks }: Snapshot, history: History): void {
+  show({ bus, isolates, objects, webhooks }: Snapshot, history: StatsHistory): void {
     const streams = isolates.reduce((sum, { streams }) => sum + streams.open, 0);
     const delay = history.percentiles('deliveries', 0.95).at(-1) ?? null;
     const { collapsed, ended, missed, refused, written } = history.totals;

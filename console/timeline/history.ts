@@ -1,7 +1,7 @@
 import type { Message } from '../mcp/message.js';
 
 /** The latest messages, oldest first; the oldest are dropped. */
-export class History {
+export class MessageHistory {
   #messages: Message[] = [];
   #seen = 0;
 
@@ -33,4 +33,5 @@ export class History {
 
 /** Number of messages that are kept at least. */
 export const MAX_MESSAGES = 50_000;
+/** The number of messages that are dropped at once. */
 const SLICE = 1_000;

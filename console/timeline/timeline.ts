@@ -3,7 +3,7 @@ import { count, counted } from '../format.js';
 import type { Message } from '../mcp/message.js';
 import { repaint } from '../repaint.js';
 import { save } from './export.js';
-import { History } from './history.js';
+import { MessageHistory } from './history.js';
 import { MessageDialog, type OnEdit } from './message/dialog.js';
 import { MessageFilter } from './message/filter.js';
 import { MessageList } from './message/list.js';
@@ -13,7 +13,7 @@ import { MessageList } from './message/list.js';
  * opened, and all of them can be saved as JSON.
  */
 export class Timeline {
-  readonly #history = new History();
+  readonly #history = new MessageHistory();
   readonly #count = byId('timeline-count', HTMLElement);
   readonly #empty = byId('messages-empty', HTMLElement);
   readonly #pause = byId('timeline-pause', HTMLButtonElement);

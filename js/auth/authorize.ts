@@ -63,8 +63,9 @@ export type Authorization = AllowedFilter | Denial | Response;
 /** The notifications that a caller may receive. */
 export interface AllowedFilter extends SubscriptionFilter {
   /**
-   * The groups of the caller, which also receives events published for them. Default: the
-   * groups from `principal`.
+   * The groups of the caller, which also receives events published for them.
+   *
+   * @default the groups from `principal`
    */
   groups?: string[];
 }
@@ -76,7 +77,11 @@ export interface Denial {
    * now.
    */
   denied: 401 | 403 | 503;
-  /** The `Retry-After` header of a 503. Default: a few seconds. */
+  /**
+   * The `Retry-After` header of a 503.
+   *
+   * @default a few seconds
+   */
   retryAfter?: string;
   /** The `WWW-Authenticate` header of the response. */
   wwwAuthenticate?: string;

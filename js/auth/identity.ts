@@ -5,17 +5,30 @@ import { hex } from '../web/hex.js';
 
 /** A caller with credentials that expire, or with groups. */
 export interface Identity {
-  /** The caller's name. Default: the caller has none. */
+  /**
+   * The caller's name.
+   *
+   * @default the caller has none
+   */
   name?: string | undefined;
   /**
    * When the streams of the caller end: a `Date`, or milliseconds since 1970. A caller that has
    * expired is denied with 401. A time before 2001 is an error, because it is probably in seconds.
-   * Default: never.
+   *
+   * @default never
    */
   expiresAt?: Date | number | undefined;
-  /** The groups of the caller, which also receives events published for them. Default: none. */
+  /**
+   * The groups of the caller, which also receives events published for them.
+   *
+   * @default []
+   */
   groups?: string[] | undefined;
-  /** Passed to `authorize` unchanged, so that credentials are verified once. Default: none. */
+  /**
+   * Passed to `authorize` unchanged, so that credentials are verified once.
+   *
+   * @default undefined
+   */
   claims?: unknown;
 }
 

@@ -82,7 +82,11 @@ export interface AttachmentCounters {
   healed: number;
   /** Number of times an event was missing, out of order or malformed. */
   gaps: number;
-  /** Number of times missed events could not be determined. Default: 0. */
+  /**
+   * Number of times missed events could not be determined.
+   *
+   * @default 0
+   */
   resyncs?: number;
 }
 

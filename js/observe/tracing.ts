@@ -117,6 +117,7 @@ function linksTo(traceparent: string | null | undefined): { context: RemoteSpan 
   return context === undefined ? [] : [{ context }];
 }
 
+/** Kinds and the status of spans, as OpenTelemetry numbers them. */
 const SERVER = 1;
 const PRODUCER = 3;
 const FAILED = 2;

@@ -183,7 +183,9 @@ function unauthorized(): Response {
   return response;
 }
 
-/** Default of `windowMs`, as of `drain` of a server. */
+/** The default of `windowMs` in milliseconds, the same as in `drain` of a server. */
 const DRAIN_MS = 30_000;
+/** Maximum bytes of an order. */
 const MAX_BYTES = 262_144;
+/** Milliseconds that the body of an order may take. */
 const BODY_MS = 10_000;

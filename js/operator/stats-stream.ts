@@ -47,6 +47,7 @@ async function eventOf(next: () => Promise<Snapshot>): Promise<string> {
   }
 }
 
+/** Milliseconds between two snapshots. */
 const INTERVAL_MS = 1_000;
 const encoder = new TextEncoder();
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };

@@ -304,11 +304,11 @@ async fn over_http_a_stream_receives_and_is_removed_with_its_response() {
         .header("accept", "application/json, text/event-stream")
         .header("mcp-protocol-version", "2026-07-28")
         .header("mcp-method", "subscriptions/listen");
-    let answer = service
+    let response = service
         .handle(request.body(Full::new(BODY.as_bytes())).unwrap())
         .await;
-    assert_eq!(answer.status(), 200);
-    let mut body = answer.into_body();
+    assert_eq!(response.status(), 200);
+    let mut body = response.into_body();
     let mut read = async || {
         let frame = body.frame().await.unwrap().unwrap();
         String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()

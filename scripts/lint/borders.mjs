@@ -79,8 +79,9 @@ export const checks = [
     (files) => longerThan(120, matching(files, pages)),
   ],
   [
-    'no folder of js/, src/, console/ or scripts/ has more than 12 files',
-    (files) => crowded(12, matching(files, /^(js|src|console|scripts)\/.*\.(ts|mjs|css|rs)$/)),
+    'no folder of js/, src/, console/, scripts/ or bench/ has more than 12 files',
+    (files) =>
+      crowded(12, matching(files, /^(js|src|console|scripts|bench)\/.*\.(ts|mjs|css|rs)$/)),
   ],
   [
     'no three source files of a folder begin with the same word',
@@ -89,6 +90,10 @@ export const checks = [
   [
     'no two files of js/ export a type of the same name',
     (files) => sharedTypes(matching(files, /^js\/.*\.ts$/)),
+  ],
+  [
+    'no two files of console/ export a type of the same name',
+    (files) => sharedTypes(matching(files, /^console\/.*\.ts$/)),
   ],
   [
     'no two files of src/ define a type of the same name',

@@ -9,7 +9,14 @@ import { documentOf } from './requirements.mjs';
 /** @typedef {import('./requirements.mjs').Part} Part */
 /** @typedef {import('./requirements.mjs').Row} Row */
 /** @typedef {import('./requirements.mjs').SuiteRun} SuiteRun */
-/** @typedef {{ parts: Part[], runs: SuiteRun[], known: Set<string>, document: string }} Evidence */
+/**
+ * @typedef {object} Evidence
+ * @property {Part[]} parts
+ * @property {SuiteRun[]} runs
+ * @property {Set<string>} known the names of all tests
+ * @property {string[]} commands of the mutations, each of which has to select tests
+ * @property {string} document
+ */
 
 /** The folder of the manifest, one file for each part. */
 export const folder = join(root, 'wasm-tests', 'requirements');
@@ -19,6 +26,9 @@ export const LISTING = 'MCP_LISTEN_LISTING';
 
 /** The recorded results of the official conformance suite. */
 const records = join(root, 'wasm-tests', 'conformance', 'checks');
+
+/** The patches of the mutations. */
+const mutations = join(root, 'wasm-tests', 'mutants');
 
 const documentFile = join(root, 'docs', 'requirements.md');
 
@@ -31,6 +41,7 @@ async function manifest() {
     parts: await parts(),
     runs: await runs(),
     known: await knownTests(),
+    commands: await commands(),
     document: await readDocument(),
   };
   await tap(checks, evidence);
@@ -60,6 +71,10 @@ export const checks = [
   [
     'docs/requirements.md matches the manifest',
     ({ parts, runs, document }) => stale(document, documentOf(parts, runs)),
+  ],
+  [
+    'every command of a mutation selects a test',
+    ({ commands, known }) => commands.filter((command) => !selectsOf(command, [...known])),
   ],
 ];
 
@@ -132,6 +147,26 @@ function absent({ id, tests = [] }, known) {
 }
 
 /**
+ * Returns whether a command of cargo or vitest selects any of these tests. Vitest compares `-t`
+ * with the names of the suites and of the test, joined by ` > `. Other programs select no tests by
+ * name.
+ * @param {string} command
+ * @param {string[]} known
+ */
+function selectsOf(command, known) {
+  const [, core] = /^cargo test --test \w+ (\S+)$/.exec(command) ?? [];
+  if (core !== undefined) return known.some((test) => /^rust /.test(test) && test.includes(core));
+  if (!/\b(cargo|vitest)\b/.test(command)) return true;
+  const options = /vitest run --project (\w+)\S*(?: (wasm-tests\/\S+))?(?: -t (['"])(.+)\3)?$/;
+  const [, lane, file = '', , name = ''] = options.exec(command) ?? [];
+  return known.some((test) => {
+    const [path = '', ...names] = `wasm-tests/${test}`.split(' > ');
+    const isThere = path.startsWith(`wasm-tests/${lane}/`) && path.includes(file);
+    return isThere && new RegExp(name).test(names.join(' > '));
+  });
+}
+
+/**
  * @param {string} actual
  * @param {string} expected
  */
@@ -195,6 +230,11 @@ async function texts(directory, ending) {
       await readFile(join(directory, file), 'utf8'),
     ]),
   );
+}
+
+async function commands() {
+  const patches = await texts(mutations, '.patch');
+  return patches.map(([, text]) => /^Red:\s*(.+)$/m.exec(text)?.[1] ?? '');
 }
 
 function readDocument() {

@@ -44,6 +44,6 @@ function grouped(files, keysOf) {
   return groups;
 }
 
-/** Of Rust, those that other files can use. */
+/** The types of Rust that other files can use. */
 const RUST_TYPE = /^pub(?:\([^)]*\))? (?:struct|enum|trait|type) (\w+)/gm;
 const TYPE = /^export (?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)/gm;

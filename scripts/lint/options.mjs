@@ -22,9 +22,9 @@ const api = join(root, '.build', 'typedoc', 'api.json');
 
 /**
  * Reads the types of the package with TypeDoc, where each warning is an error, and checks that each
- * exported function and class has an example, each option a default, each member in milliseconds
- * its unit and each type of options a table, and that the tables in the docs match the types; one
- * TAP line each. `--write` writes the tables.
+ * exported function and class has an example, each option a default, each time and size its unit
+ * and each type of options a table, and that the tables in the docs match the types; one TAP line
+ * each. `--write` writes the tables.
  */
 async function options() {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
@@ -46,7 +46,10 @@ const checks = [
     'functions and classes have examples, and options have defaults',
     ({ project }) => undocumented(project),
   ],
-  ['members whose names end in Ms say milliseconds', ({ project }) => unitless(project)],
+  [
+    'members whose names end in Ms say milliseconds, and those in Bytes or Size say bytes',
+    ({ project }) => unitless(project),
+  ],
   [
     'each exported type of options has a table',
     ({ pages, project }) => untabled(project, [...pages.values()]),
@@ -121,8 +124,9 @@ export function withTables(text, project, page = 'the page') {
 
 /**
  * Returns what is wrong with the documentation of exported functions and classes without an
- * `@example`, and of optional members of `...Options`, `...Limits` and `...Timeouts` without a
- * `@default`. A member that holds such options needs none.
+ * `@example`, of optional members of `...Options`, `...Limits` and `...Timeouts` without a
+ * `@default`, and of members of any interface whose default is in prose. A member that holds such
+ * options needs none.
  * @param {Reflection} reflection
  * @returns {string[]}
  */
@@ -131,19 +135,28 @@ export function undocumented(reflection) {
   const below = children.flatMap(undocumented);
   if ((kind === FUNCTION || kind === CLASS) && !hasExample(reflection))
     return [`${name} has no @example`];
-  if (kind !== INTERFACE || !CONTAINER.test(name)) return below;
-  const lacking = children.filter(
+  if (kind !== INTERFACE) return below;
+  const own = children.filter(({ inheritedFrom }) => inheritedFrom === undefined);
+  const inProse = own.filter((member) =>
+    /\bDefault:/.test(textOf(commentOf(member)?.summary ?? [])),
+  );
+  const lacking = own.filter(
     (member) =>
+      CONTAINER.test(name) &&
       member.flags?.isOptional === true &&
-      member.inheritedFrom === undefined &&
       !isContainer(member.type) &&
       !tagOf(commentOf(member), '@default'),
   );
-  return [...below, ...lacking.map((member) => `${name}.${member.name} has no @default`)];
+  return [
+    ...below,
+    ...inProse.map((member) => `${name}.${member.name} has its default in prose`),
+    ...lacking.map((member) => `${name}.${member.name} has no @default`),
+  ];
 }
 
 /**
- * Returns the members whose names end in `Ms` and whose comments do not say milliseconds.
+ * Returns the members whose names end in `Ms`, `Bytes` or `Size` and whose comments do not name
+ * that unit.
  * @param {Reflection} reflection
  * @param {string} [parent] the name of the type that it is a member of
  * @returns {string[]}
@@ -153,9 +166,10 @@ export function unitless(reflection, parent = '') {
   const below = [...children, ...literalsIn(type)].flatMap((child) =>
     unitless(child, kind === TYPE_LITERAL ? parent : name),
   );
-  if (kind !== PROPERTY || !name.endsWith('Ms')) return below;
-  const said = textOf(commentOf(reflection)?.summary ?? []);
-  return /milliseconds/i.test(said) ? below : [...below, `${parent}.${name} names no unit`];
+  const [, unit] = UNITS.find(([ending]) => ending.test(name)) ?? [];
+  if (kind !== PROPERTY || unit === undefined) return below;
+  const text = textOf(commentOf(reflection)?.summary ?? []);
+  return unit.test(text) ? below : [...below, `${parent}.${name} names no unit`];
 }
 
 /**
@@ -292,6 +306,14 @@ const [FUNCTION, CLASS, INTERFACE, CONSTRUCTOR, PROPERTY] = [64, 128, 256, 512, 
 const [TYPE_LITERAL, TYPE_ALIAS] = [65_536, 2_097_152];
 /** A table, from its first marker to its last. */
 const TABLE = /(<!-- (own )?options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g;
+/**
+ * The units of members, by how their names end.
+ * @type {[RegExp, RegExp][]}
+ */
+const UNITS = [
+  [/Ms$/, /milliseconds/i],
+  [/(Bytes|Size)$/, /bytes/i],
+];
 /** The names of types that hold options. */
 const CONTAINER = /(Options|Limits|Timeouts)$/;
 /** A literal, an empty list or object, an instance of a class, or a member such as `a.b`. */

@@ -44,6 +44,7 @@ function proseOf({ path, lines }) {
       .join('\n')
       .replace(/`[^`\n]*`|"[^"\n]*"/g, '`');
   if (path.endsWith('.html')) return lines.join('\n');
+  if (JSON_OF_TESTS.test(path)) return lines.map(sentencesOf).join('\n');
   const [, comment] = COMMENTS.find(([of]) => of.test(path)) ?? [];
   if (comment === undefined) return '';
   const isDocumentation = path.endsWith('.py') ? inDocstring(lines) : [];
@@ -71,15 +72,25 @@ function inDocstring(lines) {
 
 /**
  * Returns the texts in quotes of a line that a person may read, such as messages and the titles of
- * tests: those of three words or more, except JSON.
+ * tests: those of two words or more, except JSON, without what code inserts.
  * @param {string} path
  * @param {string} line
  */
 function textsOf(path, line) {
   if (!HAS_TEXTS.test(path)) return '';
   return [...line.matchAll(/(["'`])((?:\\.|(?!\1)[^\\])*)\1/g)]
-    .map(([, , text = '']) => text.replace(/\$\{[^}]*\}/g, '$'))
-    .filter((text) => text.split(' ').length >= 3 && !/":|^[{[]/.test(text))
+    .map(([, , text = '']) => text.replace(/\$?\{[^}]*\}/g, '$'))
+    .filter((text) => text.split(' ').length >= 2 && !/":|^[{[]/.test(text))
+    .join(' | ');
+}
+
+/**
+ * Returns the texts for people of a line of JSON: names of cases, wordings and reasons.
+ * @param {string} line
+ */
+function sentencesOf(line) {
+  return [...line.matchAll(SENTENCE)]
+    .map(([, text = '']) => text.replace(/`[^`]*`/g, '`'))
     .join(' | ');
 }
 
@@ -237,8 +248,16 @@ const COMMENTS = [
 ];
 const FOLDERS = [
   ...['js', 'console', 'src', 'bindings', 'browser', 'tower', 'rmcp', 'component', 'python'],
-  ...['examples', 'scripts', 'bench'],
+  ...['examples', 'scripts', 'bench', 'wasm-tests'],
 ];
 /** The files whose quoted texts are prose. */
-const HAS_TEXTS = new RegExp(`^(${FOLDERS.join('|')})/.*\\.(ts|mjs|rs|py)$|\\.test\\.ts$`);
+const HAS_TEXTS = new RegExp(`^(${FOLDERS.join('|')})/.*\\.(ts|mjs|rs|py)$`);
+/** The corpora, the manifest of requirements and what is known of mutants. */
+const JSON_OF_TESTS = /^wasm-tests\/.*\.json$/;
+/**
+ * A member of these files that is prose: of a case, of a requirement, of a rule that mutants break,
+ * or the reason why a host cannot run a case (`notOn`).
+ */
+const SENTENCE =
+  /"(?:name|title|text|but|notYet|notOurs|reason|core|node|workerd)": ?"((?:\\.|[^"\\])*)"/g;
 const CODE = /\.(rs|ts|mjs|js|css|wit)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;

@@ -8,7 +8,7 @@ import { setUp } from '../setup/setup.mjs';
 import { checkCore } from './core.mjs';
 import { mutants, rules, survivors } from './mutants.mjs';
 import { firstOf, pageOf } from './page.mjs';
-import { record, records } from './records.mjs';
+import { currentOf, record, records } from './records.mjs';
 import { isCargo, MutantTree } from './tree.mjs';
 
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
@@ -21,13 +21,14 @@ const page = join(root, 'docs', 'mutants.md');
  * Applies each mutation of wasm-tests/mutants to a copy of the committed tree, and expects its test
  * to fail; then runs cargo-mutants over the core. One TAP line each. `--patches` and `--core` run
  * one half; `--rest` continues a run that was interrupted: it skips the patches that have a result
- * of this commit. `--list` runs nothing.
+ * of this commit. `--list` runs nothing, and `--page` only writes the page from the records.
  */
 async function checkMutants() {
   const options = wanted();
   const all = await mutants();
   const chosen = await chosenOf(all, options);
   if (options.list) return list(chosen);
+  if (options.page) return writePage(all);
   await setUp();
   const tree = await MutantTree.prepare();
   const tap = new Tap();
@@ -47,6 +48,7 @@ function wanted() {
       list: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
       rest: { type: 'boolean', default: false },
+      page: { type: 'boolean', default: false },
       patches: { type: 'boolean', default: false },
       core: { type: 'boolean', default: false },
       file: { type: 'string', multiple: true, default: [] },
@@ -66,8 +68,8 @@ async function chosenOf(all, { only, rest }) {
   if (unknown.length > 0) throw new Error(`unknown mutations: ${unknown.join(', ')}`);
   if (only.length > 0) return all.filter(({ name }) => only.includes(name));
   if (!rest) return all;
-  const [ran, commit] = [await records(), await commitOf()];
-  return all.filter(({ name }) => ran[name]?.commit !== commit);
+  const [ran, commit] = [await records(), await commitOf(root)];
+  return all.filter((mutant) => currentOf(mutant, ran)?.commit !== commit);
 }
 
 /** @param {Mutant[]} all */
@@ -104,13 +106,17 @@ class Tap {
 async function checkPatches(tree, all, tap) {
   const { patches: reasons } = await survivors();
   const red = await commandsNotGreen(tree, all, tap);
-  const run = { commit: await commitOf(), day: new Date().toISOString().slice(0, 10) };
+  const run = {
+    commit: await commitOf(MutantTree.path),
+    day: new Date().toISOString().slice(0, 10),
+  };
   for (const mutant of all) {
+    const { digest } = mutant;
     const result = red.has(mutant.red)
       ? { isOk: false, tests: [], note: 'its command fails without it' }
       : await tried(tree, mutant, reasons[mutant.name]);
     tap.line(result.isOk, `${mutant.name}: ${mutant.breaks}`, [result.note]);
-    await record(mutant.name, result.isOk ? { ...run, tests: result.tests } : undefined);
+    await record(mutant.name, result.isOk ? { ...run, tests: result.tests, digest } : undefined);
   }
 }
 
@@ -161,7 +167,8 @@ async function tried(tree, mutant, reason) {
     } = await tree.patched(mutant.file, () => outcome(tree, mutant));
     if (verdict === 'broken') return { isOk: false, tests, note: `cannot be judged: ${why}` };
     if (verdict === 'failed' && reason === undefined) {
-      return { isOk: true, tests, note: `killed by ${firstOf(tests, mutant)}` };
+      const message = why === '' ? '' : `: ${why}`;
+      return { isOk: true, tests, note: `killed by ${firstOf(tests, mutant)}${message}` };
     }
     if (verdict === 'failed')
       return { isOk: false, tests, note: 'killed now: remove it from survivors.json' };
@@ -200,8 +207,9 @@ async function writePage(all) {
   await writeFile(page, pageOf(await readFile(page, 'utf8'), content));
 }
 
-async function commitOf() {
-  return (await run('git', ['rev-parse', '--short', 'HEAD'])).trim();
+/** @param {string} cwd */
+async function commitOf(cwd) {
+  return (await run('git', ['rev-parse', '--short', 'HEAD'], { cwd })).trim();
 }
 
 await main(import.meta.url, checkMutants);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { root } from '../process/project.mjs';
@@ -10,6 +11,7 @@ import { root } from '../process/project.mjs';
  * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`, `console`, or
  *   `requirement A26` of docs/requirements.md
  * @property {string} red a shell command that succeeds without the patch and fails with it
+ * @property {string} digest of the command and the changed lines: SHA-256
  */
 /**
  * @typedef {object} Rule something that the project promises
@@ -64,7 +66,21 @@ export function parsed(file, text) {
     breaks: field('Breaks'),
     shows,
     red: field('Red'),
+    digest: digestOf(field('Red'), text.slice(header.length)),
   };
+}
+
+/**
+ * Returns a digest of what a result depends on: the command, and the lines that the patch adds and
+ * removes. The lines around them and their numbers change with the rest of the code.
+ * @param {string} red
+ * @param {string} diff
+ */
+function digestOf(red, diff) {
+  const changed = diff.split('\n').filter((line) => /^[-+](?![-+]{2} )/.test(line));
+  return createHash('sha256')
+    .update([red, ...changed].join('\n'))
+    .digest('hex');
 }
 
 /**

@@ -1,3 +1,5 @@
+import { currentOf } from './records.mjs';
+
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
 /** @typedef {import('./mutants.mjs').Rule} Rule */
 /** @typedef {import('./records.mjs').Records} Records */
@@ -12,7 +14,7 @@
  * @param {Rule[]} content.rules
  */
 export function pageOf(page, { all, records, reasons, rules }) {
-  const rows = all.map((mutant) => mutantRow(mutant, records[mutant.name], reasons[mutant.name]));
+  const rows = all.map((mutant) => mutantRow(mutant, records, reasons[mutant.name]));
   const tables = [
     table(['mutant', 'what it breaks', 'rules', 'the test that fails', 'run'], rows),
     table(
@@ -28,24 +30,40 @@ export function pageOf(page, { all, records, reasons, rules }) {
  * @param {Records} records
  */
 function summary(all, records) {
-  const run = all.flatMap(({ name }) => records[name] ?? []);
+  const run = all.flatMap((mutant) => currentOf(mutant, records) ?? []);
   const killed = run.filter(({ tests }) => tests.length > 0).length;
   const commits = [...new Set(run.map(({ commit }) => commit))];
   const where = commits.length === 1 ? `all at ${commits[0]}` : 'each at the commit in its row';
-  const left = all.length - run.length;
-  return `${killed} of ${all.length} mutants were killed, ${where}; ${left} have no record.`;
+  const known = all.filter(({ name }) => records[name] !== undefined).length;
+  const earlier = known - run.length;
+  return [
+    `${killed} of ${all.length} mutants were killed, ${where};`,
+    ...(earlier > 0 ? [`${earlier} have a record of an earlier form only;`] : []),
+    `${all.length - known} have no record.`,
+  ].join(' ');
 }
 
 /**
  * @param {Mutant} mutant
- * @param {import('./records.mjs').PatchRecord | undefined} record
+ * @param {Records} records
  * @param {string | undefined} reason
  */
-function mutantRow(mutant, record, reason) {
+function mutantRow(mutant, records, reason) {
   const { name, breaks, shows } = mutant;
-  const test = record && (reason ?? firstOf(record.tests.map(code), mutant));
-  const run = record === undefined ? 'no record' : `${record.day}, ${record.commit}`;
+  const current = currentOf(mutant, records);
+  const test = current && (reason ?? firstOf(current.tests.map(code), mutant));
+  const run = runOf(records[name], current !== undefined);
   return [code(name), breaks, shows.join(', '), test ?? '', run];
+}
+
+/**
+ * @param {import('./records.mjs').PatchRecord | undefined} last
+ * @param {boolean} isCurrent
+ */
+function runOf(last, isCurrent) {
+  if (last === undefined) return 'no record';
+  const run = `${last.day}, ${last.commit}`;
+  return isCurrent ? run : `an earlier form: ${run}`;
 }
 
 /**

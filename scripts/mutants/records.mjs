@@ -7,6 +7,7 @@ import { folder } from './mutants.mjs';
  * @property {string} commit of the tree
  * @property {string} day such as 2026-11-01
  * @property {string[]} tests those that failed; empty if a reason is listed why none does
+ * @property {string} digest of the mutant when it ran
  */
 /** @typedef {{ [name: string]: PatchRecord }} Records by the name of the mutant */
 
@@ -16,6 +17,17 @@ export const recordFile = join(folder, 'patches.json');
 /** @returns {Promise<Records>} */
 export async function records() {
   return JSON.parse(await readFile(recordFile, 'utf8'));
+}
+
+/**
+ * Returns the record of a mutant, unless it is of an earlier form: one with another command or with
+ * other changed lines.
+ * @param {import('./mutants.mjs').Mutant} mutant
+ * @param {Records} all
+ */
+export function currentOf({ digest, name }, all) {
+  const last = all[name];
+  return last?.digest === digest ? last : undefined;
 }
 
 /**

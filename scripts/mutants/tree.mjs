@@ -7,8 +7,12 @@ import { onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 
 /**
- * @typedef {{ verdict: 'passed' | 'failed' | 'broken', tests: string[], reason: string }} Outcome
+ * @typedef {object} Outcome
+ * @property {'passed' | 'failed' | 'broken'} verdict
+ * @property {string[]} tests those that failed
+ * @property {string} reason the message of the first failure, or why there is no verdict
  */
+/** @typedef {{ passed?: number, failed?: number, failures?: string[] }} Counted */
 
 /** A copy of the committed tree, in which mutations are applied and built. */
 export class MutantTree {
@@ -81,15 +85,9 @@ export class MutantTree {
       TEST_MS,
     );
     const counted = JSON.parse(await readFile(tally, 'utf8').catch(() => '{}'));
-    const { passed = 0, failed = 0, failures = [] } = counted;
-    const tests = failures.map((/** @type {string} */ failure) => failure.split('\n', 1)[0] ?? '');
-    if (failed > 0 && status !== 0) return { verdict: 'failed', tests, reason: '' };
-    if (passed > 0 && status === 0) return { verdict: 'passed', tests, reason: '' };
-    return {
-      verdict: 'broken',
-      tests,
-      reason: `no test failed, yet the command ended with ${status}: see ${log}`,
-    };
+    const outcome = outcomeOf(status, counted);
+    if (outcome.verdict === 'broken') outcome.reason += `: see ${log}`;
+    return outcome;
   }
 
   /** @param {string} commit */
@@ -111,13 +109,28 @@ export class MutantTree {
 }
 
 /**
- * Returns the format in which a command reports its tests. For a command that counts none, only
- * the exit status is used.
+ * Returns what the result of a command shows. Only a test that failed kills a mutant: code that
+ * does not compile, a filter that selects no test and a set-up that fails report no failed test.
+ * @param {number | string} status
+ * @param {Counted} counted
+ * @returns {Outcome}
+ */
+export function outcomeOf(status, { passed = 0, failed = 0, failures = [] }) {
+  const lines = failures.map((failure) => failure.split('\n', 2));
+  const tests = lines.map(([test = '']) => test);
+  if (failed > 0 && status !== 0) return { verdict: 'failed', tests, reason: lines[0]?.[1] ?? '' };
+  if (passed > 0 && status === 0) return { verdict: 'passed', tests, reason: '' };
+  const reason = `${failed} tests failed, ${passed} passed, and the command ended with ${status}`;
+  return { verdict: 'broken', tests, reason };
+}
+
+/**
+ * Returns the format in which a command reports its tests: a script of the project prints TAP.
  * @param {string} command
  */
-function formatOf(command) {
+export function formatOf(command) {
   if (/\bvitest\b/.test(command)) return 'vitest';
-  return isCargo(command) ? 'cargo' : 'check';
+  return isCargo(command) ? 'cargo' : 'tap';
 }
 
 /** @param {string} command */

@@ -170,4 +170,5 @@ const MAX_WAITING: usize = 1_000;
 const MAX_BYTES: usize = 1 << 20;
 /// Bytes of the position and members around an event.
 const WRAPPING: usize = 48;
+/// After this time without a reply the next call may begin.
 const CALL_TIMEOUT: Millis = Millis(10_000);

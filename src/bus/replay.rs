@@ -65,7 +65,7 @@ impl Replay {
         let mut bytes = 0;
         let is_beyond = |(_, event): &(Position, ServerEvent)| {
             bytes += event.to_json().len();
-            bytes > MAX_ANSWER_BYTES
+            bytes > MAX_REPLY_BYTES
         };
         let beyond = events.iter().rposition(is_beyond);
         let left_out = beyond.and_then(|place| events.drain(..=place).next_back());
@@ -86,4 +86,4 @@ fn in_order(last: Map<Subject, (Position, ServerEvent)>) -> Vec<(Position, Serve
 /// Bytes of events after which a batch takes no further one.
 const BATCH_BYTES: usize = 65_536;
 /// Maximum bytes of events in one reply, below the limit of a call (32 MiB).
-const MAX_ANSWER_BYTES: usize = 8 << 20;
+const MAX_REPLY_BYTES: usize = 8 << 20;

@@ -39,6 +39,9 @@ impl Backoff {
     }
 }
 
+/// The ceiling of the first wait.
 const MIN_CEILING_MS: u64 = 500;
+/// The ceiling of any wait.
 const MAX_CEILING_MS: u64 = 30_000;
+/// The ceiling doubles with each attempt, at most this number of times.
 const MAX_DOUBLINGS: u32 = 6;

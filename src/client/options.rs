@@ -62,4 +62,5 @@ fn after(since: Millis, limit: Duration) -> Option<Millis> {
     (!limit.is_zero()).then(|| since + limit.into())
 }
 
+/// The longest time that a server may take to respond to a probe.
 const MAX_PROBE: Duration = Duration::from_secs(5);

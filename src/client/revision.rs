@@ -176,6 +176,7 @@ fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Re
     RevisionOutcome::NoCommonVersion(supported)
 }
 
+/// Maximum number of probes with the same version.
 const MAX_TRIES: usize = 2;
 const HEADER_MISMATCH: i32 = -32_020;
 const MISSING_CAPABILITY: i32 = -32_021;

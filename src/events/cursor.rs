@@ -33,4 +33,5 @@ pub fn from_text(text: &str) -> Option<Cursor> {
 
 /// Maximum characters of a cursor.
 pub const MAX_CHARACTERS: usize = 256;
+/// The version of the form of a cursor, its first byte.
 const VERSION: u8 = 1;

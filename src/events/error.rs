@@ -112,7 +112,7 @@ impl Codes {
 }
 
 impl EventError {
-    /// The type lacks a delivery mode, or the mode is none of the protocol's.
+    /// The type lacks a delivery mode, or the protocol has no such mode.
     pub(crate) fn no_such_mode(value: Option<&'static str>) -> Self {
         Self::Unsupported {
             feature: Feature::DeliveryMode,

@@ -71,5 +71,6 @@ impl fmt::Display for EventNameError {
 
 impl core::error::Error for EventNameError {}
 
+/// Maximum characters of the name of an event type.
 const MAX_CHARACTERS: usize = 128;
 const RESERVED: &str = "mcp.";

@@ -150,4 +150,5 @@ impl BatchTree {
     }
 }
 
+/// The index of the root, which stands for no node.
 const ROOT: usize = 0;

@@ -47,8 +47,8 @@ pub use write_batch::WriteBatch;
 ///
 /// The driver tracks which streams have room, because only it sees a reader: a call for each read
 /// would cost more than the few that have no room. It writes what [`Fanout::publish`] returns, and
-/// reports the streams that had no room. After every other call that concerns a stream, it polls that
-/// stream while there is room.
+/// reports the streams that had no room. After every other call that concerns a stream, it polls
+/// that stream while there is room.
 #[derive(Debug, Default)]
 pub struct Fanout {
     slab: Slab<StreamEntry>,

@@ -1,9 +1,7 @@
 //! The isolate: the streams that share one connection to a bus.
 
-mod holding;
 mod opening;
 mod output;
-mod scope;
 mod session;
 
 use alloc::vec::Vec;
@@ -12,7 +10,7 @@ use alloc::{collections::VecDeque, sync::Arc};
 use crate::{
     clock::Millis,
     fanout::{Fanout, Published, StreamId},
-    lease::{Budget, Lease},
+    lease::{Budget, Lease, LeaseOutput},
     listen::{EndReason, ServerStream},
     upstream::{OutageCounts, Timeouts, Update, Upstream, UpstreamCall},
     vocabulary::{
@@ -86,6 +84,11 @@ impl Isolate {
     /// Returns one of the streams.
     pub fn stream(&self, id: StreamId) -> Option<&ServerStream> {
         self.fanout.stream(id)
+    }
+
+    /// Returns the lease of the connection. Every stream is a member.
+    pub fn lease(&mut self) -> &mut Lease<StreamId> {
+        &mut self.lease
     }
 
     /// Sets the timeouts for its bus.
@@ -211,6 +214,14 @@ impl Isolate {
         call
     }
 
+    /// Returns the next output of the lease, or `None` until something is handled again. `random`
+    /// is drawn from [0, 1). Poll it after [`Isolate::poll_output`] and after a stream was removed.
+    pub fn poll_lease(&mut self, now: Millis, random: f64) -> Option<LeaseOutput<StreamId>> {
+        let output = self.lease.poll_output(now, random);
+        self.handle_lease(now);
+        output
+    }
+
     /// Requests from the bus everything published before this call: see [`Isolate::is_settled`].
     pub fn settle(&mut self, now: Millis) {
         self.upstream.settle(now);
@@ -245,6 +256,13 @@ impl Isolate {
         self.fanout.index().name_bytes()
     }
 
+    /// Handles the end of a lease, which ends its connection.
+    fn handle_lease(&mut self, now: Millis) {
+        if self.lease.take_moved() {
+            self.handle_moved(now);
+        }
+    }
+
     /// Handles an unrecoverable gap: each open stream cues everything that it honors.
     fn resync(&mut self) {
         self.steps.push_back(IsolateStep::Gap);
@@ -274,18 +292,14 @@ impl Isolate {
 
     /// Removes the streams that want a refused topic; the others stay.
     fn remove_refused(&mut self, refused: &[Topic]) {
-        let lacks = |honored: &SubscriptionFilter| {
-            let topics = honored.topics();
-            let mut topics = topics.iter().map(Topic::followed);
-            topics.any(|topic| refused.contains(&topic))
-        };
-        for id in self.fanout.ids() {
-            if self.honored(id).is_some_and(|honored| lacks(&honored)) {
-                if self.waiting.contains(&id) {
-                    self.refuse(id, true);
-                } else {
-                    self.move_out(id);
-                }
+        for slot in self.fanout.index().followers(refused) {
+            let Some(id) = self.fanout.id_at(slot) else {
+                continue;
+            };
+            if self.waiting.contains(&id) {
+                self.refuse(id, true);
+            } else {
+                self.move_out(id);
             }
         }
     }

@@ -283,4 +283,5 @@ fn has_duplicate(members: &[(Cow<'_, str>, Node<'_>)]) -> bool {
     !names().all(|name| known.insert(name))
 }
 
+/// Up to this number of members, each name is compared with those before it.
 const FEW_NAMES: usize = 16;

@@ -91,7 +91,7 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
     }
 
     /// Restores the events that the restored shards may not have received.
-    #[expect(clippy::missing_errors_doc, reason = "as of restore")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn restore_events(&mut self) -> Result<(), L::Error> {
         let Some(after) = self.bus.restore_after() else {
             return Ok(());
@@ -104,13 +104,13 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
 
     /// Completes the restore after a restart: sessions whose stream was not restored no longer have
     /// one here.
-    #[expect(clippy::missing_errors_doc, reason = "as of restore")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn handle_restored(&mut self, now: Millis) -> Result<(), L::Error> {
         self.handle_emptied(ROOT, now)
     }
 
     /// Handles a frame of an edge; `now` is on the clock of the sessions.
-    #[expect(clippy::missing_errors_doc, reason = "as of restore")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn handle_message(
         &mut self,
         edge: EdgeId,
@@ -128,7 +128,7 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
 
     /// Handles a call of a shard that states what it follows. Returns the response, or why the call
     /// fails and changes nothing; `now` is on the clock of the sessions.
-    #[expect(clippy::missing_errors_doc, reason = "as of restore")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn handle_follow(
         &mut self,
         shard: ShardId,
@@ -145,7 +145,7 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
     }
 
     /// Handles a closed connection of an edge; `now` is on the clock of the sessions.
-    #[expect(clippy::missing_errors_doc, reason = "as of restore")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn disconnect(&mut self, edge: EdgeId, now: Millis) -> Result<(), L::Error> {
         self.bus.disconnect(edge);
         match &mut self.sessions {
@@ -155,7 +155,7 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
     }
 
     /// Returns the next output; `session_now` is on the clock of the sessions.
-    #[expect(clippy::missing_errors_doc, reason = "as of restore")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn poll_output(
         &mut self,
         now: Millis,

@@ -2,8 +2,8 @@
 //! subscriptions, and where their streams are.
 //!
 //! [`Sessions`] runs next to the [`SessionStore`] that keeps them, in a process or in the bus
-//! object. Each request is one [`Question`] and one [`Reply`], or two where the caller's rights or the
-//! upstream server decide in between.
+//! object. Each request is one [`Question`] and one [`Reply`], or two where the caller's rights or
+//! the upstream server decide in between.
 
 mod limits;
 mod local_streams;

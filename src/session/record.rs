@@ -1,8 +1,13 @@
 use alloc::{boxed::Box, string::String};
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{clock::Millis, json, vocabulary::capabilities::Capabilities};
+use crate::{
+    clock::{Millis, read_span, write_span},
+    json,
+    vocabulary::capabilities::Capabilities,
+};
 
 use super::Claim;
 
@@ -22,8 +27,12 @@ pub struct NewSession {
     /// The notifications that the client was offered: the JSON text of server capabilities.
     pub capabilities: Box<str>,
     /// How long the session lives without a request or a stream.
-    #[serde(rename = "idleMs")]
-    pub idle: Millis,
+    #[serde(
+        rename = "idleMs",
+        deserialize_with = "read_span",
+        serialize_with = "write_span"
+    )]
+    pub idle: Duration,
 }
 
 /// What a store keeps of a session, in addition to its subscriptions.
@@ -115,10 +124,11 @@ impl Session {
     /// Returns when a sweep has to check it: it then ends unless it was used, or its shard needs
     /// another call.
     pub fn ends_at(&self) -> Millis {
+        let idle = Millis::from(self.new.idle);
         let span = if self.is_unconfirmed {
-            self.new.idle.min(AGAIN)
+            idle.min(AGAIN)
         } else {
-            self.new.idle
+            idle
         };
         self.used_at + span
     }

@@ -337,7 +337,7 @@ impl<S: SessionStore> Sessions<S> {
     }
 
     fn is_over(&self, id: &str, session: &Session, now: Millis) -> bool {
-        let ends_at = self.used_at(id, session) + session.new.idle;
+        let ends_at = self.used_at(id, session) + Millis::from(session.new.idle);
         ends_at < now && !self.is_streaming(id, session)
     }
 
@@ -359,7 +359,8 @@ impl<S: SessionStore> Sessions<S> {
         now: Millis,
     ) -> Result<(), S::Error> {
         self.note_use(id, now);
-        if session.used_at + Millis(session.new.idle.0 / 10) < now {
+        let idle = Millis::from(session.new.idle);
+        if session.used_at + Millis(idle.0 / 10) < now {
             session.used_at = now;
             self.store.put(id, session)?;
         }

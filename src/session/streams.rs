@@ -46,7 +46,10 @@ impl<S: SessionStore> Sessions<S> {
 
     /// Records that no stream is at this shard any more; at [`ROOT`], none except those of known
     /// edges.
-    #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of handle_follow"
+    )]
     pub fn handle_shard_emptied(&mut self, shard: u32, now: Millis) -> Result<(), S::Error> {
         for id in self.store.at_shard(shard)? {
             if self.local.edge(&id).is_none() {
@@ -57,7 +60,10 @@ impl<S: SessionStore> Sessions<S> {
     }
 
     /// Handles the removal of an edge.
-    #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of handle_follow"
+    )]
     pub fn handle_left(&mut self, edge: EdgeId, now: Millis) -> Result<(), S::Error> {
         match self.local.remove_edge(edge) {
             Some(id) => self.leave(&id, now),
@@ -67,7 +73,10 @@ impl<S: SessionStore> Sessions<S> {
 
     /// Restores the stream of a session at an edge after a restart, unless it has moved to a shard.
     /// Returns the session's subscriptions.
-    #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of handle_follow"
+    )]
     pub fn restore(
         &mut self,
         claim: &Claim,

@@ -113,7 +113,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// Returns keys and values, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         self.order
             .iter()
             .filter_map(|number| self.entry(number).map(|(key, value)| (key, value)))

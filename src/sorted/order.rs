@@ -61,7 +61,7 @@ impl Order {
         self.runs.retain(|run| !run.is_empty());
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = u32> {
         self.runs.iter().flatten().copied()
     }
 
@@ -70,4 +70,5 @@ impl Order {
     }
 }
 
+/// Maximum length of a run; a longer one is split.
 const MAX_RUN: usize = 256;

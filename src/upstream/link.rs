@@ -242,4 +242,5 @@ impl From<Timeouts> for WaitLimits {
     }
 }
 
+/// The shortest time between two questions.
 const ASK_SPACING: Millis = Millis(1_000);

@@ -278,4 +278,5 @@ impl fmt::Display for Reason {
 
 impl core::error::Error for Reason {}
 
+/// Seconds of `Retry-After` in the response to a refusal that will pass.
 const RETRY_AFTER_SECONDS: u32 = 2;

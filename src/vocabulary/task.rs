@@ -140,4 +140,5 @@ impl fmt::Display for TaskError {
 impl core::error::Error for TaskError {}
 
 const OF_A_RESPONSE: [&str; 2] = ["_meta", "resultType"];
+/// Bytes of the braces around the members.
 const BRACES: usize = 2;

@@ -66,6 +66,7 @@ pub(super) fn bare(kind: &str) -> String {
     out
 }
 
+/// The version in each message of the wire.
 const VERSION: u64 = 1;
 /// The maximum depth: an event nests up to 64 deep, inside an object, a list and the message.
 const MAX_DEPTH: usize = 67;

@@ -19,18 +19,18 @@ use mcp_listen_tower::{
 use tokio::time::{sleep, timeout};
 use tower::{Layer, ServiceExt, service_fn};
 
-type Answer = Response<Body<Full<Bytes>>>;
+type Served = Response<Body<Full<Bytes>>>;
 
 /// Sends a request through the layer; the inner service responds with 202 and the body that it
 /// received.
-async fn respond(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
+async fn respond(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Served {
     let inner = service_fn(async |request: Request<Full<Bytes>>| {
-        let mut answer = Response::new(request.into_body());
-        *answer.status_mut() = StatusCode::ACCEPTED;
-        Ok::<_, Infallible>(answer)
+        let mut response = Response::new(request.into_body());
+        *response.status_mut() = StatusCode::ACCEPTED;
+        Ok::<_, Infallible>(response)
     });
-    let Ok(answer) = layer.layer(inner).oneshot(request).await;
-    answer
+    let Ok(response) = layer.layer(inner).oneshot(request).await;
+    response
 }
 
 fn layer(bus: &Bus) -> ListenLayer {
@@ -111,15 +111,15 @@ async fn a_subscriber_in_rust_receives_the_latest_of_each_topic_until_the_bus_is
 }
 
 /// Returns the next text of a stream; `None` at its end. Fails if none arrives within a second.
-async fn next(answer: &mut Answer) -> Option<String> {
-    let frame = timeout(Duration::from_secs(1), answer.body_mut().frame()).await;
+async fn next(response: &mut Served) -> Option<String> {
+    let frame = timeout(Duration::from_secs(1), response.body_mut().frame()).await;
     let frame = frame.unwrap()?;
     let data = frame.ok()?.into_data().ok()?;
     Some(String::from_utf8_lossy(&data).into_owned())
 }
 
-async fn text(answer: Answer) -> String {
-    let bytes = answer.into_body().collect().await;
+async fn text(response: Served) -> String {
+    let bytes = response.into_body().collect().await;
     let bytes = bytes.unwrap().to_bytes();
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -285,9 +285,9 @@ async fn pages_of_allowed_origins_may_read_the_response() {
     let origin = ("origin", "https://app.example");
     let mut preflight = post(&[origin, ("access-control-request-method", "POST")], "");
     *preflight.method_mut() = http::Method::OPTIONS;
-    let answered = respond(&layer, preflight).await;
-    assert_eq!(answered.status(), StatusCode::NO_CONTENT);
-    assert_eq!(answered.headers()["access-control-allow-origin"], origin.1);
+    let response = respond(&layer, preflight).await;
+    assert_eq!(response.status(), StatusCode::NO_CONTENT);
+    assert_eq!(response.headers()["access-control-allow-origin"], origin.1);
     let passed = respond(&layer, post(&[origin], "")).await;
     assert_eq!(passed.status(), StatusCode::ACCEPTED);
     assert_eq!(passed.headers()["access-control-allow-origin"], origin.1);

@@ -28,7 +28,7 @@ export class Elder {
     this.#streams.get(name)?.destroy();
   }
 
-  async answer(
+  async respond(
     name: string,
     params: URLSearchParams,
     request: IncomingMessage,
@@ -46,7 +46,7 @@ export class Elder {
     if (wanted !== null && authorization !== wanted) return void response.writeHead(401).end();
     if (call === 'server/discover') return void response.writeHead(400).end();
     if (method === 'GET') this.#streams.set(name, response);
-    const answer = await fetch(
+    const fetched = await fetch(
       `${this.#worker}/with?options=${encodeURIComponent('{"legacy":"sessions"}')}`,
       {
         method,
@@ -54,7 +54,7 @@ export class Elder {
         ...(body !== '' && { body }),
       },
     );
-    const { body: stream, headers, status } = answer;
+    const { body: stream, headers, status } = fetched;
     response.writeHead(status, pick([...headers])).flushHeaders();
     if (stream === null) return void response.end();
     // A stream that is cut, or that the page closes, is closed at the Worker too.

@@ -26,7 +26,7 @@ export interface Player {
 export async function startPlayer(workers: string[]): Promise<Player> {
   const elder = new Elder(workers[0] ?? '');
   const server = createServer((request, response) => {
-    answer(request, response, workers, elder).catch((error: unknown) =>
+    respond(request, response, workers, elder).catch((error: unknown) =>
       response.writeHead(500).end(String(error)),
     );
   }).listen(0, '127.0.0.1');
@@ -40,7 +40,7 @@ export async function startPlayer(workers: string[]): Promise<Player> {
   };
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   workers: string[],
@@ -64,7 +64,7 @@ async function answer(
     elder.cut(searchParams.get('name') ?? '');
     response.end();
   } else if (pathname.startsWith('/elder/')) {
-    await elder.answer(pathname.slice('/elder/'.length), searchParams, request, response);
+    await elder.respond(pathname.slice('/elder/'.length), searchParams, request, response);
   } else if (pathname.startsWith('/worker/')) {
     const [, , worker = '', ...path] = pathname.split('/');
     const body = await textOf(request);

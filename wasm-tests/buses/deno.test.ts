@@ -11,7 +11,7 @@ testBus('broadcastChannelBus between two threads of Deno', threads, [...EVERY, D
 
 async function threads() {
   const members = new BusMembers();
-  const answers = new Map<number, (answer: never) => void>();
+  const waiting = new Map<number, (result: never) => void>();
   const ready = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   // Inside the project, so that `mcp-listen` resolves.
   const program = join(root, 'wasm-tests', 'buses', 'members', 'deno-process.mjs');
@@ -20,10 +20,10 @@ async function threads() {
   });
   const ended = once(child, 'exit');
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const { answer, number, place, stream, text } = JSON.parse(line);
+    const { result, number, place, stream, text } = JSON.parse(line);
     if (stream !== undefined) members.received(stream, text);
     else if (number === undefined) ready[place]?.resolve();
-    else answers.get(number)?.(answer as never);
+    else waiting.get(number)?.(result as never);
   });
   let asked = 0;
   const asking =
@@ -31,7 +31,7 @@ async function threads() {
     (name, ...args) => {
       asked += 1;
       const { promise, resolve } = Promise.withResolvers<never>();
-      answers.set(asked, resolve);
+      waiting.set(asked, resolve);
       child.stdin.write(`${JSON.stringify({ place, number: asked, name, args })}\n`);
       return promise;
     };

@@ -68,7 +68,7 @@ describe.each([
       [
         ['first', 'input_required'],
         ['second', 'completed'],
-      ].map(answering),
+      ].map(responding),
     ],
   ])(
     'notifications carry the state that tasks/get returns of a task %s',
@@ -84,9 +84,9 @@ async function carries(url: string, tool: string, changes: Change[]): Promise<vo
   const { taskId } = await ask<{ taskId: string }>(url, 'tools/call', call);
   const stream = await listen(url, { taskIds: [taskId] }, { capabilities: EXTENSION });
   expect(await stream.message()).toContain(`"taskIds":["${taskId}"]`);
-  for (const [method, answered, status] of changes) {
+  for (const [method, given, status] of changes) {
     const inputResponses = Object.fromEntries(
-      answered.map((key) => [key, { action: 'accept', content: {} }]),
+      given.map((key) => [key, { action: 'accept', content: {} }]),
     );
     await ask(url, method, { taskId, inputResponses });
     const { resultType, ...task } = await ask<TaskState & { resultType: string }>(
@@ -113,9 +113,9 @@ async function onWorkerd(): Promise<Served> {
 }
 
 /** A request that changes a task, the input that it contains, and the state that follows. */
-type Change = [method: string, answered: string[], status: string];
+type Change = [method: string, given: string[], status: string];
 
-function answering([key = '', status = '']: string[]): Change {
+function responding([key = '', status = '']: string[]): Change {
   return ['tasks/update', [key], status];
 }
 

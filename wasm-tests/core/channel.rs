@@ -161,11 +161,11 @@ fn close_refuses_pending_requests() {
     request(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
     channel.close();
-    let answers = written(&mut channel);
-    assert_eq!(answers.len(), 2);
+    let responses = written(&mut channel);
+    assert_eq!(responses.len(), 2);
     assert!(
-        answers.iter().all(|answer| answer.contains("-32603")),
-        "{answers:?}"
+        responses.iter().all(|response| response.contains("-32603")),
+        "{responses:?}"
     );
     assert_eq!(channel.subscriptions(), 0);
 }
@@ -192,11 +192,11 @@ fn a_closed_bus_cancels_acknowledged_subscriptions_and_refuses_pending_ones() {
     channel.open(unwritten, &discovered(), None);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     channel.handle_bus_closed();
-    let answers = written(&mut channel);
-    assert_eq!(answers[0], cancel("1"));
-    assert!(answers[1].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
-    assert!(answers[2].starts_with(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603"#));
-    assert_eq!(answers.len(), 3);
+    let responses = written(&mut channel);
+    assert_eq!(responses[0], cancel("1"));
+    assert!(responses[1].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
+    assert!(responses[2].starts_with(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603"#));
+    assert_eq!(responses.len(), 3);
 }
 
 #[test]

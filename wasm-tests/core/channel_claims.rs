@@ -166,8 +166,8 @@ fn initialize_after_a_modern_request_names_the_supported_versions() {
         }
         open(&mut channel, "1", TOOLS);
         assert_eq!(say(&mut channel, INITIALIZE), []);
-        let answer = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}"#;
-        assert_eq!(written(&mut channel), [answer]);
+        let response = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}"#;
+        assert_eq!(written(&mut channel), [response]);
     }
 }
 
@@ -176,11 +176,11 @@ fn only_the_response_to_discover_is_withheld_from_the_client() {
     let question = DiscoverRequest::new("token");
     let id = r#""id":"mcp-listen:discover:token""#;
     assert!(question.line().contains(id) && question.line().ends_with('\n'));
-    for answer in [
+    for response in [
         r#""result":{"capabilities":{}}"#,
         r#""error":{"code":-32601}"#,
     ] {
-        let line = format!(r#"{{"jsonrpc":"2.0",{id},{answer}}}"#);
+        let line = format!(r#"{{"jsonrpc":"2.0",{id},{response}}}"#);
         assert!(question.is_response(line.as_bytes()));
         assert!(!question.is_response(line.replace(":token", "").as_bytes()));
         assert!(!question.is_response(line.replace('{', "[").as_bytes()));

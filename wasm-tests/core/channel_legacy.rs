@@ -156,7 +156,7 @@ fn known_capabilities_replace_those_of_the_server() {
 
 #[test]
 fn a_failed_or_empty_initialize_opens_nothing() {
-    for answer in [
+    for response in [
         r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"no"}}"#,
         r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no"}}"#,
         r#"{"jsonrpc":"2.0","id":0,"result":{}}"#,
@@ -164,7 +164,7 @@ fn a_failed_or_empty_initialize_opens_nothing() {
     ] {
         let mut channel = channel(None);
         assert_forwarded(&mut channel, INITIALIZE);
-        assert_eq!(receive(&mut channel, answer).as_deref(), Some(answer));
+        assert_eq!(receive(&mut channel, response).as_deref(), Some(response));
         assert_forwarded(&mut channel, INITIALIZED);
         assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
         assert!(!channel.awaits_responses());
@@ -282,8 +282,8 @@ fn a_denied_resource_gets_a_response_but_no_notification() {
     receive(&mut channel, &unknown("2"));
     let (number, _) = asked(&mut channel);
     channel.refuse(number, Reason::Forbidden);
-    let answers = written(&mut channel);
-    assert!(answers[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32600"#));
+    let responses = written(&mut channel);
+    assert!(responses[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32600"#));
 }
 
 #[test]
@@ -317,9 +317,9 @@ fn a_closed_bus_is_reported_only_to_pending_requests() {
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
     receive(&mut channel, &unknown("2"));
     channel.handle_bus_closed();
-    let answers = written(&mut channel);
-    assert!(answers[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
-    assert_eq!(answers.len(), 1);
+    let responses = written(&mut channel);
+    assert!(responses[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
+    assert_eq!(responses.len(), 1);
 }
 
 #[test]

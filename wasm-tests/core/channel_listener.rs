@@ -70,8 +70,8 @@ fn a_server_on_a_channel_is_probed_first() {
     let first = sent(&mut listener);
     assert_eq!(first.len(), 1, "{first:?}");
     assert!(first[0].contains("server/discover"));
-    let answer = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
-    assert!(say(&mut listener, answer));
+    let response = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
+    assert!(say(&mut listener, response));
     assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
     assert_eq!(listener.version(), Some("2026-07-28"));
 }
@@ -84,8 +84,8 @@ fn a_server_that_does_not_respond_to_discover_gets_a_session() {
     assert_eq!(deadline, Millis(5_000));
     listener.handle_timeout(deadline);
     assert!(sent(&mut listener)[0].contains("\"initialize\""));
-    let answer = r#"{"id":"mcp-listen:2","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}}"#;
-    assert!(say(&mut listener, answer));
+    let response = r#"{"id":"mcp-listen:2","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}}"#;
+    assert!(say(&mut listener, response));
     let messages = sent(&mut listener);
     assert!(messages[0].contains("notifications/initialized"));
     assert!(messages[1].contains("resources/subscribe"));
@@ -116,8 +116,8 @@ fn a_session_begun_by_another_component_is_joined() {
 fn in_its_own_session_the_client_responds_to_server_requests() {
     let mut listener = joined(ServerHint::Legacy);
     sent(&mut listener);
-    let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
-    say(&mut listener, answer);
+    let response = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
+    say(&mut listener, response);
     sent(&mut listener);
     say(&mut listener, r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#);
     assert_eq!(

@@ -54,7 +54,7 @@ fn messages_of_our_server_are_read_back() {
 
 #[test]
 fn responses_end_the_request_as_specified() {
-    for (answer, incoming) in [
+    for (response, incoming) in [
         (r#""result":{}"#, Incoming::Result),
         (r#""result":{"resultType":"complete"}"#, Incoming::Result),
         (
@@ -71,7 +71,7 @@ fn responses_end_the_request_as_specified() {
             },
         ),
     ] {
-        let message = format!(r#"{{"jsonrpc":"2.0","id":"a",{answer}}}"#);
+        let message = format!(r#"{{"jsonrpc":"2.0","id":"a",{response}}}"#);
         assert_eq!(read(&message), Some((id("\"a\""), incoming)), "{message}");
     }
 }

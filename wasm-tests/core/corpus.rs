@@ -18,6 +18,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     body::{Body, Text},
     corpus_case::{Options, Principal, check_error, text},
+    subscription::lines,
 };
 
 #[derive(Deserialize)]
@@ -154,14 +155,8 @@ fn run(file: &str) {
     assert!(!cases.is_empty());
     for case in cases {
         assert!(!case.not_on.contains_key("core"), "{}", case.name);
-        let lines: Vec<String> = match &case.headers {
-            Some(fields) => fields
-                .iter()
-                .map(|(name, value)| format!("{name}: {value}"))
-                .collect(),
-            None => HEADERS.iter().map(|&line| line.to_owned()).collect(),
-        };
-        let lines = lines.join("\n");
+        let fields = case.headers.as_ref();
+        let lines = fields.map_or_else(|| HEADERS.join("\n"), |fields| lines(fields));
         let headers = Headers::new(&lines);
         let origins = case.options.allowed_origins.join("\n");
         let hosts = case
@@ -247,17 +242,8 @@ impl Case {
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
         match self.classify(method, headers, &body) {
             Some(ListenOutcome::Accepted(accepted)) => {
-                let everything = Capabilities {
-                    tools_list_changed: true,
-                    prompts_list_changed: true,
-                    resources_list_changed: true,
-                    resources_subscribe: true,
-                    events_list_changed: true,
-                    tasks: true,
-                };
-                let honored = accepted
-                    .requested
-                    .honored(options.capabilities.unwrap_or(everything), None);
+                let offered = options.capabilities.unwrap_or(Capabilities::ALL);
+                let honored = accepted.requested.honored(offered, None);
                 assert_eq!(
                     Some(accepted.id.raw().to_owned()),
                     text(expect.id.as_ref()),
@@ -280,10 +266,10 @@ impl Case {
         let Self { name, expect, .. } = self;
         assert_eq!(Some(rejection.reason.status()), expect.status, "{name}");
         let Some(code) = expect.code else { return };
-        let answer = message::error(rejection);
+        let response = message::error(rejection);
         check_error(
             name,
-            &answer,
+            &response,
             code,
             expect.id.as_ref(),
             expect.data.as_deref(),

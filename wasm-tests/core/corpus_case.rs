@@ -59,11 +59,11 @@ pub(crate) fn text(text: Option<&Text>) -> Option<String> {
     text.map(Text::join)
 }
 
-/// Checks that `answer` is the error that a case expects, without id and data unless the case names
-/// them.
+/// Checks that `response` is the error that a case expects, without id and data unless the case
+/// names them.
 pub(crate) fn check_error(
     name: &str,
-    answer: &str,
+    response: &str,
     code: i32,
     id: Option<&Text>,
     data: Option<&str>,
@@ -72,7 +72,7 @@ pub(crate) fn check_error(
     let head = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":{code},\"message\":\"");
     let tail = data.map_or("\"}}".to_owned(), |data| format!("\",\"data\":{data}}}}}"));
     assert!(
-        answer.starts_with(&head) && answer.ends_with(&tail),
-        "{name}: {answer}"
+        response.starts_with(&head) && response.ends_with(&tail),
+        "{name}: {response}"
     );
 }

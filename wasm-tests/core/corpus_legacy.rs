@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     body::{Body, Text},
     corpus_case::{Options, check_error, text},
-    session_host::{Answer, SessionHost},
+    session_host::{Served, SessionHost},
 };
 
 #[derive(Deserialize)]
@@ -178,8 +178,8 @@ impl Step {
         } else {
             let lines = self.lines(case, event_id);
             let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
-            let answer = host.serve(&self.method, &Headers::new(&lines), &body);
-            self.expect.check(name, answer);
+            let served = host.serve(&self.method, &Headers::new(&lines), &body);
+            self.expect.check(name, served);
         }
         for wanted in &self.expect.events {
             let event = host
@@ -219,11 +219,11 @@ impl Step {
 }
 
 impl Expect {
-    fn check(&self, name: &str, answer: Answer) {
-        let (status, body) = match answer {
-            Answer::Passed => return assert_eq!(self.status, None, "{name} passed"),
-            Answer::Stream => return assert!(!self.events.is_empty(), "{name} is a stream"),
-            Answer::Text(status, body) => (status, body),
+    fn check(&self, name: &str, served: Served) {
+        let (status, body) = match served {
+            Served::Passed => return assert_eq!(self.status, None, "{name} passed"),
+            Served::Stream => return assert!(!self.events.is_empty(), "{name} is a stream"),
+            Served::Text(status, body) => (status, body),
         };
         assert_eq!(Some(status), self.status, "{name}: {body}");
         check_words(name, &body);

@@ -5,7 +5,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-const ANSWER: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","capabilities":{"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true,"listChanged":false},"extensions":{"io.modelcontextprotocol/tasks":{}},"experimental":{"x":[{}]}},"_meta":{"io.modelcontextprotocol/serverInfo":{ "name":"n",
+const RESPONSE: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","capabilities":{"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true,"listChanged":false},"extensions":{"io.modelcontextprotocol/tasks":{}},"experimental":{"x":[{}]}},"_meta":{"io.modelcontextprotocol/serverInfo":{ "name":"n",
  "version":"1" }}}}"#;
 
 #[test]
@@ -22,12 +22,12 @@ fn a_response_gives_capabilities_and_server_info() {
         is_public: false,
     };
     assert_eq!(
-        Discovered::from_response(ANSWER.as_bytes(), Millis(7)),
+        Discovered::from_response(RESPONSE.as_bytes(), Millis(7)),
         Some(discovered.clone())
     );
     let stream = format!(
         ": x\n\nevent: message\ndata: {}\n\n",
-        ANSWER.replace('\n', "")
+        RESPONSE.replace('\n', "")
     );
     assert_eq!(
         Discovered::from_response(stream.as_bytes(), Millis(7)),
@@ -103,8 +103,8 @@ fn a_response_is_fresh_for_its_ttl_but_at_most_an_hour() {
         ("\"60000\"", 0),
         ("99999999999999999999", 0),
     ] {
-        let answer = format!(r#"{{"result":{{"capabilities":{{}},"ttlMs":{ttl}}}}}"#);
-        let discovered = Discovered::from_response(answer.as_bytes(), Millis(5)).unwrap();
+        let response = format!(r#"{{"result":{{"capabilities":{{}},"ttlMs":{ttl}}}}}"#);
+        let discovered = Discovered::from_response(response.as_bytes(), Millis(5)).unwrap();
         assert!(!discovered.is_fresh(Millis(5 + fresh_ms)), "{ttl}");
         assert!(discovered.is_fresh(Millis(4 + fresh_ms)), "{ttl}");
         assert!(!discovered.is_public);
@@ -114,8 +114,8 @@ fn a_response_is_fresh_for_its_ttl_but_at_most_an_hour() {
 #[test]
 fn a_response_is_shared_only_if_its_scope_is_public() {
     for (scope, is_public) in [("\"public\"", true), ("\"private\"", false), ("1", false)] {
-        let answer = format!(r#"{{"result":{{"capabilities":{{}},"cacheScope":{scope}}}}}"#);
-        let discovered = Discovered::from_response(answer.as_bytes(), Millis(0)).unwrap();
+        let response = format!(r#"{{"result":{{"capabilities":{{}},"cacheScope":{scope}}}}}"#);
+        let discovered = Discovered::from_response(response.as_bytes(), Millis(0)).unwrap();
         assert_eq!(discovered.is_public, is_public);
     }
 }

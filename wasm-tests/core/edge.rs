@@ -123,8 +123,8 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
             let mut edge = edge(filter.clone());
             let number = bus.connect();
             let reply = follow::accepted(&mut bus, number, &edge.attach_message());
-            let answer = reply.finish(&mut bus).remove(0);
-            edge.handle_bus_message(&answer, Millis(0)).unwrap();
+            let frame = reply.finish(&mut bus).remove(0);
+            edge.handle_bus_message(&frame, Millis(0)).unwrap();
             let id = RequestId::from_raw("1", 256).unwrap();
             assert_eq!(
                 frames(&mut edge),

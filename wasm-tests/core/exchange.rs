@@ -11,12 +11,15 @@ use mcp_listen::{
     http::{Policy, Response},
     limits::Limits,
     scope::{Name, Scope},
-    session::{self, Ask},
+    session::Ask,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::{any::uri, host_step::carry_out};
+use crate::{
+    any::uri,
+    host_step::{SESSION_LIMITS, carry_out},
+};
 
 const URL: &str = "https://mcp.example/mcp";
 const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
@@ -35,15 +38,7 @@ const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":{"uri":"a"}}"#;
 
 const WITH_SESSIONS: LegacyMode = LegacyMode::Sessions(SessionRules {
-    limits: session::SessionLimits {
-        sessions: 4,
-        unnamed_sessions: 4,
-        sessions_per_principal: 4,
-        uris: 2,
-        session_uri_bytes: 300,
-        bus_uri_bytes: 300,
-        unnamed_uri_bytes: 300,
-    },
+    limits: SESSION_LIMITS,
     authorizes: false,
 });
 

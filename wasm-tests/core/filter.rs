@@ -10,15 +10,6 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{any_event, any_filter, check, uri};
 
-const ALL: Capabilities = Capabilities {
-    tools_list_changed: true,
-    prompts_list_changed: true,
-    resources_list_changed: true,
-    resources_subscribe: true,
-    events_list_changed: true,
-    tasks: true,
-};
-
 fn read(text: &str) -> Result<SubscriptionFilter, FilterError> {
     SubscriptionFilter::from_json(text, &Limits::default())
 }
@@ -175,9 +166,9 @@ fn what_is_honored_is_requested_and_advertised_and_authorized() {
     check(
         (any_filter(), any_filter(), any_event()),
         |(requested, authorized, event)| {
-            assert_eq!(requested.honored(ALL, None), requested);
+            assert_eq!(requested.honored(Capabilities::ALL, None), requested);
             assert!(requested.honored(Capabilities::default(), None).is_empty());
-            let honored = requested.honored(ALL, Some(&authorized));
+            let honored = requested.honored(Capabilities::ALL, Some(&authorized));
             assert!(honored.is_subset_of(&requested));
             assert!(honored.is_subset_of(&authorized));
             assert_eq!(

@@ -251,9 +251,9 @@ fn an_unawaited_reply_is_ignored() {
     world.said();
     let before = world.isolate.cursor().cloned();
     for (seq, after) in [(1, 0), (1, 1), (1, 2), (2, 1), (9, 1)] {
-        let answer = follow::attached(seq, after, after);
-        world.down.push_back(answer.clone());
-        world.down.push_back(answer.replace("\"e\"", "\"other\""));
+        let reply = follow::attached(seq, after, after);
+        world.down.push_back(reply.clone());
+        world.down.push_back(reply.replace("\"e\"", "\"other\""));
         world.pass(1_000);
     }
     assert_eq!(world.kinds(), []);

@@ -3,6 +3,18 @@
 use mcp_listen::{
     capabilities::Capabilities,
     exchange::{Exchange, Step},
+    session::SessionLimits,
+};
+
+/// Limits of a host with few sessions.
+pub const SESSION_LIMITS: SessionLimits = SessionLimits {
+    sessions: 4,
+    unnamed_sessions: 4,
+    sessions_per_principal: 4,
+    uris: 2,
+    session_uri_bytes: 300,
+    bus_uri_bytes: 300,
+    unnamed_uri_bytes: 300,
 };
 
 /// Reads the body, names the caller, finds the session, reserves room, and discovers a server that

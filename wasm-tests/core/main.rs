@@ -85,6 +85,7 @@ mod session_host;
 mod session_request;
 mod session_root;
 mod sessions;
+mod shard_rows;
 mod shards;
 mod sorted;
 mod sse;

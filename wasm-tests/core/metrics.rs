@@ -36,8 +36,8 @@ fn attached(bus: &mut Bus, metrics: &Arc<Metrics>) -> Alone {
     let mut edge = Alone::counted(stream, metrics.clone(), EPOCH);
     let number = bus.connect();
     let reply = follow::accepted(bus, number, &edge.attach_message());
-    let answer = reply.finish(bus).remove(0);
-    edge.handle_bus_message(&answer, Millis(0)).unwrap();
+    let frame = reply.finish(bus).remove(0);
+    edge.handle_bus_message(&frame, Millis(0)).unwrap();
     write(&mut edge, Millis(0));
     edge
 }

@@ -101,8 +101,8 @@ fn bus_with_room(max_bytes: usize, edges: usize) -> Bus {
 }
 
 fn refused_at(bus: &mut Bus, edge: EdgeId, add: &SubscriptionFilter) -> bool {
-    let answer = change(bus, edge, add, &NOTHING);
-    matches!(answer, FollowResponse::Full { .. })
+    let response = change(bus, edge, add, &NOTHING);
+    matches!(response, FollowResponse::Full { .. })
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn refused_additions_change_nothing_and_drops_free_room() {
     assert!(refused_at(&mut bus, edge, &watching([uri("x")])));
     assert_eq!(bus.registry().stored_topics(edge), wanted);
     assert_eq!(bus.publish(&updated("x")).edges(), []);
-    let answer = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
-    assert!(matches!(answer, FollowResponse::Followed(_)));
+    let response = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
+    assert!(matches!(response, FollowResponse::Followed(_)));
     assert_eq!(bus.publish(&updated("x")).edges(), [edge]);
     // Drops take effect even if the additions are refused.
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
@@ -151,9 +151,9 @@ fn refused_additions_change_nothing_and_drops_free_room() {
         panic!("nothing is dropped");
     };
     assert_eq!((stored.add.len(), stored.drop.len()), (0, 1));
-    let answer = FollowResponse::from_json(&reply.finish(&mut bus)[0]);
+    let response = FollowResponse::from_json(&reply.finish(&mut bus)[0]);
     let room = Some(10_000);
-    assert_eq!(answer, Ok(FollowResponse::Full { seq, room }));
+    assert_eq!(response, Ok(FollowResponse::Full { seq, room }));
     assert_eq!(bus.registry().name_bytes(), 6_000 + 65);
 }
 

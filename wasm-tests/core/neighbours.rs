@@ -72,10 +72,10 @@ fn a_bus_of_the_previous_version_is_followed() {
     edge.handle_timeout(Millis(2_000), 0.5);
     assert_eq!(edge.poll_call(Millis(2_000)), Some(BusCall::Attach));
     assert_eq!(edge.attach_message(), FOLLOW_SINCE);
-    let answer = FOLLOWED
+    let reply = FOLLOWED
         .replace(":7", ":8")
         .replace(r#""seq":1"#, r#""seq":2"#);
-    for frame in [answer.as_str(), LATER] {
+    for frame in [reply.as_str(), LATER] {
         edge.handle_bus_message(frame, Millis(2_000)).unwrap();
     }
     // It belongs to no session.

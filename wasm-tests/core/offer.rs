@@ -2,16 +2,16 @@ use mcp_listen::offer::{advertise_changes, withhold_changes};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":false},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
+const RESPONSE: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":false},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
 const ADVERTISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":true},"resources":{"x":1,"listChanged":true,"subscribe":true},"logging":{}},"instructions":"é"}}"#;
 
 #[test]
 fn every_offered_feature_advertises_changes() {
     assert_eq!(
-        advertise_changes(ANSWER.as_bytes()).as_deref(),
+        advertise_changes(RESPONSE.as_bytes()).as_deref(),
         Some(ADVERTISED)
     );
-    let stream = format!(": x\n\nevent: message\ndata: {ANSWER}\n\n");
+    let stream = format!(": x\n\nevent: message\ndata: {RESPONSE}\n\n");
     assert_eq!(
         advertise_changes(stream.as_bytes()).as_deref(),
         Some(ADVERTISED)
@@ -50,7 +50,7 @@ fn only_features_that_are_objects_count_as_offered() {
 fn without_streams_no_changes_are_advertised() {
     let reported = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
     assert_eq!(
-        withhold_changes(ANSWER.as_bytes()).as_deref(),
+        withhold_changes(RESPONSE.as_bytes()).as_deref(),
         Some(reported)
     );
     assert_eq!(

@@ -87,8 +87,8 @@ fn a_server_speaks_the_versions_that_it_lists() {
     assert_eq!(over_http(200, &reported), modern());
     assert_eq!(over_stdio(&reported), modern());
     let stream = format!(": c\n\ndata: {reported}\n\n");
-    let answer = (200, Media::EventStream);
-    let verdict = revision::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
+    let response = (200, Media::EventStream);
+    let verdict = revision::of_response(response, stream.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, modern());
     let reported = discovered(r#"["2025-11-25"]"#, "{}");
     assert_eq!(over_http(200, &reported), legacy());
@@ -194,9 +194,9 @@ fn an_unsupported_version_is_retried_with_the_latest_common_one() {
         retry
     );
     let reported = discovered(r#"["2026-07-28"]"#, "{}");
-    let answer = (200, Media::Json);
+    let response = (200, Media::Json);
     assert_eq!(
-        revision::of_response(answer, reported.as_bytes(), &tried, LATER),
+        revision::of_response(response, reported.as_bytes(), &tried, LATER),
         retry
     );
 }

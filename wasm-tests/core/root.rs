@@ -79,8 +79,8 @@ fn a_frame_that_cannot_be_read_is_dropped() {
     let edge = world.root.bus_mut().connect();
     let received = world.root.handle_message(edge, "{", NOW).unwrap();
     assert_eq!(received, RootReceived::Dropped(ProtocolError::Malformed));
-    let answer = world.root.handle_follow(ShardId(1), "{", NOW).unwrap();
-    assert_eq!(answer, Err(ProtocolError::Malformed));
+    let reply = world.root.handle_follow(ShardId(1), "{", NOW).unwrap();
+    assert_eq!(reply, Err(ProtocolError::Malformed));
 }
 
 #[test]
@@ -166,8 +166,8 @@ fn the_sessions_of_a_closed_shard_have_no_stream() {
         is_low: true,
         ..of_stream(1)
     };
-    let answer = world.root.handle_follow(shard, &follow.to_json(), NOW);
-    answer.unwrap().unwrap();
+    let reply = world.root.handle_follow(shard, &follow.to_json(), NOW);
+    reply.unwrap().unwrap();
     assert_eq!(world.shard_of_session(), Some(shard.0));
     world.outputs();
     // Reports without an edge let the root close it.

@@ -277,8 +277,8 @@ fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
     let mut bus = bus();
     let edge = bus.connect();
     let reply = follow::accepted(&mut bus, edge, &text);
-    let answer = reply.finish(&mut bus).remove(0);
-    isolate.handle_message(&answer, T0).unwrap();
+    let frame = reply.finish(&mut bus).remove(0);
+    isolate.handle_message(&frame, T0).unwrap();
     while isolate.poll_output(T0).is_some() {}
     for stream in [ann, ben] {
         assert!(isolate.fanout().poll(stream, T0).is_some());

@@ -14,7 +14,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     body::Body,
-    subscription::{own_id, watched},
+    subscription::{lines, own_id, watched},
 };
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ fn valid_json_responses_of_a_server() {
 #[test]
 fn responses_that_open_nothing() {
     run(include_str!(
-        "../corpus/2026-07-28/server/reject/answers.json"
+        "../corpus/2026-07-28/server/reject/responses.json"
     ));
 }
 
@@ -104,12 +104,7 @@ impl Case {
             SubscriptionOptions::default(),
             Millis(0),
         );
-        let lines: Vec<String> = self
-            .headers
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect();
-        let lines = lines.join("\n");
+        let lines = lines(&self.headers);
         subscription.handle_head(self.status, &Headers::new(&lines), Millis(0));
         let mut reported = Vec::new();
         for chunk in chunks {

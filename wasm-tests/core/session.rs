@@ -16,27 +16,25 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, check, id, uri};
+use crate::{
+    any::{any_event, check, id, uri},
+    subscription::lines,
+};
 
 const JSON: &str = "content-type: application/json\nmcp-session-id: s-1";
-const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
+const RESPONSE: &str = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
 
 fn read(status: u16, fields: &str, body: &str) -> Result<ClientSession, SessionError> {
     ClientSession::from_response(status, &Headers::new(fields), body.as_bytes())
 }
 
 fn session() -> ClientSession {
-    read(200, JSON, ANSWER).unwrap()
+    read(200, JSON, RESPONSE).unwrap()
 }
 
 /// Returns how our server classifies a request.
 fn classified(request: &HttpRequest) -> legacy::LegacyRequest {
-    let lines: Vec<String> = request
-        .headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
-    let lines = lines.join("\n");
+    let lines = lines(&request.headers);
     let body = request.body.as_deref().unwrap_or_default().as_bytes();
     match legacy::classify(
         request.method,
@@ -78,8 +76,8 @@ fn a_valid_response_establishes_a_session() {
             ..Capabilities::default()
         },
     };
-    assert_eq!(read(200, JSON, ANSWER), Ok(expected.clone()));
-    let stream = format!("id: 1\ndata:\n\nevent: message\ndata: {ANSWER}\n\n");
+    assert_eq!(read(200, JSON, RESPONSE), Ok(expected.clone()));
+    let stream = format!("id: 1\ndata:\n\nevent: message\ndata: {RESPONSE}\n\n");
     assert_eq!(
         read(
             200,
@@ -89,7 +87,7 @@ fn a_valid_response_establishes_a_session() {
         Ok(expected)
     );
     assert_eq!(
-        read(200, "", ANSWER).unwrap().id,
+        read(200, "", RESPONSE).unwrap().id,
         None,
         "a server may keep none"
     );
@@ -97,7 +95,7 @@ fn a_valid_response_establishes_a_session() {
 
 #[test]
 fn an_invalid_response_has_an_error() {
-    let of = |version: &str| ANSWER.replace("2025-06-18", version);
+    let of = |version: &str| RESPONSE.replace("2025-06-18", version);
     let code = |read: Result<ClientSession, SessionError>| read.unwrap_err().code();
     assert_eq!(
         code(read(200, JSON, &of("2026-07-28"))),
@@ -113,14 +111,14 @@ fn an_invalid_response_has_an_error() {
         "invalid-response"
     );
     assert_eq!(
-        code(read(200, "mcp-session-id: s 1", ANSWER)),
+        code(read(200, "mcp-session-id: s 1", RESPONSE)),
         "invalid-session-id"
     );
     let error = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"m"}}"#;
     for (status, body, number) in [
         (400, error, Some(-32_000)),
         (503, "", None),
-        (401, ANSWER, None),
+        (401, RESPONSE, None),
     ] {
         let Err(SessionError::Refused(refusal)) = read(status, JSON, body) else {
             panic!("{status}");
@@ -173,7 +171,7 @@ fn an_event_id_that_no_header_can_carry_is_omitted() {
 
 #[test]
 fn a_session_without_an_id_is_not_ended() {
-    let session = read(200, "", ANSWER).unwrap();
+    let session = read(200, "", RESPONSE).unwrap();
     assert_eq!(session.end(), None);
     assert!(
         session

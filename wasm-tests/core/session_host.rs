@@ -34,7 +34,7 @@ pub(crate) struct SessionHost {
 }
 
 /// The response to a request.
-pub(crate) enum Answer {
+pub(crate) enum Served {
     /// The response of the upstream server.
     Passed,
     /// A status and a body.
@@ -62,7 +62,7 @@ impl SessionHost {
         }
     }
 
-    pub(crate) fn serve(&mut self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Answer {
+    pub(crate) fn serve(&mut self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Served {
         let policy = Policy::new("", None).unwrap();
         if let Screening::Refused(reason, _) = policy.screen(method, URL, headers) {
             return refused(&Rejection::new(reason, None));
@@ -83,7 +83,7 @@ impl SessionHost {
             LegacyOutcome::Legacy(request) if request.call.needs_session() => {
                 refuse(&request, Reason::InvalidRequest("no session"))
             }
-            _ => Answer::Passed,
+            _ => Served::Passed,
         }
     }
 
@@ -105,16 +105,16 @@ impl SessionHost {
         self.stream.as_ref().is_some_and(|stream| stream.has_ended)
     }
 
-    fn begin(&self, request: &LegacyRequest) -> Answer {
+    fn begin(&self, request: &LegacyRequest) -> Served {
         let id = request.id.as_ref().unwrap();
         let made = initialized(id, self.behind.as_bytes(), Some(self.capabilities));
-        Answer::Text(200, made.map_or(self.behind.clone(), |made| made.response))
+        Served::Text(200, made.map_or(self.behind.clone(), |made| made.response))
     }
 
-    fn in_session(&mut self, request: &LegacyRequest) -> Answer {
+    fn in_session(&mut self, request: &LegacyRequest) -> Served {
         match &request.call {
             LegacyCall::Initialize => refuse(request, Reason::InvalidRequest("a second time")),
-            LegacyCall::Initialized => Answer::Text(202, String::new()),
+            LegacyCall::Initialized => Served::Text(202, String::new()),
             LegacyCall::Ping => done(request),
             LegacyCall::Open { last_event_id } => self.open(request, last_event_id.as_deref()),
             LegacyCall::End => {
@@ -122,16 +122,16 @@ impl SessionHost {
                     stream.edge.close();
                 }
                 self.write();
-                Answer::Text(200, String::new())
+                Served::Text(200, String::new())
             }
             LegacyCall::Subscribe(_) | LegacyCall::Unsubscribe(_) | LegacyCall::Invalid(_) => {
                 self.watching(request)
             }
-            _ => Answer::Passed,
+            _ => Served::Passed,
         }
     }
 
-    fn watching(&mut self, request: &LegacyRequest) -> Answer {
+    fn watching(&mut self, request: &LegacyRequest) -> Served {
         if !self.capabilities.resources_subscribe {
             return in_band(request, Reason::MethodNotFound);
         }
@@ -171,7 +171,7 @@ impl SessionHost {
         }
     }
 
-    fn open(&mut self, request: &LegacyRequest, since: Option<&str>) -> Answer {
+    fn open(&mut self, request: &LegacyRequest, since: Option<&str>) -> Served {
         let resumes = since.is_some();
         let (stream, subscriptions) = match self.bus.ask(Ask::Open { resumes }) {
             Reply::Open {
@@ -200,7 +200,7 @@ impl SessionHost {
             has_ended: false,
         });
         self.write();
-        Answer::Stream
+        Served::Stream
     }
 
     fn write(&mut self) {
@@ -220,23 +220,23 @@ impl SessionHost {
     }
 }
 
-fn done(request: &LegacyRequest) -> Answer {
-    Answer::Text(200, message::result(request.id.as_ref().unwrap(), "{}"))
+fn done(request: &LegacyRequest) -> Served {
+    Served::Text(200, message::result(request.id.as_ref().unwrap(), "{}"))
 }
 
-fn refuse(request: &LegacyRequest, reason: Reason) -> Answer {
+fn refuse(request: &LegacyRequest, reason: Reason) -> Served {
     refused(&Rejection::new(reason, request.id.clone()))
 }
 
-fn in_band(request: &LegacyRequest, reason: Reason) -> Answer {
-    Answer::Text(
+fn in_band(request: &LegacyRequest, reason: Reason) -> Served {
+    Served::Text(
         200,
         message::error(&Rejection::new(reason, request.id.clone())),
     )
 }
 
-fn refused(rejection: &Rejection) -> Answer {
-    Answer::Text(rejection.reason.status(), message::error(rejection))
+fn refused(rejection: &Rejection) -> Served {
+    Served::Text(rejection.reason.status(), message::error(rejection))
 }
 
 const URL: &str = "http://localhost/mcp";

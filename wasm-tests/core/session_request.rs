@@ -11,31 +11,25 @@ use mcp_listen::{
     limits, message,
     position::Cursor,
     scope::Scope,
-    session::{Ask, Excess, Question, Reply, SessionLimits},
+    session::{Ask, Excess, Question, Reply},
     upstream::ResumePoint,
 };
 use serde_json::Value;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::{any::uri, host_step::carry_out};
-
-const LIMITS: SessionLimits = SessionLimits {
-    sessions: 4,
-    unnamed_sessions: 4,
-    sessions_per_principal: 4,
-    uris: 2,
-    session_uri_bytes: 300,
-    bus_uri_bytes: 300,
-    unnamed_uri_bytes: 300,
+use crate::{
+    any::uri,
+    host_step::{SESSION_LIMITS, carry_out},
 };
+
 const HEADERS: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-session-id: s";
 
 /// A request of an authenticated caller in the session `s`.
 fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchange {
     let rules = SessionRules {
-        limits: LIMITS,
+        limits: SESSION_LIMITS,
         authorizes,
     };
     let service = Service::new(
@@ -105,7 +99,7 @@ fn error_in(message: &str) -> Option<Value> {
 fn watch() -> Ask {
     Ask::Subscribe {
         uri: uri("note://a"),
-        limits: LIMITS,
+        limits: SESSION_LIMITS,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The root of a bus with session `s`, driven as a host drives it.
 
+use std::time::Duration;
+
 use mcp_listen::{
     bus::{EdgeId, Publication},
     clock::Millis,
@@ -42,7 +44,7 @@ impl SessionRoot {
             address: None,
             upstream_id: None,
             capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
-            idle: Millis(1_000),
+            idle: Duration::from_secs(1),
         };
         let sessions = root.sessions_mut().unwrap();
         let begun = sessions.begin("s", new, "0-e", &LIMITS, NOW).unwrap();

@@ -1,6 +1,6 @@
 //! One subscription over HTTP, as its client sees it.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use mcp_listen::{
     client::{
@@ -105,13 +105,15 @@ pub(crate) fn responded(status: u16, fields: &str, body: &str) -> Vec<Subscripti
     reported(&mut subscription)
 }
 
+/// Returns header fields as a host provides them.
+pub(crate) fn lines<N: Display, V: Display>(fields: &[(N, V)]) -> String {
+    let lines = fields.iter();
+    let lines = lines.map(|(name, value)| format!("{name}: {value}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 pub(crate) fn accept(request: &HttpRequest) -> Accepted {
-    let lines: Vec<String> = request
-        .headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
-    let lines = lines.join("\n");
+    let lines = lines(&request.headers);
     let body = request.body.as_deref().unwrap();
     let headers = Headers::new(&lines);
     let limits = Limits::default();

@@ -342,7 +342,7 @@ fn a_missing_acknowledgment_leads_to_another_attempt() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Answer(u16, &'static str),
+    Response(u16, &'static str),
     Acknowledge,
     Say(&'static str),
     End,
@@ -353,9 +353,9 @@ fn any_step() -> impl Strategy<Value = Step> {
     let fields = prop::sample::select(&["", STREAM, "content-type: application/json"][..]);
     let text = prop::sample::select(&["data: {}\n\n", ": c\n", "{}", "\n\n"][..]);
     let status = prop::sample::select(&[200u16, 404, 429, 500][..]);
-    let answer = (status, fields).prop_map(|(status, fields)| Step::Answer(status, fields));
+    let response = (status, fields).prop_map(|(status, fields)| Step::Response(status, fields));
     prop_oneof![
-        2 => answer,
+        2 => response,
         3 => Just(Step::Acknowledge),
         3 => text.prop_map(Step::Say),
         3 => Just(Step::End),
@@ -371,7 +371,7 @@ fn there_is_always_one_request_and_a_deadline() {
         let mut is_waiting = false;
         for step in steps {
             match step {
-                Step::Answer(status, fields) => host.respond(status, fields, b""),
+                Step::Response(status, fields) => host.respond(status, fields, b""),
                 Step::Acknowledge => host.acknowledge(&tools()),
                 Step::Say(text) => host.bytes(text.as_bytes()),
                 Step::End => host.end(),

@@ -26,6 +26,11 @@ const DISCOVERED: &str =
     r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}"#;
 const NO_METHOD: &str = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no such method"}}"#;
 
+/// A watch of the list of tools.
+fn watching(hint: ServerHint) -> Watch {
+    Watch::new(tools(), SubscriptionOptions::default(), hint, 3, Millis(0))
+}
+
 /// A watch over HTTP and its clock.
 struct Host {
     watch: Watch,
@@ -34,8 +39,7 @@ struct Host {
 
 impl Host {
     fn new(hint: ServerHint) -> Self {
-        let watch = Watch::new(tools(), SubscriptionOptions::default(), hint, 3, Millis(0));
-        Self::of(watch)
+        Self::of(watching(hint))
     }
 
     fn of(watch: Watch) -> Self {
@@ -216,14 +220,7 @@ fn a_redirect_stops_the_watch() {
 
 #[test]
 fn once_does_not_reopen() {
-    let watch = Watch::new(
-        tools(),
-        SubscriptionOptions::default(),
-        ServerHint::Modern,
-        3,
-        Millis(0),
-    );
-    let mut host = Host::of(watch.once());
+    let mut host = Host::of(watching(ServerHint::Modern).once());
     let call = host.listened(1, &tools());
     host.reported();
     host.watch.handle_end(call, host.now);
@@ -236,14 +233,7 @@ fn once_does_not_reopen() {
 
 #[test]
 fn without_repeats_a_reopening_reports_no_changes() {
-    let watch = Watch::new(
-        tools(),
-        SubscriptionOptions::default(),
-        ServerHint::Modern,
-        3,
-        Millis(0),
-    );
-    let mut host = Host::of(watch.without_repeats());
+    let mut host = Host::of(watching(ServerHint::Modern).without_repeats());
     let call = host.listened(1, &tools());
     host.reported();
     host.watch.handle_end(call, host.now);
@@ -292,8 +282,8 @@ fn a_channel_is_joined_again_for_each_subscription() {
     assert_eq!(watch.state(), WatchState::Connecting);
     let asked = joined(&mut watch, ASKED, 0, Millis(0));
     assert!(asked.contains("server/discover"));
-    let answer = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
-    assert!(say(&mut watch, answer));
+    let response = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
+    assert!(say(&mut watch, response));
     assert!(message_of(&mut watch).unwrap().contains("\"mcp-listen:2\""));
     assert!(say(&mut watch, &message::acknowledged(&id_of(2), &tools())));
     assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));
@@ -333,8 +323,8 @@ fn a_stopped_watch_joins_no_channel() {
 fn pending_messages_of_an_old_channel_are_not_sent_on_the_next() {
     let mut watch = on_channel();
     joined(&mut watch, ServerHint::Legacy, 0, Millis(0));
-    let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
-    say(&mut watch, answer);
+    let response = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
+    say(&mut watch, response);
     assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));
     watch.handle_exit();
     let now = until_next(&mut watch, Millis(0));

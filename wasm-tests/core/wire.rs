@@ -51,9 +51,9 @@ pub(crate) fn assert_forwarded(channel: &mut Channel, line: &str) {
 #[track_caller]
 pub(crate) fn assert_refused(channel: &mut Channel, line: &str, code: i32, id: &str) {
     assert_eq!(say(channel, line), [], "{line}");
-    let answers = written(channel);
-    let [answer] = answers.as_slice() else {
-        panic!("{line} is answered with {answers:?}");
+    let responses = written(channel);
+    let [response] = responses.as_slice() else {
+        panic!("{line} gets {responses:?}");
     };
     let id = if id.is_empty() {
         String::new()
@@ -61,10 +61,7 @@ pub(crate) fn assert_refused(channel: &mut Channel, line: &str, code: i32, id: &
         format!("\"id\":{id},")
     };
     let start = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":{code},"#);
-    assert!(
-        answer.starts_with(&start),
-        "{line} is answered with {answer}"
-    );
+    assert!(response.starts_with(&start), "{line} gets {response}");
 }
 
 pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {

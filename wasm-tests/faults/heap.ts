@@ -34,7 +34,7 @@ export async function heapOf(
 }
 
 function ask(socket: WebSocket, id: number, method: string): Promise<Record<string, number>> {
-  const answered = new Promise<Record<string, number>>((resolve) => {
+  const result = new Promise<Record<string, number>>((resolve) => {
     socket.addEventListener('message', ({ data }) => {
       const message = JSON.parse(data as string) as {
         id?: number;
@@ -44,7 +44,7 @@ function ask(socket: WebSocket, id: number, method: string): Promise<Record<stri
     });
   });
   socket.send(JSON.stringify({ id, method }));
-  return answered;
+  return result;
 }
 
 const WAKE_MS = 200;

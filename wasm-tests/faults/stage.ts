@@ -59,16 +59,15 @@ export class Stage {
 
   /**
    * Opens the streams of the scenario. If the fault opens them itself, this opens three at each
-   * edge and drops them: the second one tries whether streams can share a connection, and the third
-   * one shows it.
+   * edge and drops them: the second one runs the write probe, and the third one shows its result.
    */
   static async start(world: World, scenario: ScenarioStreams, isWhole: boolean): Promise<Stage> {
     const stage = new Stage(world, scenario, isWhole, await world.holding());
     stage.requested = (isWhole ? scenario.streams : scenario.short) ?? 0;
-    const isTrial = stage.requested === 0 && world.sockets === 'auto';
-    await stage.addStreams(isTrial ? 6 : stage.requested);
+    const isProbed = stage.requested === 0 && world.sockets === 'auto';
+    await stage.addStreams(isProbed ? 6 : stage.requested);
     stage.attached = (await world.busStats()).attached;
-    if (isTrial) await stage.#dropAll();
+    if (isProbed) await stage.#dropAll();
     return stage;
   }
 
@@ -104,7 +103,7 @@ export class Stage {
   /**
    * Opens streams at the edges in turn, a hundred at a time. The first one of each edge opens
    * before the others, because it owns the shared connection. The second one of each edge runs the
-   * trial.
+   * write probe.
    */
   async addStreams(count: number): Promise<void> {
     const first = this.listeners.length === 0 ? [2, 2] : [];

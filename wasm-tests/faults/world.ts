@@ -224,14 +224,14 @@ export class World {
 
   async #callObject<T>(object: string, method: string, args: unknown[]): Promise<T> {
     const headers = { connection: 'close', [OBJECT]: object };
-    const answer = await fetch(`${this.bus}/call/${method}`, {
+    const response = await fetch(`${this.bus}/call/${method}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(args),
     });
-    if (!answer.ok)
-      throw new Error(`${method} got ${answer.status} ${answer.headers.get('x-thrown')}`);
-    const text = await answer.text();
+    if (!response.ok)
+      throw new Error(`${method} got ${response.status} ${response.headers.get('x-thrown')}`);
+    const text = await response.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 }

@@ -90,7 +90,7 @@ fn check(target: &Target, share: Duration) -> Result<String, String> {
         inputs += ROUND;
     }
     Ok(format!(
-        "{} crashers of before, {inputs} new inputs",
+        "{} known crashers, {inputs} new inputs",
         known.len()
     ))
 }

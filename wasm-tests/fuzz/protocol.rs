@@ -13,10 +13,10 @@ use mcp_listen::{
     limits::Limits,
     listen::{self, Classified, ListenOutcome, StreamKind},
     message,
-    session::{self, Excess, Reply},
+    session::{Excess, Reply},
 };
 
-use crate::host_step::carry_out;
+use crate::host_step::{SESSION_LIMITS, carry_out};
 
 /// A filter is written as it was read, and honoring never adds to it.
 pub fn filter(bytes: &[u8]) {
@@ -103,15 +103,7 @@ pub fn exchange(bytes: &[u8]) {
 }
 
 const WITH_SESSIONS: LegacyMode = LegacyMode::Sessions(SessionRules {
-    limits: session::SessionLimits {
-        sessions: 4,
-        unnamed_sessions: 4,
-        sessions_per_principal: 4,
-        uris: 2,
-        session_uri_bytes: 300,
-        bus_uri_bytes: 300,
-        unnamed_uri_bytes: 300,
-    },
+    limits: SESSION_LIMITS,
     authorizes: true,
 });
 

@@ -12,13 +12,13 @@ use mcp_listen::{
     id::RequestId,
     limits::Limits,
     listen::{EndReason, Incoming, ServerStream, StreamKind},
-    session::{self, Ask, Reply},
+    session::{Ask, Reply},
     sse::{Bounds, Decoder, Item},
 };
 
 use crate::{
     any::{id, task, task_id, updated, uri},
-    host_step::carry_out,
+    host_step::{SESSION_LIMITS, carry_out},
 };
 
 /// For any requests, in any order of publishes, polls and closes: each stream consists of
@@ -62,7 +62,7 @@ struct Held {
 impl Server {
     fn new() -> Self {
         let rules = SessionRules {
-            limits: LIMITS,
+            limits: SESSION_LIMITS,
             authorizes: true,
         };
         let earlier = LegacyMode::Sessions(rules);
@@ -361,14 +361,5 @@ const HEADERS: [&str; 3] = [
     "content-type: application/json\naccept: application/json, text/event-stream\n\
      mcp-session-id: s",
 ];
-const LIMITS: session::SessionLimits = session::SessionLimits {
-    sessions: 4,
-    unnamed_sessions: 4,
-    sessions_per_principal: 4,
-    uris: 2,
-    session_uri_bytes: 300,
-    bus_uri_bytes: 300,
-    unnamed_uri_bytes: 300,
-};
 const KEEP_ALIVE: Millis = Millis(1_000);
 const MAX_STEPS: usize = 12;

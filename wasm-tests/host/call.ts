@@ -1,5 +1,5 @@
 /** The response to one MCP request: its HTTP status, and the result or error of its message. */
-export interface Answer<Result> {
+export interface CallResponse<Result> {
   status: number;
   result?: Result;
   error?: { code: number; message: string; data?: unknown };
@@ -17,7 +17,7 @@ export async function call<Result>(
   url: string,
   method: string,
   params: Params = {},
-): Promise<Answer<Result>> {
+): Promise<CallResponse<Result>> {
   const response = await fetch(callRequest(url, method, params));
   return { status: response.status, ...((await response.json()) as object) };
 }

@@ -4,7 +4,7 @@ import { WireStream } from './listen.ts';
 export type Send = (init: RequestInit) => Promise<Response>;
 
 /** The response of an MCP server to one message. */
-export interface LegacyAnswer {
+export interface LegacyResponse {
   id?: unknown;
   result?: Record<string, unknown>;
   error?: { code: number; message: string; data?: unknown };
@@ -13,10 +13,10 @@ export interface LegacyAnswer {
 /** A session of a client of 2025-11-25. */
 export class LegacySession {
   readonly id: string;
-  readonly initialized: LegacyAnswer;
+  readonly initialized: LegacyResponse;
   readonly #send: Send;
 
-  private constructor(id: string, initialized: LegacyAnswer, send: Send) {
+  private constructor(id: string, initialized: LegacyResponse, send: Send) {
     this.id = id;
     this.initialized = initialized;
     this.#send = send;
@@ -37,7 +37,7 @@ export class LegacySession {
     const response = await post(send, INITIALIZE, headers);
     const id = response.headers.get('mcp-session-id');
     if (id === null) throw new Error(`no session, but ${response.status} ${await response.text()}`);
-    return new LegacySession(id, (await response.json()) as LegacyAnswer, send);
+    return new LegacySession(id, (await response.json()) as LegacyResponse, send);
   }
 
   /** Sends `notifications/initialized`. */
@@ -51,10 +51,10 @@ export class LegacySession {
   }
 
   /** Sends a request in the session; resolves with the message of the response. */
-  async ask(method: string, params: unknown = {}): Promise<LegacyAnswer> {
+  async ask(method: string, params: unknown = {}): Promise<LegacyResponse> {
     const response = await this.post({ jsonrpc: '2.0', id: 7, method, params });
     const text = await response.text();
-    return JSON.parse(text.match(/^data: (.*)$/m)?.[1] ?? text) as LegacyAnswer;
+    return JSON.parse(text.match(/^data: (.*)$/m)?.[1] ?? text) as LegacyResponse;
   }
 
   /** Requests the session's stream. */

@@ -12,10 +12,10 @@ export interface WrittenOptions extends Omit<ListenHandlerOptions, 'principal'> 
 
 /** The options that the JSON stands for. */
 export function optionsOf({ principal, ...options }: WrittenOptions): ListenHandlerOptions {
-  return principal === undefined ? options : { ...options, principal: () => answered(principal) };
+  return principal === undefined ? options : { ...options, principal: () => resultOf(principal) };
 }
 
-function answered(principal: NonNullable<WrittenOptions['principal']>): PrincipalResult {
+function resultOf(principal: NonNullable<WrittenOptions['principal']>): PrincipalResult {
   if (typeof principal === 'object' && 'throws' in principal) throw new Error('thrown by a test');
   return principal;
 }

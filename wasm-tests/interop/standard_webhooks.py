@@ -17,10 +17,10 @@ def main() -> None:
     asked = json.load(sys.stdin)
     webhook = Webhook(asked["secret"])
     at = datetime.fromtimestamp(asked["timestamp"], timezone.utc)
-    answer = {"signature": webhook.sign(asked["id"], at, asked["body"])}
+    result = {"signature": webhook.sign(asked["id"], at, asked["body"])}
     if "signatures" in asked:
-        answer["verified"] = is_verified(webhook, asked)
-    print(json.dumps(answer))
+        result["verified"] = is_verified(webhook, asked)
+    print(json.dumps(result))
 
 
 def is_verified(webhook: Webhook, asked: dict) -> bool:

@@ -24,7 +24,7 @@ use crate::{
     table::{PER_SHARD, Table},
 };
 
-pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
+pub(crate) use crate::reply::{Cut, Out, Refusal, without_previous};
 
 /// The object around a [`Root`](mcp_listen::root::Root): writes the log before it sends, stores the
 /// state of each socket with the socket, hibernates and wakes, is reset, loses its disk and is
@@ -306,7 +306,7 @@ impl Bus {
         for (place, text) in frames.into_iter().enumerate() {
             let note = if place == 0 {
                 self.check_reply(&text)?;
-                Note::Answer
+                Note::Reply
             } else {
                 self.check_replayed(&text)?;
                 Note::Batch

@@ -69,9 +69,9 @@ impl World {
         if isolate.absence.is_some() {
             return Doubt::Certain;
         }
-        let is_answered = isolate.has_received && isolate.is_served();
+        let has_reply = isolate.has_received && isolate.is_served();
         let socket = isolate.socket.and_then(|socket| self.network.get(socket));
-        let is_whole = is_answered && socket.is_some_and(Socket::is_calm);
+        let is_whole = has_reply && socket.is_some_and(Socket::is_calm);
         if is_whole && self.is_quiet() {
             Doubt::None
         } else {

@@ -24,8 +24,8 @@ pub(crate) struct Host {
     /// The stream until it is held.
     pub(crate) made: Option<(ServerStream, Option<SessionStart>)>,
     pub(crate) stream: Option<StreamId>,
-    /// When the trial of its isolate decides whether it shares a connection.
-    pub(crate) tried_at: Option<Millis>,
+    /// When the write probe of its isolate decides whether it shares a connection.
+    pub(crate) probed_at: Option<Millis>,
     /// The state of the world when it was opened, if nothing prevented that.
     pub(crate) opened_in: Option<u64>,
     /// The ends that were requested.
@@ -65,7 +65,7 @@ impl Written {
 enum Progress {
     Opening,
     Open,
-    Answered,
+    Closed,
     Ended,
 }
 
@@ -106,7 +106,7 @@ impl Host {
             isolate,
             made: Some((stream, start)),
             stream: None,
-            tried_at: None,
+            probed_at: None,
             opened_in: None,
             allowed: Vec::new(),
             opens_until: now + ATTACH,
@@ -192,7 +192,7 @@ impl Host {
             return None;
         }
         let Some(driven) = driven else {
-            return [Some(self.opens_until), self.tried_at]
+            return [Some(self.opens_until), self.probed_at]
                 .into_iter()
                 .flatten()
                 .min();
@@ -301,8 +301,8 @@ impl Host {
         match (self.progress, said) {
             (Progress::Opening, Said::Acknowledged(_) | Said::Opened | Said::KeepAlive)
             | (Progress::Open, Said::Changed(_) | Said::KeepAlive) => Ok(Progress::Open),
-            (Progress::Open, Said::Result) => Ok(Progress::Answered),
-            (Progress::Opening | Progress::Open | Progress::Answered, Said::End) => {
+            (Progress::Open, Said::Result) => Ok(Progress::Closed),
+            (Progress::Opening | Progress::Open | Progress::Closed, Said::End) => {
                 Ok(Progress::Ended)
             }
             (progress, _) => Err(Violation::new(

@@ -34,9 +34,9 @@ pub(crate) struct Isolate {
     pub(crate) absence: Option<Absence>,
     /// The number of the last published event at the current confirmation.
     pub(crate) confirmed: usize,
-    /// The result of the trial: whether requests can write to streams of others.
+    /// The result of the write probe: whether requests can write to streams of others.
     pub(crate) verdict: Option<bool>,
-    pub(crate) trials: u8,
+    pub(crate) write_probes: u8,
     /// Since when the owner, or no owner, has been idle while another request runs.
     pub(crate) idle_since: Option<Millis>,
     /// The time of the last shedding.
@@ -113,7 +113,7 @@ impl Isolate {
             absence: None,
             confirmed: 0,
             verdict: None,
-            trials: 0,
+            write_probes: 0,
             idle_since: None,
             shed_at: None,
         }

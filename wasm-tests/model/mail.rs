@@ -6,7 +6,7 @@ pub(crate) enum Mail {
     Batch(ShardId, Call, String),
     BatchAck(ShardId, Call, String),
     Follow(ShardId, u64, String),
-    Answer(ShardId, u64, String),
+    Reply(ShardId, u64, String),
     /// A call about a session, and its confirmation.
     SessionCall(ShardId, u32, String),
     Done(ShardId, u32),
@@ -26,7 +26,7 @@ impl Mail {
             Self::Batch(shard, ..)
             | Self::BatchAck(shard, ..)
             | Self::Follow(shard, ..)
-            | Self::Answer(shard, ..)
+            | Self::Reply(shard, ..)
             | Self::SessionCall(shard, ..)
             | Self::Done(shard, ..) => *shard,
         }

@@ -12,7 +12,6 @@
 
 mod absence;
 mod acts;
-mod answer;
 #[cfg(feature = "planted")]
 mod bugs;
 mod bus;
@@ -39,6 +38,7 @@ mod post;
 mod promises;
 mod register;
 mod replay;
+mod reply;
 mod report;
 mod request;
 mod room;
@@ -53,6 +53,8 @@ mod session_promises;
 mod session_rows;
 mod shard;
 mod shard_faults;
+#[path = "../core/shard_rows.rs"]
+mod shard_rows;
 mod shrink;
 mod socket_check;
 mod streams;

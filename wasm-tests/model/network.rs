@@ -48,7 +48,7 @@ pub(crate) struct Frame {
 pub(crate) enum Note {
     Follow,
     Detach,
-    Answer,
+    Reply,
     SessionInterest,
     Batch,
     Broken,

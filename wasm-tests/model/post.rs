@@ -206,10 +206,10 @@ impl World {
                 self.fail_mail(mail, refusal == Refusal::Overloaded)?;
             }
             (Mail::Follow(shard, seq, text), None) => {
-                let answer = self.bus.handle_follow(*shard, text, now)?;
+                let reply = self.bus.handle_follow(*shard, text, now)?;
                 self.register.observe(&self.bus, now)?;
                 self.collect_mail();
-                self.post(Mail::Answer(*shard, *seq, answer));
+                self.post(Mail::Reply(*shard, *seq, reply));
             }
             (Mail::BatchAck(shard, call, text), None) => {
                 if call.life == self.shards.life {
@@ -219,9 +219,9 @@ impl World {
             }
             (Mail::Batch(shard, call, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
-                    let answer = object.handle_batch(text, now)?;
+                    let ack = object.handle_batch(text, now)?;
                     self.collect_mail();
-                    self.post(Mail::BatchAck(*shard, *call, answer));
+                    self.post(Mail::BatchAck(*shard, *call, ack));
                 }
             }
             (Mail::SessionCall(shard, ticket, text), _) => {
@@ -239,7 +239,7 @@ impl World {
                 }
                 self.handle_confirmed(*ticket)?;
             }
-            (Mail::Answer(shard, seq, text), _) => {
+            (Mail::Reply(shard, seq, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
                     object.handle_response(*seq, text, now, random);
                 }
@@ -262,7 +262,7 @@ impl World {
                         .fail_batch(*shard, call, is_overloaded, now, random);
                 }
             }
-            Mail::Follow(shard, seq, _) | Mail::Answer(shard, seq, _) => {
+            Mail::Follow(shard, seq, _) | Mail::Reply(shard, seq, _) => {
                 if is_overloaded {
                     self.shards.spared_until = now + SPARED;
                 }

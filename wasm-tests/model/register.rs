@@ -75,13 +75,14 @@ impl Register {
             self.end(&id);
         }
         self.turns += 1;
+        let idle = Millis::from(session.new.idle);
         let entry = Entry {
             caller,
             principal: session.new.principal.clone(),
-            idle: session.new.idle,
+            idle,
             used: (now, self.turns),
             known_at: now,
-            stays_until: now + session.new.idle,
+            stays_until: now + idle,
             is_streaming: false,
             is_over: false,
         };
@@ -107,7 +108,7 @@ impl Register {
         ensure(
             "an ended session is unknown, and so is one of another caller",
             is_unknown || is_own && !entry.is_over && !is_idle,
-            || format!("{question:?} was answered {reply:?}"),
+            || format!("{question:?} got {reply:?}"),
         )?;
         let is_there = is_own && !entry.is_over && (entry.is_streaming || now <= entry.stays_until);
         ensure("a session in use stays", !is_unknown || !is_there, || {

@@ -85,11 +85,11 @@ impl Bus {
         let Some(memory) = self.memory() else {
             return Ok(String::new());
         };
-        let answer = memory.root.handle_follow(shard, text, now);
-        let answer = answer.map_err(|Broken| unlogged(text))?;
-        let answer = answer.map_err(|_| Violation::new("calls are understood", text.to_owned()))?;
+        let reply = memory.root.handle_follow(shard, text, now);
+        let reply = reply.map_err(|Broken| unlogged(text))?;
+        let reply = reply.map_err(|_| Violation::new("calls are understood", text.to_owned()))?;
         self.carry_out(now);
-        Ok(answer)
+        Ok(reply)
     }
 
     pub(crate) fn handle_ack(

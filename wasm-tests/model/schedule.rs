@@ -26,8 +26,8 @@ pub(crate) struct Setup {
     pub(crate) has_shards: bool,
     /// Whether the streams of an isolate may share a connection.
     pub(crate) shares: bool,
-    /// The result of a trial of that, and its time.
-    pub(crate) trial: u8,
+    /// The result of the write probe, and its time.
+    pub(crate) write_probe: u8,
     /// How much a request may write for others; 0: unlimited.
     pub(crate) budget: u8,
     /// Whether some requests or replies are faulty.
@@ -178,8 +178,8 @@ impl Schedule {
             has_shards,
             window: u8::try_from(seed.below(4)).unwrap(),
             shares,
-            // Mostly the trial succeeds at once.
-            trial: seed.byte() & seed.byte() & seed.byte(),
+            // Mostly the write probe succeeds at once.
+            write_probe: seed.byte() & seed.byte() & seed.byte(),
             budget: if seed.below(4) == 0 { seed.byte() } else { 0 },
             keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
             has_bad_requests: seed.below(3) == 0,

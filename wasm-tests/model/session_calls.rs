@@ -31,7 +31,7 @@ impl Bus {
         fails_after: Option<u8>,
     ) -> Result<bool, Broken> {
         let (rows, since) = (self.disk().sessions.clone(), self.disk().cursor());
-        let idle = new.idle;
+        let idle = Millis::from(new.idle);
         let Some(memory) = self.memory() else {
             return Err(Broken);
         };

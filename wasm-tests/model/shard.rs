@@ -97,8 +97,8 @@ impl ShardObject {
     }
 
     pub(crate) fn handle_batch(&mut self, text: &str, now: Millis) -> Result<String, Violation> {
-        let answer = self.life().shard.handle_batch(text, now);
-        answer.map_err(|_| Violation::new("calls are understood", text.to_owned()))
+        let ack = self.life().shard.handle_batch(text, now);
+        ack.map_err(|_| Violation::new("calls are understood", text.to_owned()))
     }
 
     pub(crate) fn handle_response(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
@@ -300,7 +300,7 @@ fn wake(
 
 fn note_of(frame: &str) -> Note {
     match BusMessage::from_json(frame) {
-        Ok(BusMessage::Response(_)) => Note::Answer,
+        Ok(BusMessage::Response(_)) => Note::Reply,
         Ok(BusMessage::Batch(_)) => Note::Batch,
         Ok(BusMessage::SessionInterest { .. }) => Note::SessionInterest,
         _ => Note::Broken,

@@ -90,7 +90,7 @@ impl World {
         // The root does not wait for the reply to a call of its earlier instance.
         self.shards
             .mail
-            .retain(|mail| !matches!(mail, Mail::Answer(to, ..) if *to == shard));
+            .retain(|mail| !matches!(mail, Mail::Reply(to, ..) if *to == shard));
         for socket in sockets {
             self.lose_socket(socket, loses_frames);
         }

@@ -43,7 +43,7 @@ fn simplify_setup(best: &mut Schedule, promise: &str) {
         |setup| setup.window = 0,
         |setup| setup.keys = 0,
         |setup| setup.has_shards = false,
-        |setup| setup.trial = 0,
+        |setup| setup.write_probe = 0,
         |setup| setup.budget = 0,
         |setup| setup.shares = false,
         |setup| setup.has_bad_requests = false,

@@ -8,10 +8,10 @@ use mcp_listen::{
 
 use crate::{
     absence::Absence,
-    answer::Refusal,
     invariant::{Violation, ensure},
     isolate::{Isolate, MAX_HOPS, Member},
     network::{Close, Frame, Note, SocketId, Way},
+    reply::Refusal,
     world::World,
 };
 
@@ -105,7 +105,7 @@ impl World {
     pub(crate) fn receive_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
         let now = self.now;
         self.note(|| format!("  isolate {place} receives {}", frame.text));
-        let confirms = frame.note == Note::Answer;
+        let confirms = frame.note == Note::Reply;
         let is_current = self.isolates[place].epoch == self.bus.disk().cursor().epoch;
         let head = head_in(&frame.text).filter(|_| confirms && is_current);
         let head = head.and_then(|head| self.bus.disk().log.published(head));

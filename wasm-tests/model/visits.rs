@@ -197,7 +197,7 @@ impl World {
             principal,
             upstream_id: self.setup.has_upstream_ids.then(|| "upstream".into()),
             capabilities: initialized.capabilities.to_json().into(),
-            idle: IDLE,
+            idle: IDLE.into(),
         };
         if self.bus.refusal().is_some() {
             return Ok(unavailable(visit));

@@ -81,43 +81,43 @@ impl World {
         if !may_share || !self.has_room_at(at, place) {
             return self.join_alone(at);
         }
-        let (_, span) = self.trial();
+        let (_, span) = self.write_probe();
         if verdict == Some(true) || is_first {
             return self.join_isolate(at, place);
         }
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
-        host.tried_at = Some(now + span);
+        host.probed_at = Some(now + span);
         if span == Millis(0) {
             return self.decide(at);
         }
         Ok(())
     }
 
-    /// The trial decides whether streams share a connection here. One that takes too long only
-    /// decides for this stream, until that has happened a few times.
+    /// The write probe decides whether streams share a connection here. One that takes too long
+    /// only decides for this stream, until that has happened a few times.
     pub(crate) fn decide(&mut self, at: usize) -> Result<(), Violation> {
-        let (works, _) = self.trial();
+        let (works, _) = self.write_probe();
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
-        host.tried_at = None;
+        host.probed_at = None;
         let place = host.origin;
         let isolate = &mut self.isolates[place];
-        isolate.trials = isolate.trials.saturating_add(1);
-        if works || isolate.trials >= MAX_TRIALS {
+        isolate.write_probes = isolate.write_probes.saturating_add(1);
+        if works || isolate.write_probes >= MAX_WRITE_PROBES {
             isolate.verdict.get_or_insert(works);
         }
-        self.note(|| format!("  the trial says {works} to client {at}"));
+        self.note(|| format!("  the write probe of client {at} returns {works}"));
         if works {
             return self.join_isolate(at, place);
         }
         self.join_alone(at)
     }
 
-    fn trial(&self) -> (bool, Millis) {
-        TRIALS[usize::from(self.setup.trial) % TRIALS.len()]
+    fn write_probe(&self) -> (bool, Millis) {
+        WRITE_PROBES[usize::from(self.setup.write_probe) % WRITE_PROBES.len()]
     }
 
     /// The bus, or the shard that has it, drops a socket.
@@ -145,7 +145,7 @@ impl World {
         let Some((_, host)) = found else {
             return Ok(());
         };
-        host.tried_at = None;
+        host.probed_at = None;
         if let Some(id) = host.stream.take() {
             let place = host.isolate;
             return self.remove(place, id);
@@ -154,11 +154,11 @@ impl World {
     }
 }
 
-/// The result of the trial of an isolate, and its duration.
-const TRIALS: [(bool, Millis); 4] = [
+/// The result of the write probe of an isolate, and its duration.
+const WRITE_PROBES: [(bool, Millis); 4] = [
     (true, Millis(0)),
     (true, Millis(700)),
     (false, Millis(0)),
     (false, Millis(1_000)),
 ];
-const MAX_TRIALS: u8 = 3;
+const MAX_WRITE_PROBES: u8 = 3;

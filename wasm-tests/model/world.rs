@@ -301,7 +301,7 @@ impl World {
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
-        let tried_at = host.tried_at;
+        let probed_at = host.probed_at;
         let is_opening = self
             .driven(at)
             .is_none_or(|(_, mut driven)| driven.is_opening());
@@ -309,7 +309,7 @@ impl World {
         if host.is_some_and(|host| host.is_late(is_opening, now)) {
             return self.refuse(at);
         }
-        if tried_at.is_some_and(|due| due <= now) {
+        if probed_at.is_some_and(|due| due <= now) {
             return self.decide(at);
         }
         self.pump(at)

@@ -80,10 +80,15 @@ export const FAILING: [name: string, run: () => Promise<never>, code: string][] 
   ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
 ];
 
-/** The status and JSON-RPC error code of a response. */
+/**
+ * The status and JSON-RPC error code of a response.
+ *
+ * @throws Error if it is a stream, whose text does not end.
+ */
 export async function refusal(
   response: Response,
 ): Promise<{ status: number; code: number; retryAfter: string | null }> {
+  if (response.ok) throw new Error(`nothing was refused: ${response.status}`);
   const { error } = (await response.json()) as { error: { code: number } };
   return {
     status: response.status,

@@ -18,8 +18,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe('the workerd harness', () => {
   test('runs each edge in a separate isolate, all with one object', async () => {
     const { edges, bus } = await start({ edges: 3 });
-    const answers = await inTurn([...edges, ...edges, bus]);
-    expect(answers).toEqual([
+    const texts = await inTurn([...edges, ...edges, bus]);
+    expect(texts).toEqual([
       'edge-0 global 1 object 1',
       'edge-1 global 1 object 2',
       'edge-2 global 1 object 3',
@@ -32,8 +32,8 @@ describe('the workerd harness', () => {
 
   test('routes requests to the edges in turn', async () => {
     const { url = '' } = await start({ port: 0 });
-    const answers = await inTurn([url, url, url]);
-    expect(answers.map((answer) => answer.split(' ')[0])).toEqual(['edge-0', 'edge-1', 'edge-0']);
+    const texts = await inTurn([url, url, url]);
+    expect(texts.map((text) => text.split(' ')[0])).toEqual(['edge-0', 'edge-1', 'edge-0']);
   });
 
   test('has no router without a port', async () => {
@@ -90,9 +90,9 @@ async function start(options: Partial<WorkerdOptions>) {
 }
 
 async function inTurn(urls: string[]): Promise<string[]> {
-  const answers = [];
-  for (const url of urls) answers.push(await (await fetch(url)).text());
-  return answers;
+  const texts = [];
+  for (const url of urls) texts.push(await (await fetch(url)).text());
+  return texts;
 }
 
 const COUNTING_WORKER = `

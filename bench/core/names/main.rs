@@ -84,9 +84,9 @@ fn change(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
     let Ok(Received::Followed(reply)) = received else {
         panic!("not followed");
     };
-    let answers = reply.finish(bus);
+    let frames = reply.finish(bus);
     let time = began.elapsed().as_secs_f64() * 1e6;
-    assert_eq!(answers.len(), 1, "not answered");
+    assert_eq!(frames.len(), 1, "no reply");
     time
 }
 

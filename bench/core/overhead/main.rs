@@ -148,10 +148,8 @@ fn attached(bus: &mut Bus, metrics: Option<&Arc<Metrics>>) -> (EdgeId, Isolate) 
     let Ok(Received::Followed(reply)) = bus.handle_message(number, &text) else {
         panic!("not followed");
     };
-    for answer in reply.finish(bus) {
-        isolate
-            .handle_message(&answer, Millis(0))
-            .expect("followed");
+    for frame in reply.finish(bus) {
+        isolate.handle_message(&frame, Millis(0)).expect("followed");
     }
     written(&mut isolate, Millis(0));
     (number, isolate)

@@ -130,10 +130,10 @@ fn publish(bus: &mut Sharded, event: &ServerEvent) -> String {
         at_root += micros(started);
         for (shard, call, text) in calls {
             let started = Instant::now();
-            let answer = bus.deliver(shard, &text);
+            let ack = bus.deliver(shard, &text);
             at_shards += micros(started);
             let started = Instant::now();
-            bus.confirm(shard, call, &answer);
+            bus.confirm(shard, call, &ack);
             at_root += micros(started);
         }
     }

@@ -69,14 +69,12 @@ impl Pair {
         self.bus.publish_at(&event, None);
         let batch = self.bus.poll_batch(NOW).expect("a batch");
         let started = Instant::now();
-        let answer = self.shard.handle_batch(&batch.text, NOW).expect("taken");
+        let ack = self.shard.handle_batch(&batch.text, NOW).expect("taken");
         let frames = frames(&mut self.shard);
         let spent = started.elapsed().as_secs_f64() * 1e6;
         assert!(frames == 1, "{frames} frames");
-        let received = self
-            .bus
-            .handle_ack(batch.shard, batch.call, &answer, NOW, 0.0);
-        received.expect("an answer");
+        let received = self.bus.handle_ack(batch.shard, batch.call, &ack, NOW, 0.0);
+        received.expect("an ack");
         while self.bus.poll_entry().is_some() {}
         spent
     }
@@ -84,8 +82,8 @@ impl Pair {
     fn settle(&mut self) {
         while let Some(call) = self.shard.poll_call(NOW) {
             let reply = self.bus.handle_follow(ShardId(1), &call.text);
-            let answers = reply.expect("a call").finish(&mut self.bus);
-            self.shard.handle_response(call.seq, &answers[0], NOW, 0.0);
+            let frames = reply.expect("a call").finish(&mut self.bus);
+            self.shard.handle_response(call.seq, &frames[0], NOW, 0.0);
         }
         frames(&mut self.shard);
         while self.bus.poll_entry().is_some() {}

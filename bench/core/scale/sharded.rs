@@ -84,21 +84,21 @@ impl Sharded {
     /// A shard's part of a publish: counts the frames, and returns the reply to the root.
     pub(crate) fn deliver(&mut self, shard: ShardId, text: &str) -> String {
         let shard = &mut self.shards[shard.0 as usize - 1];
-        let answer = shard.handle_batch(text, NOW).expect("a batch");
+        let ack = shard.handle_batch(text, NOW).expect("a batch");
         self.traffic.calls += 1;
-        self.traffic.bytes += text.len() + answer.len();
+        self.traffic.bytes += text.len() + ack.len();
         while let Some(output) = shard.poll_output() {
             if let ShardOutput::Send(delivery) = output {
                 self.traffic.frames += delivery.edges.len();
             }
         }
-        answer
+        ack
     }
 
     /// Passes a shard's reply to the root.
-    pub(crate) fn confirm(&mut self, shard: ShardId, call: u32, answer: &str) {
-        let outcome = self.root.handle_ack(shard, call, answer, NOW, 0.0);
-        outcome.expect("an answer");
+    pub(crate) fn confirm(&mut self, shard: ShardId, call: u32, ack: &str) {
+        let outcome = self.root.handle_ack(shard, call, ack, NOW, 0.0);
+        outcome.expect("an ack");
     }
 
     /// Makes the calls of a shard to its root until none is left.
@@ -106,11 +106,11 @@ impl Sharded {
         let number = ShardId(u32::try_from(shard).expect("a number") + 1);
         while let Some(call) = self.shards[shard].poll_call(NOW) {
             let reply = self.root.handle_follow(number, &call.text);
-            let answers = reply.expect("a call").finish(&mut self.root);
-            let answer = &answers[0];
+            let frames = reply.expect("a call").finish(&mut self.root);
+            let frame = &frames[0];
             self.traffic.calls += 1;
-            self.traffic.bytes += call.text.len() + answer.len();
-            self.shards[shard].handle_response(call.seq, answer, NOW, 0.0);
+            self.traffic.bytes += call.text.len() + frame.len();
+            self.shards[shard].handle_response(call.seq, frame, NOW, 0.0);
         }
         while let Some(output) = self.shards[shard].poll_output() {
             if let ShardOutput::Send(delivery) = output {

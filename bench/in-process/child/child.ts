@@ -6,7 +6,7 @@ import { CountedFanOut } from '../counted-fan-out.ts';
 import { FanOut } from '../fan-out.ts';
 import { Heap } from '../heap.ts';
 import { watchWasmMemory } from '../wasm-memory.ts';
-import type { Answer, Task } from './contender.ts';
+import type { Reply, Task } from './contender.ts';
 
 /** Runs one contender in this process: a round for each message, until the parent disconnects. */
 async function main(): Promise<void> {
@@ -33,8 +33,8 @@ async function contenderOf({ kind, server: name, scenario }: Task): Promise<Cont
   }
 }
 
-function reply(answer: Answer): void {
-  process.send?.(answer);
+function reply(sent: Reply): void {
+  process.send?.(sent);
 }
 
 function fail(error: Error): void {

@@ -14,7 +14,7 @@ export interface Task {
 }
 
 /** The reply of a child process to each command. An empty sample says that it is ready. */
-export type Answer = { sample: Sample } | { failed: string };
+export type Reply = { sample: Sample } | { failed: string };
 
 /** A contender in a separate process, with its own heap and compiled code. */
 export class ChildContender implements Contender {
@@ -29,13 +29,13 @@ export class ChildContender implements Contender {
     const child = fork(CHILD, [JSON.stringify(task)], { execArgv: FLAGS, stdio: 'inherit' });
     const contender = new ChildContender(child);
     onStop(() => void child.kill());
-    await contender.#answer();
+    await contender.#reply();
     return contender;
   }
 
   round(): Promise<Sample> {
     this.#child.send('round');
-    return this.#answer();
+    return this.#reply();
   }
 
   async leave(): Promise<void> {
@@ -45,20 +45,20 @@ export class ChildContender implements Contender {
     await exited;
   }
 
-  async #answer(): Promise<Sample> {
+  async #reply(): Promise<Sample> {
     const waiting = new AbortController();
     const { signal } = waiting;
-    const answered = once(this.#child, 'message', { signal });
+    const replied = once(this.#child, 'message', { signal });
     const exited = once(this.#child, 'exit', { signal }).then(([code, by]) => [
       { failed: `ended with ${code ?? by}` },
     ]);
     try {
-      const [answer] = (await Promise.race([answered, exited])) as [Answer];
-      if ('failed' in answer) throw new Error(answer.failed);
-      return answer.sample;
+      const [reply] = (await Promise.race([replied, exited])) as [Reply];
+      if ('failed' in reply) throw new Error(reply.failed);
+      return reply.sample;
     } finally {
       waiting.abort();
-      await Promise.allSettled([answered, exited]);
+      await Promise.allSettled([replied, exited]);
     }
   }
 }

@@ -57,8 +57,8 @@ impl EventStreams {
         Some(query.to_json())
     }
 
-    /// Begins a stream with the page for its query. Returns its first bytes; undefined
-    /// if it has begun before. `results` is a JSON array as of `EventExchange.matched`, for
+    /// Begins a stream with the page for its query. Returns its first bytes; undefined if it has
+    /// begun before. `results` is a JSON array in the form of `EventExchange.matched`, for
     /// `argumentsOf`.
     pub fn begin(
         &mut self,

@@ -166,6 +166,7 @@ function colorOf(value: string): string {
 
 const probe = element('span', { hidden: true });
 document.body.append(probe);
+/** The height of a chart in pixels. */
 const HEIGHT = 190;
 /** Pixels of half a time of day, which the last label extends to the right of its tick. */
 const HALF_LABEL = 28;

@@ -1,6 +1,6 @@
 import { element } from '../../dom.js';
 import { shortTime } from '../../format.js';
-import type { History, Second } from '../history.js';
+import type { Second, StatsHistory } from '../history.js';
 import { Chart } from './chart.js';
 import type { Line } from './line.js';
 import { Reasons } from './reasons.js';
@@ -31,7 +31,7 @@ export class Charts {
   }
 
   /** Shows a history. */
-  show(history: History): void {
+  show(history: StatsHistory): void {
     const { seconds } = history;
     const times = seconds.map(({ at }) => at);
     const values = (of: (second: Second) => number) => seconds.map(of);
@@ -53,7 +53,7 @@ export class Charts {
   }
 }
 
-function delays(history: History, of: 'acknowledgments' | 'deliveries'): Line[] {
+function delays(history: StatsHistory, of: 'acknowledgments' | 'deliveries'): Line[] {
   return [0.5, 0.95, 0.99].map((share) => ({
     label: `p${share * 100}`,
     values: history.percentiles(of, share),

@@ -2,8 +2,8 @@ import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
 import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../../bus/broker-bus.js';
 import { retentionOf } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
+import { NatsBroker } from './broker.js';
 import { NatsConnectionManager } from './connection.js';
-import { NatsBroker } from './nats-broker.js';
 
 /** Options of {@link natsBus}. */
 export interface NatsBusOptions extends ProcessBusOptions {

@@ -139,7 +139,7 @@ export class BrokerEvents implements EventSource, LogCopy {
     }
   }
 
-  /** Once the copy is up to date, cues what has arrived, and lets readers in. */
+  /** Once the copy is up to date, cues what has arrived, and resumes readers that wait. */
   #settle(): void {
     if (this.#head < this.#last) return;
     this.#isLive = true;
@@ -148,7 +148,7 @@ export class BrokerEvents implements EventSource, LogCopy {
     this.#live.resolve();
   }
 
-  /** A failure, such as a trap of the core, is none of the log: the copy has what has arrived. */
+  /** Reports a failure, such as a trap of the core: the copy of the log has what has arrived. */
   #deliverCues(): void {
     const cues = [...this.#cues];
     this.#cues.clear();

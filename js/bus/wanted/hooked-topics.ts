@@ -365,8 +365,10 @@ interface State {
 
 /** Returns about how many bytes a topic and its state have. */
 function sizeOf(topic: string): number {
-  return topic.length + STATE_BYTES;
+  return encoder.encode(topic).length + STATE_BYTES;
 }
+
+const encoder = new TextEncoder();
 
 /** The bytes of the state of a topic, and of its places in maps. */
 const STATE_BYTES = 256;

@@ -24,12 +24,12 @@ export interface WantedOptions {
    */
   onWanted?: (topic: Topic, context: WantedContext) => unknown;
   /**
-   * Maximum size of the topics for which `onWanted` was called and `onUnwanted` was not: each one
-   * counts its characters plus 256. Beyond it, topics are left out of what a stream honors, and
+   * Maximum bytes of the topics for which `onWanted` was called and `onUnwanted` was not: each one
+   * counts its bytes plus 256. Beyond it, topics are left out of what a stream honors, and
    * `onError` receives one error. One caller, identified by name or address, gets at most an eighth
-   * of the limit, or 4,096 if that is more: a topic counts for the first caller that wants it.
-   * Above half of the limit, a topic without a stream is unwanted at once, not after `unwantedMs`.
-   * 0 accepts no topic.
+   * of the limit, or 4,096 bytes if that is more: a topic counts for the first caller that wants
+   * it. Above half of the limit, a topic without a stream is unwanted at once, not after
+   * `unwantedMs`. 0 accepts no topic.
    *
    * @default 33_554_432
    */

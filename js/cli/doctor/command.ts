@@ -133,6 +133,7 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
+/** The exit code if nothing was examined. */
 const UNEXAMINED = 2;
 
 const OPTIONS = {

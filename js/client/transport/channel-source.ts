@@ -87,5 +87,6 @@ function reserveIds(channel: ListenChannel): number {
   return first;
 }
 
+/** The number of ids that each subscription of a channel reserves. */
 const IDS_PER_SUBSCRIPTION = 10_000;
 const reservedIds = new WeakMap<ListenChannel, number>();

@@ -235,4 +235,5 @@ export async function nextEvent(
 
 /** Decodes messages for logs: replaces invalid UTF-8. */
 const decoder = new TextDecoder(undefined, { ignoreBOM: true });
+/** The number of ids that each instance of the core reserves. */
 const IDS_PER_INSTANCE = 1_000_000;

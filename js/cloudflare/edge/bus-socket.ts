@@ -167,4 +167,5 @@ export class BusSocket implements BusConnection {
   }
 }
 
+/** Maximum number of redirects of one socket before its first frame. */
 const MAX_REDIRECTS = 3;

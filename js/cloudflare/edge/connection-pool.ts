@@ -158,4 +158,5 @@ export class ConnectionPool {
 
 /** Milliseconds that a stream waits for the probe before it opens its own connection. */
 const PROBE_WAIT_MS = 1_500;
+/** The number of probes after which a failure is final. */
 const MAX_PROBES = 3;

@@ -14,7 +14,7 @@ import {
   WIRE_HEADER,
 } from '../wire/upgrade.js';
 import { deployment } from './deployment.js';
-import { ATTEMPTS, ObjectKeyCache } from './object-keys.js';
+import { MAX_CONNECT_ATTEMPTS, ObjectKeyCache } from './object-keys.js';
 
 /** Replies to a frame by `reply` if it is a question of an operator; otherwise returns false. */
 export type OperatorResponder = (frame: string, reply: (frame: string) => void) => boolean;
@@ -142,7 +142,7 @@ export class BusConnector {
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
     return this.#keys.withKey(name, stub, (key) => {
       const keyed = { ...headers, [KEY_HEADER]: key };
-      return retrying(ATTEMPTS, () => stub().fetch(BUS_URL, { headers: keyed }));
+      return retrying(MAX_CONNECT_ATTEMPTS, () => stub().fetch(BUS_URL, { headers: keyed }));
     });
   }
 }

@@ -75,8 +75,8 @@ export interface DurableObjectBusOptions {
    * How the streams of an isolate reach the bus. `each`: each stream has a socket. `shared`: all
    * streams share the socket that the request of one of them opens. This needs a runtime where a
    * request can write to the streams of others, which Workers do not promise. `auto`: shared if a
-   * trial with the first two streams shows that this works, otherwise each; `onLog` receives the
-   * result once. Streams of sessions always have a socket each.
+   * write probe with the first two streams shows that this works, otherwise each; `onLog` receives
+   * the result once. Streams of sessions always have a socket each.
    *
    * @default 'auto'
    */
@@ -254,7 +254,10 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, Coun
   async #publish(events: ServerEvent[]): Promise<void> {
     const texts = events.map(eventText);
     try {
-      await retrying(() => attemptsFor(texts), () => this.#send(texts));
+      await retrying(
+        () => attemptsFor(texts),
+        () => this.#send(texts),
+      );
     } catch (cause) {
       throw unavailable('the bus did not accept the event', cause);
     }

@@ -43,7 +43,7 @@ export class ObjectKeyCache {
   }
 
   async #fresh(name: string, stub: () => SocketStub): Promise<string> {
-    const key = await retrying(ATTEMPTS, () => stub().connectionKey());
+    const key = await retrying(MAX_CONNECT_ATTEMPTS, () => stub().connectionKey());
     this.#keys.set(name, { key, askedAt: Date.now() });
     return key;
   }
@@ -58,5 +58,5 @@ interface Known {
 const FORBIDDEN = 403;
 /** Milliseconds for which a key counts as current. */
 const RENEWAL_MS = 10_000;
-/** Attempts for each call: an object that is being moved succeeds on the second one. */
-export const ATTEMPTS = 2;
+/** Maximum attempts for each call: an object that is being moved succeeds on the second one. */
+export const MAX_CONNECT_ATTEMPTS = 2;

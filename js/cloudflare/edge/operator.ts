@@ -133,4 +133,5 @@ function reportsOf({ reports }: ObjectReply, own: IsolateReport | undefined): Is
   return [...byIsolate.values()];
 }
 
+/** Maximum number of orders whose ids are remembered. */
 const MAX_ORDERS = 100;

@@ -100,7 +100,7 @@ export interface Gateway<Rest extends unknown[] = []> {
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /**
    * Returns the handler of a bus in this isolate, to publish to it, read its counters or drain it.
-   * Default: the `bus` of the options.
+   * Without an argument it is that of the options' `bus`.
    */
   server: (bus?: string) => ListenHandler<Rest>;
   /**

@@ -74,6 +74,7 @@ export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptio
   );
 }
 
+/** The maximum number of hibernating sockets of an object. */
 const MAX_SOCKETS = 32_768;
 /** The memory limit of an object, in bytes. */
 const MAX_BYTES = 134_217_728;

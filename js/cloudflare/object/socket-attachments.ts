@@ -112,7 +112,7 @@ export class SocketAttachments {
 
   #stored(parts: string[]): StoredAttachment {
     const [text = ''] = parts;
-    if (parts.length === 1 && text.length <= ATTACHED_CHARACTERS) return { text };
+    if (parts.length === 1 && text.length <= MAX_ATTACHED_CHARACTERS) return { text };
     const row = this.#next;
     this.#next += 1;
     for (const [part, text] of parts.entries()) this.#insert(row, part, text);
@@ -178,7 +178,7 @@ function areEqual(left: string[], right: string[]): boolean {
  * Maximum characters of an interest in an attachment, which is written again after each event for
  * its edge and may not exceed 16,384 bytes.
  */
-const ATTACHED_CHARACTERS = 2_048;
+const MAX_ATTACHED_CHARACTERS = 2_048;
 /** Characters of changes up to which an interest is never stored again as a whole. */
 const MIN_CHANGES = 65_536;
 

@@ -107,4 +107,5 @@ function isCoreError(error: unknown): boolean {
 }
 
 const FAILURES = 'mcp-listen-failed-starts';
+/** The number of failed starts in a row after which an object starts empty. */
 const MAX_FAILURES = 3;

@@ -148,6 +148,7 @@ export class WebhookObject {
 }
 
 const UNAVAILABLE = JSON.stringify({ error: { internal: 'webhooks' } });
+/** Milliseconds until the alarm is tried again after a failure. */
 const RETRY_MS = 5_000;
 /** The largest number of subscriptions of an object. */
 const MAX_HELD = 500;

@@ -378,7 +378,9 @@ async function publishTo(
  * random numbers in the global scope.
  */
 let decoy: Publisher | undefined;
+/** Maximum bytes of a body, on a bus without events. */
 const MAX_BYTES = 65_536;
+/** Maximum bytes of a body, on a bus with events. */
 const MAX_EVENT_BYTES = 262_144;
 /** Number of hexadecimal digits that identify a publisher. */
 const PUBLISHER_DIGITS = 16;

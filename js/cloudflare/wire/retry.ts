@@ -54,4 +54,5 @@ interface StubError {
 
 /** Maximum number of attempts of a call that may be repeated. */
 export const MAX_ATTEMPTS = 3;
+/** Milliseconds that double with each attempt; the wait is a random part of them. */
 const FIRST_WAIT_MS = 50;

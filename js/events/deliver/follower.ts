@@ -99,4 +99,5 @@ export class Follower {
   }
 }
 
+/** Milliseconds until a report to the bus is tried again after a failure. */
 const RETRY_MS = 5_000;

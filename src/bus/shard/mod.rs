@@ -1,11 +1,7 @@
-mod batch;
-mod begin;
-mod call;
-mod change;
-mod held_sessions;
+mod follow;
 mod low_watermark;
 mod output;
-mod restore;
+mod root;
 mod session;
 mod waiting_follows;
 
@@ -19,7 +15,7 @@ use crate::{
     vocabulary::{
         event::ServerEvent,
         position::{Cursor, Position},
-        topic::{Subject, Topic},
+        topic::{Subject, Topic, Topics},
     },
     wire::{Claim, ProtocolError, SessionCall},
 };
@@ -30,9 +26,9 @@ use super::{
     registry::{Delivery, EdgeFrame, EdgeId, NameBudget, Registry},
 };
 
-use held_sessions::HeldSessions;
 use low_watermark::LowWatermark;
 pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
+use session::HeldSessions;
 use waiting_follows::WaitingFollows;
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
@@ -108,6 +104,37 @@ impl Shard {
     pub fn with_low_span(mut self, span: impl Into<Millis>) -> Self {
         self.low = LowWatermark::new(span.into());
         self
+    }
+
+    /// Sets the cursor of a shard that hibernated while its connections stayed open; restore these
+    /// next.
+    #[must_use]
+    pub fn woken(mut self, cursor: Cursor) -> Self {
+        self.cursor = Some(cursor);
+        // It is unknown since when each topic is followed.
+        self.whole_from = Position(u64::MAX);
+        self.is_fresh = false;
+        self
+    }
+
+    /// Restores an edge, with what [`Shard::registry`] returned about it.
+    pub fn restore(
+        &mut self,
+        topics: &Topics,
+        last: Option<Position>,
+        seq: u64,
+        session: Option<Claim>,
+    ) -> EdgeId {
+        for topic in topics.iter() {
+            self.interest.confirm(topic.followed());
+        }
+        let edge = self.edges.restore(topics, last, seq);
+        if let Some(session) = session {
+            self.sessions.restore(session, edge);
+        }
+        self.low
+            .handle_count(self.edges.attached(), Millis::default());
+        edge
     }
 
     /// Returns the registry of its edges.

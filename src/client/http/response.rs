@@ -92,4 +92,5 @@ pub(crate) fn bounded(wait: Millis) -> Millis {
     wait.min(MAX_WAIT)
 }
 
+/// The longest wait that a server can ask for.
 const MAX_WAIT: Millis = Millis(3_600_000);

@@ -94,6 +94,9 @@ fn next_poll(page: &Page, selected: &[Selected], now: Millis) -> Millis {
 const MAX_RESULT_BYTES: usize = 1_047_552;
 /// Maximum bytes of the log that one poll reads.
 const MAX_SCAN_BYTES: usize = 1_048_576;
+/// The wait until the next poll while something happens.
 const SOON: Millis = Millis(5_000);
+/// The wait until the next poll otherwise.
 const LATER: Millis = Millis(30_000);
+/// The age up to which an occurrence shows that something happens.
 const RECENT: Millis = Millis(60_000);

@@ -295,5 +295,7 @@ fn number(node: &Node<'_>) -> Option<f64> {
 pub(super) const PREFIX: &str = "events/";
 /// The method whose response is an event stream.
 pub(super) const STREAM: &str = "events/stream";
+/// The number of occurrences in a result if the request names none.
 const DEFAULT_EVENTS: usize = 50;
+/// Maximum number of occurrences in a result.
 const MAX_EVENTS: f64 = 200.0;

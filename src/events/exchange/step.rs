@@ -176,4 +176,5 @@ impl From<EventError> for Problem {
     }
 }
 
+/// Seconds of `Retry-After` in the response to a refusal that will pass.
 const RETRY_AFTER_SECONDS: u32 = 2;

@@ -20,7 +20,7 @@ pub trait EventRows {
 
     /// Returns the position of the occurrence of a name and a group with this
     /// [`NewRow::event_id`].
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn find(
         &self,
         name: &str,
@@ -30,7 +30,7 @@ pub trait EventRows {
 
     /// Passes the occurrences of a name after a position to `take`, in order, until it returns
     /// `false`.
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn after(
         &self,
         name: &str,
@@ -39,12 +39,12 @@ pub trait EventRows {
     ) -> Result<(), Self::Error>;
 
     /// Returns the position of the first occurrence of a name that was published at `at` or later.
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn since(&self, name: &str, at: Millis) -> Result<Option<Position>, Self::Error>;
 
     /// Removes the oldest occurrences of a name: as few as have `bytes` together, and at most
     /// `count`.
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn remove_oldest(
         &mut self,
         name: &str,
@@ -53,19 +53,19 @@ pub trait EventRows {
     ) -> Result<Vec<Removed>, Self::Error>;
 
     /// Removes the occurrences that were published before `at`.
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, Self::Error>;
 
     /// Returns the stored row of each name.
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn names(&self) -> Result<Vec<NameRow>, Self::Error>;
 
     /// Stores the row of a name, replacing its previous row.
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn keep_name(&mut self, row: &NameRow) -> Result<(), Self::Error>;
 
     /// Removes the stored row of a name.
-    #[expect(clippy::missing_errors_doc, reason = "as of append")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
     fn forget_name(&mut self, name: &str) -> Result<(), Self::Error>;
 }
 

@@ -52,4 +52,5 @@ impl Window {
     }
 }
 
+/// What is too old or too much is removed in batches of this fraction (1/n) of the limit.
 const BATCHES: usize = 10;

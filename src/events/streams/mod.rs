@@ -328,16 +328,6 @@ impl EventStreams {
         Some(self.streams.at(slot)?.id)
     }
 
-    /// Returns the number of streams.
-    pub fn len(&self) -> usize {
-        self.streams.len()
-    }
-
-    /// Whether there is no stream.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Returns the shared text of an epoch.
     fn shared(&mut self, epoch: &str) -> Arc<str> {
         match &self.epoch {

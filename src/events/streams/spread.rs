@@ -320,6 +320,6 @@ fn select_by_class(
     (classes, selections)
 }
 
-/// Bytes of one part, after which the next begins: what a page is for many streams is never in
-/// memory at once.
+/// A part with this number of bytes is complete, so that the frames of a page for many streams are
+/// never all in memory at once.
 const BATCH_BYTES: usize = 1_048_576;

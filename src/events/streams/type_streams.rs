@@ -202,9 +202,9 @@ pub(super) fn query(
         cursor,
         max_age_ms,
         groups,
-        max_events: PAGE_EVENTS,
-        max_bytes: PAGE_BYTES,
-        max_scan: SCAN_BYTES,
+        max_events: MAX_PAGE_EVENTS,
+        max_bytes: MAX_PAGE_BYTES,
+        max_scan: MAX_SCAN_BYTES,
     }
 }
 
@@ -213,8 +213,10 @@ pub(super) fn query(
 const LATE: Millis = Millis(1_000);
 /// Maximum number of readings of a type that are under way.
 const MAX_READINGS: usize = 8;
-const PAGE_EVENTS: usize = 1_000;
-/// Bytes that a stream gets at once: with one page under way, a client that reads slowly costs no
-/// more.
-const PAGE_BYTES: usize = 262_144;
-const SCAN_BYTES: usize = 1_048_576;
+/// Maximum number of occurrences of a page.
+const MAX_PAGE_EVENTS: usize = 1_000;
+/// Maximum bytes that a stream gets at once: with one page under way, a client that reads slowly
+/// costs no more.
+const MAX_PAGE_BYTES: usize = 262_144;
+/// Maximum bytes of the log that are read for a page.
+const MAX_SCAN_BYTES: usize = 1_048_576;

@@ -61,4 +61,5 @@ fn quoted(text: &str) -> String {
     out
 }
 
+/// Maximum nesting depth of the body of a message.
 const MAX_DEPTH: usize = 16;

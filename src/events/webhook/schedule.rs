@@ -59,6 +59,7 @@ const RETRY_WAITS: [Millis; 4] = [
     Millis(120_000),
     MAX_RETRY_WAIT,
 ];
+/// The wait after the fourth failure and after any further one.
 const MAX_RETRY_WAIT: Millis = Millis(480_000);
 /// The time from the first attempt within which `Retry-After` is honored.
 const RETRY_WINDOW: Millis = Millis(900_000);

@@ -22,23 +22,38 @@ pub trait WebhookStore {
     fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, Self::Error>;
 
     /// Stores a subscription, replacing its previous state.
-    #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of subscriptions"
+    )]
     fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), Self::Error>;
 
     /// Removes a subscription.
-    #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of subscriptions"
+    )]
     fn remove(&mut self, id: &str) -> Result<(), Self::Error>;
 
     /// Returns the shared watermarks of all event types.
-    #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of subscriptions"
+    )]
     fn watermarks(&self) -> Result<Vec<SharedWatermark>, Self::Error>;
 
     /// Stores the shared watermark of an event type, replacing its previous one.
-    #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of subscriptions"
+    )]
     fn put_watermark(&mut self, watermark: &SharedWatermark) -> Result<(), Self::Error>;
 
     /// Removes the shared watermark of an event type.
-    #[expect(clippy::missing_errors_doc, reason = "as of subscriptions")]
+    #[expect(
+        clippy::missing_errors_doc,
+        reason = "the errors are those of subscriptions"
+    )]
     fn remove_watermark(&mut self, name: &str) -> Result<(), Self::Error>;
 }
 

@@ -241,6 +241,7 @@ impl core::error::Error for UrlError {}
 
 /// Maximum bytes of a callback url, as given and as parsed.
 const MAX_BYTES: usize = 2_048;
+/// Maximum bytes of a host name.
 const MAX_NAME: usize = 253;
 const LOCALHOST: &str = "localhost";
 

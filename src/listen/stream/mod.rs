@@ -181,11 +181,6 @@ impl ServerStream {
         self.is_paused = is_paused;
     }
 
-    /// Whether the stream is paused.
-    pub fn is_paused(&self) -> bool {
-        self.is_paused
-    }
-
     /// Handles the deadline of [`ServerStream::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Millis) {
         if self.is_open() {

@@ -79,6 +79,24 @@ impl<Id: Copy + Ord> Index<Id> {
         ids
     }
 
+    /// Returns the ids for which some of these topics are followed, each once, in ascending order.
+    /// [`Topic::Disconnects`] is followed for every principal.
+    pub(crate) fn followers(&self, followed: &[Topic]) -> Vec<Id> {
+        let mut ids = Vec::new();
+        for topic in followed {
+            ids.extend(self.under(topic));
+        }
+        if followed.contains(&Topic::Disconnects) {
+            // Principals are last in the order of topics.
+            let last = self.wanted.iter().rev();
+            let principals = last.take_while(|(topic, _)| topic.is_principal());
+            ids.extend(principals.flat_map(|(_, entered)| entered.iter()));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
     /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty()
@@ -120,13 +138,12 @@ impl<Id: Copy + Ord> Index<Id> {
     /// Returns the ids that are entered under the topic of `event`, and under its group if it
     /// has one.
     fn matching_topic(&self, event: &ServerEvent) -> Vec<Id> {
-        let Some(ids) = self.wanted.get(&Topic::entry_of(event)) else {
-            return Vec::new();
-        };
+        let topic = Topic::entry_of(event);
         let Some(group) = Topic::of_group(event) else {
-            return ids.iter().collect();
+            return self.under(&topic);
         };
-        let Some(of_group) = self.wanted.get(&group) else {
+        let both = self.wanted.get(&topic).zip(self.wanted.get(&group));
+        let Some((ids, of_group)) = both else {
             return Vec::new();
         };
         // Looks up the ids of the smaller set in the larger one.
@@ -138,8 +155,10 @@ impl<Id: Copy + Ord> Index<Id> {
         few.iter().filter(|id| others.contains(*id)).collect()
     }
 
-    fn under(&self, topic: &Topic) -> impl Iterator<Item = Id> + '_ {
-        self.wanted.get(topic).into_iter().flat_map(Ids::iter)
+    /// Returns the ids that are entered under `topic`.
+    fn under(&self, topic: &Topic) -> Vec<Id> {
+        let ids = self.wanted.get(topic);
+        ids.map_or_else(Vec::new, |ids| ids.iter().collect())
     }
 }
 

@@ -127,8 +127,9 @@ export function startPostgres(): Promise<BrokerProcess> {
  * keeps the process id.
  */
 const POSTGRES = `as=
-[ "$(id -u)" = 0 ] && chown nobody "$3" &&
-  as="setpriv --reuid nobody --regid $(id -g nobody) --clear-groups"
+user=nobody
+[ "$(id -u)" = 0 ] && chown $user "$3" &&
+  as="setpriv --reuid $user --regid $(id -g $user) --clear-groups"
 cd "$3"
 [ -e PG_VERSION ] ||
   $as "$2" -D "$3" -A trust -U postgres -E UTF8 --locale C --no-sync >/dev/null || exit

@@ -3,6 +3,6 @@ globalThis.received = async (stream, text) => postMessage({ stream, text });
 await import('../../host/bus/member.ts');
 
 globalThis.addEventListener('message', async ({ data: { args, name, number } }) => {
-  postMessage({ number, answer: (await globalThis.member[name](...args)) ?? null });
+  postMessage({ number, result: (await globalThis.member[name](...args)) ?? null });
 });
 postMessage({ ready: true });

@@ -16,8 +16,8 @@ export function taskHandler(
   return async (request) => {
     if (request.method !== 'POST') return new Response(null, { status: 405 });
     const message = (await request.json()) as Message;
-    const answer = misnamed(message, request.headers) ?? (await answerTo(message, tasks));
-    const { status = 200, ...members } = answer;
+    const response = misnamed(message, request.headers) ?? (await responseTo(message, tasks));
+    const { status = 200, ...members } = response;
     return Response.json({ jsonrpc: '2.0', id: message.id, ...members }, { status });
   };
 }
@@ -32,21 +32,24 @@ interface Message {
   };
 }
 
-interface Answer {
+interface TaskResponse {
   status?: number;
   result?: object;
   error?: { code: number; message: string; data?: object };
 }
 
 /** The refusal of a request whose header fields differ from its body. */
-function misnamed({ method, params: { taskId } }: Message, headers: Headers): Answer | undefined {
+function misnamed(
+  { method, params: { taskId } }: Message,
+  headers: Headers,
+): TaskResponse | undefined {
   const name = headers.get('mcp-name');
   const isOfTask = taskId !== undefined && name !== null;
   if (headers.get('mcp-method') === method && (!isOfTask || name === taskId)) return undefined;
   return refused(-32_020, 'A header field differs from the body');
 }
 
-async function answerTo({ method, params }: Message, tasks: Tasks): Promise<Answer> {
+async function responseTo({ method, params }: Message, tasks: Tasks): Promise<TaskResponse> {
   const declared = params._meta['io.modelcontextprotocol/clientCapabilities']?.extensions ?? {};
   const hasTasks = 'io.modelcontextprotocol/tasks' in declared;
   if (method === 'server/discover') return { result: DISCOVERED };
@@ -65,16 +68,16 @@ async function ofTask(
   method: string,
   { taskId = '', inputResponses = {} }: Message['params'],
   tasks: Tasks,
-): Promise<Answer> {
+): Promise<TaskResponse> {
   const task = tasks.get(taskId);
   if (task === undefined) return refused(-32_602, 'There is no such task');
   if (method === 'tasks/get') return { result: { resultType: 'complete', ...task } };
   if (method === 'tasks/cancel') await tasks.change(taskId, { status: 'cancelled' });
-  else await tasks.answer(taskId, Object.keys(inputResponses));
+  else await tasks.respond(taskId, Object.keys(inputResponses));
   return { result: { resultType: 'complete' } };
 }
 
-function refused(code: number, message: string, status = 400, data?: object): Answer {
+function refused(code: number, message: string, status = 400, data?: object): TaskResponse {
   return { status, error: { code, message, ...(data === undefined ? {} : { data }) } };
 }
 

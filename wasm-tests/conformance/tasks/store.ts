@@ -57,10 +57,10 @@ export class Tasks {
   }
 
   /** Records the responses to requests of a task, which completes with the last one. */
-  async answer(taskId: string, answered: string[]): Promise<void> {
+  async respond(taskId: string, given: string[]): Promise<void> {
     const task = this.#tasks.get(taskId);
     if (task?.status !== 'input_required') return;
-    const open = Object.entries(task.inputRequests).filter(([key]) => !answered.includes(key));
+    const open = Object.entries(task.inputRequests).filter(([key]) => !given.includes(key));
     const inputRequests = Object.fromEntries(open);
     await this.change(
       taskId,

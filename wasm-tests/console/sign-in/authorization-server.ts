@@ -18,7 +18,7 @@ export class AuthorizationServer {
     const authorizer = new AuthorizationServer();
     authorizer.#server = await serveOnNode(async (request) => {
       const response =
-        request.method === 'OPTIONS' ? new Response() : await authorizer.#answer(request);
+        request.method === 'OPTIONS' ? new Response() : await authorizer.#respond(request);
       for (const field of ['origin', 'methods', 'headers'])
         response.headers.set(`access-control-allow-${field}`, '*');
       return response;
@@ -44,7 +44,7 @@ export class AuthorizationServer {
     await this.#server?.stop();
   }
 
-  async #answer(request: Request): Promise<Response> {
+  async #respond(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     switch (pathname) {
       case '/.well-known/oauth-authorization-server':
@@ -73,8 +73,8 @@ export class AuthorizationServer {
       return new Response('unknown client', { status: 400 });
     const code = randomUUID();
     this.#codes.set(code, { challenge, client, to });
-    const link = (text: string, answer: Fields) => {
-      const query = new URLSearchParams({ ...answer, state: asked['state'] ?? '' });
+    const link = (text: string, fields: Fields) => {
+      const query = new URLSearchParams({ ...fields, state: asked['state'] ?? '' });
       return `<a href="${to}?${String(query).replaceAll('&', '&amp;')}">${text}</a>`;
     };
     const links = link('Allow', { code }) + link('Deny', { error: 'access_denied' });

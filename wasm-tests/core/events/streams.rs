@@ -247,7 +247,8 @@ fn a_removed_stream_leaves_nothing() {
     let client = world.open(opening("1", "a"));
     world.streams.remove(client.stream);
     world.streams.remove(client.stream);
-    assert!(world.streams.is_empty() && world.streams.names().next().is_none());
+    assert_eq!(world.streams.id_at(client.stream.slot()), None);
+    assert_eq!(world.streams.names().next(), None);
     let next = world.open(opening("2", "b"));
     assert_eq!(next.stream.slot(), client.stream.slot());
     assert_ne!(next.stream, client.stream);

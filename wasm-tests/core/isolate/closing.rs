@@ -45,14 +45,14 @@ fn a_connection_lost_during_a_replay_needs_another_reply_to_settle() {
     world.down.clear();
     world.isolate.settle(world.now);
     // The reply names a later head, and what it replays is lost.
-    answered_without_replay(&mut world);
+    replied_without_replay(&mut world);
     world.carry_out();
     world.move_on();
-    answered_without_replay(&mut world);
+    replied_without_replay(&mut world);
     assert!(!world.isolate.is_settled());
 }
 
-fn answered_without_replay(world: &mut World) {
+fn replied_without_replay(world: &mut World) {
     world.carry_out();
     world.take_up();
     world.down.truncate(1);

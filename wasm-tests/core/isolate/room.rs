@@ -12,7 +12,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{any::updated, follow};
 
-use super::{World, cues, stream::Stream, watching};
+use super::{World, cues, scope::named, stream::Stream, watching};
 
 /// An isolate at a bus that has room for 10,000 bytes of names per connection, with 200 bytes
 /// reserved for each.
@@ -101,6 +101,19 @@ fn a_refused_stream_is_removed_and_others_continue() {
     world.settle();
     assert_eq!([0, small].map(|stream| cues(&world, stream)), [1, 1]);
     assert_eq!(world.sent().0, 1);
+}
+
+#[test]
+fn a_refused_follow_of_disconnects_removes_the_streams_of_named_callers() {
+    let mut world = bounded();
+    world.crowd(319_000);
+    world.open(large("b", 2_000));
+    let ann = world.open(named(&["a"], "ann"));
+    let unnamed = world.open(watching(&["a"]));
+    world.settle();
+    assert!(world.streams[ann].has_ended);
+    assert!(!world.streams[unnamed].has_ended);
+    assert!(world.streams[unnamed].is_acknowledged());
 }
 
 #[test]

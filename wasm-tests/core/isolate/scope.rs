@@ -24,7 +24,7 @@ fn names(names: &[&str]) -> Vec<Name> {
     names.iter().map(|name| Name::new(name).unwrap()).collect()
 }
 
-fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
+pub(super) fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
     SubscriptionFilter {
         scope: Scope {
             principals: names(&[name]),
@@ -166,8 +166,8 @@ fn a_moved_stream_misses_nothing() {
     let RootReceived::Followed { frames, .. } = received else {
         panic!("{received:?}")
     };
-    let answer = follow::attached(1, 1, 2);
-    assert_eq!(frames, [answer, follow::batch(1, 2, &event)]);
+    let reply = follow::attached(1, 1, 2);
+    assert_eq!(frames, [reply, follow::batch(1, 2, &event)]);
     for frame in &frames {
         alone.handle_message(frame, now).unwrap();
     }

@@ -133,15 +133,7 @@ fn the_server_is_updated_first() {
 
     let mut world = World::with("s", of(None));
     assert_eq!(world.ask("s", Ask::UpstreamId), Reply::UpstreamId(None));
-    assert_eq!(
-        world.ask(
-            "s",
-            Ask::End {
-                is_forwarded: false
-            }
-        ),
-        Reply::Done
-    );
+    world.end("s");
 }
 
 #[test]

@@ -119,15 +119,7 @@ fn subscriptions_are_bounded() {
         "never"
     );
     assert_eq!(world.watch("t", "f"), Reply::Done, "there is room again");
-    assert_eq!(
-        world.ask(
-            "t",
-            Ask::End {
-                is_forwarded: false
-            }
-        ),
-        Reply::Done
-    );
+    world.end("t");
     assert!(world.begin("u", of(Some("ann"))));
     let name = uri(&"g".repeat(236));
     let watch = Ask::Subscribe {

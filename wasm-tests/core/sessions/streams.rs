@@ -239,15 +239,7 @@ fn a_release_is_repeated_until_confirmed() {
     world.joined_shard("s", 8);
     let older = SessionCall::Release(claim("s 2"));
     assert_eq!(world.outputs(), [call(7, older.clone(), false)]);
-    assert_eq!(
-        world.ask(
-            "s",
-            Ask::End {
-                is_forwarded: false
-            }
-        ),
-        Reply::Done
-    );
+    world.end("s");
     let all = SessionCall::Release(claim("s 3"));
     assert_eq!(world.outputs(), [call(8, all.clone(), true)]);
     // The calls fail, and the object is reset.

@@ -34,7 +34,7 @@ pub(super) fn of(principal: Option<&str>) -> NewSession {
         address: None,
         upstream_id: None,
         capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
-        idle: IDLE,
+        idle: IDLE.into(),
     }
 }
 
@@ -121,6 +121,14 @@ impl World {
 
     pub(super) fn ask(&mut self, id: &str, ask: Ask) -> Reply {
         self.ask_as(None, id, ask)
+    }
+
+    /// Ends a session of a caller without a name.
+    pub(super) fn end(&mut self, id: &str) {
+        let end = Ask::End {
+            is_forwarded: false,
+        };
+        assert_eq!(self.ask(id, end), Reply::Done);
     }
 
     pub(super) fn watch(&mut self, id: &str, name: &str) -> Reply {

@@ -12,7 +12,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::follow;
 
 use super::{
-    answer::{answered, attached, went_on},
+    reply::{attached, replied, went_on},
     root::tools,
     shard::{NOW, TOOLS, attach, batch, event, followed, sent, shard, take},
 };
@@ -55,7 +55,7 @@ fn a_second_fresh_follow_replaces_the_first() {
     );
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":8"#);
-    assert_eq!(sent(&mut shard), [(0, answered(2, 8, 8))]);
+    assert_eq!(sent(&mut shard), [(0, replied(2, 8, 8))]);
     batch(
         &mut shard,
         r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
@@ -78,7 +78,7 @@ fn a_follow_that_is_replaced_before_its_reply_gets_none() {
     }
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":8"#);
-    assert_eq!(sent(&mut shard), [(0, answered(3, 8, 8))]);
+    assert_eq!(sent(&mut shard), [(0, replied(3, 8, 8))]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::world::bus_with_shards;
 use super::{
-    answer::{attached, confirmed},
+    reply::{attached, confirmed},
     shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
 };
 use crate::{any::uri, follow};
@@ -170,9 +170,9 @@ fn root(max_bytes: usize) -> (Bus, Shard) {
 fn ask(root: &mut Bus, shard: &mut Shard) -> FollowResponse {
     let call = shard.poll_call(NOW).unwrap();
     let reply = root.handle_follow(ShardId(1), &call.text).unwrap();
-    let answer = reply.finish(root).remove(0);
-    shard.handle_response(call.seq, &answer, NOW, 0.5);
-    FollowResponse::from_json(&answer).unwrap()
+    let frame = reply.finish(root).remove(0);
+    shard.handle_response(call.seq, &frame, NOW, 0.5);
+    FollowResponse::from_json(&frame).unwrap()
 }
 
 #[test]

@@ -182,9 +182,9 @@ impl World {
         if fails {
             return self.shard.handle_failure(seq, false, self.now, 0.5);
         }
-        let answer = self.root.handle_follow(SHARD, &text, self.now);
-        let answer = answer.unwrap().unwrap();
-        self.shard.handle_response(seq, &answer, self.now, 0.5);
+        let reply = self.root.handle_follow(SHARD, &text, self.now);
+        let reply = reply.unwrap().unwrap();
+        self.shard.handle_response(seq, &reply, self.now, 0.5);
     }
 
     fn deliver(&mut self, fails: bool) {
@@ -195,9 +195,9 @@ impl World {
             let bus = self.root.bus_mut();
             return bus.handle_failure(shard, call, false, self.now, 0.5);
         }
-        let answer = self.shard.handle_batch(&text, self.now).unwrap();
+        let ack = self.shard.handle_batch(&text, self.now).unwrap();
         let bus = self.root.bus_mut();
-        let outcome = bus.handle_ack(shard, call, &answer, self.now, 0.5);
+        let outcome = bus.handle_ack(shard, call, &ack, self.now, 0.5);
         outcome.unwrap();
     }
 

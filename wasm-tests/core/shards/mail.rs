@@ -28,12 +28,12 @@ impl World {
                 self.settle_root();
             }
             Mail::Follow { shard, seq, text } => {
-                let answer = self.root.handle_follow(shard, &text, self.now);
-                let text = answer.unwrap().unwrap();
+                let reply = self.root.handle_follow(shard, &text, self.now);
+                let text = reply.unwrap().unwrap();
                 self.settle_root();
-                self.mail.push(Mail::Answer { shard, seq, text });
+                self.mail.push(Mail::Reply { shard, seq, text });
             }
-            Mail::Answer { shard, seq, text } => {
+            Mail::Reply { shard, seq, text } => {
                 let object = self.shards.get_mut(&shard).unwrap();
                 object.shard.handle_response(seq, &text, self.now, 0.5);
                 self.settle_shard(shard);
@@ -56,7 +56,7 @@ impl World {
                     .handle_failure(*shard, *call, is_overloaded, self.now, 0.5);
                 self.settle_root();
             }
-            Mail::Follow { shard, seq, .. } | Mail::Answer { shard, seq, .. } => {
+            Mail::Follow { shard, seq, .. } | Mail::Reply { shard, seq, .. } => {
                 let object = self.shards.get_mut(shard).unwrap();
                 object
                     .shard

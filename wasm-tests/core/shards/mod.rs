@@ -1,7 +1,6 @@
 //! A root and its shards, back to back.
 
 mod again;
-mod answer;
 mod change;
 mod cost;
 mod disk;
@@ -12,6 +11,7 @@ mod listener;
 mod mail;
 mod placement;
 mod protocol;
+mod reply;
 mod root;
 mod sessions;
 mod shard;

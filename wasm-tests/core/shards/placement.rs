@@ -39,9 +39,9 @@ fn report(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
         is_low,
         ..Follow::default()
     };
-    let answer = root.handle_follow(ShardId(shard), &follow.to_json());
-    let answer = FollowResponse::from_json(&answer.unwrap().finish(root)[0]);
-    assert!(matches!(answer, Ok(FollowResponse::Followed(_))));
+    let response = root.handle_follow(ShardId(shard), &follow.to_json());
+    let response = FollowResponse::from_json(&response.unwrap().finish(root)[0]);
+    assert!(matches!(response, Ok(FollowResponse::Followed(_))));
 }
 
 fn changes(root: &mut Bus) -> Vec<JournalEntry> {

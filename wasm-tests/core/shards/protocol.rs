@@ -72,7 +72,7 @@ fn any_events() -> impl Strategy<Value = Vec<(Position, ServerEvent)>> {
     vec((any_position(), any_event()), 0..4)
 }
 
-fn any_answer() -> impl Strategy<Value = FollowResponse> {
+fn any_response() -> impl Strategy<Value = FollowResponse> {
     let cursor = ("\\PC{0,8}", any_position());
     let missed = option::of((any_position(), any_events()));
     let of_session = (any_claim(), vec(any_uri(), 0..3), any::<bool>());
@@ -116,21 +116,21 @@ fn messages_round_trip_through_json() {
         any::<bool>(),
     );
     let ack = (any::<u32>(), any::<bool>());
-    let all = (any_follow(), any_answer(), batch, ack);
+    let all = (any_follow(), any_response(), batch, ack);
     check(
         all,
-        |(follow, answer, (previous, events, through, is_last), ack)| {
+        |(follow, response, (previous, events, through, is_last), ack)| {
             let text = follow.to_json();
             assert_eq!(Follow::from_json(&text), Ok(follow.clone()));
             assert_eq!(
                 EdgeMessage::from_json(&text),
                 Ok(EdgeMessage::Follow(follow))
             );
-            let text = answer.to_json();
-            assert_eq!(FollowResponse::from_json(&text), Ok(answer.clone()));
+            let text = response.to_json();
+            assert_eq!(FollowResponse::from_json(&text), Ok(response.clone()));
             assert_eq!(
                 BusMessage::from_json(&text),
-                Ok(BusMessage::Response(answer))
+                Ok(BusMessage::Response(response))
             );
             let (edges, is_retired) = ack;
             let ack = BatchAck { edges, is_retired };

@@ -218,8 +218,8 @@ fn events_beyond_one_reply_count_as_trimmed() {
         add: vec![Topic::Everything],
         ..Follow::default()
     };
-    let answer = root.handle_follow(ShardId(1), &follow(1, None).to_json());
-    answer.unwrap();
+    let reply = root.handle_follow(ShardId(1), &follow(1, None).to_json());
+    reply.unwrap();
     let text = "x".repeat(16_000);
     let state = |id: u64| {
         task(&format!(
@@ -270,7 +270,7 @@ fn a_restarted_root_resends_unconfirmed_events() {
     world.come_to_rest();
     world.check_promises();
     world.ring();
-    let Position(settled) = world.disk.settled;
+    let Position(settled) = world.disk.rows.settled;
     assert_eq!(settled, 1);
     world.restart_root(false);
     assert!(world.mail.is_empty());
@@ -286,11 +286,11 @@ fn nothing_is_settled_before_every_shard_has_confirmed() {
         world.arrive(mail);
     }
     world.ring();
-    assert_eq!(world.disk.settled, Position(0));
+    assert_eq!(world.disk.rows.settled, Position(0));
     world.arrive(held);
     world.come_to_rest();
     world.ring();
-    assert_eq!(world.disk.settled, Position(1));
+    assert_eq!(world.disk.rows.settled, Position(1));
 }
 
 #[test]
@@ -324,11 +324,7 @@ fn unwanted_topics_are_dropped_after_a_failed_call() {
     let mut world = sharded(&[watching("a")]);
     let followed = |world: &World, topic: &str| {
         let topic = Topic::Resource(uri(topic));
-        world
-            .disk
-            .topics
-            .iter()
-            .any(|(_, followed)| *followed == topic)
+        world.disk.rows.has_follower(&topic)
     };
     assert!(followed(&world, "a"));
     let home = world.listeners.last().unwrap().home.unwrap();
@@ -366,13 +362,7 @@ fn a_shard_is_not_removed_before_its_edges_are_gone() {
     for mail in std::mem::take(&mut world.mail) {
         world.arrive(mail);
     }
-    assert!(
-        world
-            .disk
-            .shards
-            .values()
-            .all(|(_, _, is_leaving)| *is_leaving)
-    );
+    assert!(!world.disk.rows.has_shards());
     for mail in held {
         world.arrive(mail);
     }
@@ -382,9 +372,9 @@ fn a_shard_is_not_removed_before_its_edges_are_gone() {
         .position(|mail| matches!(mail, Mail::BatchAck { .. }));
     let ack = world.mail.remove(ack.unwrap());
     world.arrive(ack);
-    assert_eq!(world.disk.shards.len(), 2);
+    assert_eq!(world.disk.rows.shards.len(), 2);
     world.come_to_rest();
-    assert!(world.disk.shards.is_empty() && world.disk.topics.is_empty());
+    assert!(world.disk.rows.shards.is_empty() && world.disk.rows.topics.is_empty());
     world.check_promises();
     // The root holds its edges itself again.
     assert_eq!(world.listeners[PER_SHARD as usize].home, None);

@@ -67,8 +67,8 @@ impl Pair {
                 reply.push_interest(&mut self.bus, watched(&session.to_text(), uris.clone()));
             }
         }
-        let answer = reply.finish(&mut self.bus).remove(0);
-        self.shard.handle_response(seq, &answer, NOW, 0.5);
+        let frame = reply.finish(&mut self.bus).remove(0);
+        self.shard.handle_response(seq, &frame, NOW, 0.5);
         Follow::from_json(&text).unwrap()
     }
 
@@ -176,8 +176,8 @@ fn a_resource_with_missed_events_stays_followed() {
     let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
     reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
     reply.push_event(&pair.bus, Position(1), &updated("a"));
-    let answer = reply.finish(&mut pair.bus).remove(0);
-    pair.shard.handle_response(seq, &answer, NOW, 0.5);
+    let frame = reply.finish(&mut pair.bus).remove(0);
+    pair.shard.handle_response(seq, &frame, NOW, 0.5);
     let mut reported = pair.said().into_iter().map(|(_, said)| said);
     assert!(reported.next_back().is_some_and(|said| said == "batch"));
     let next = pair.shard.poll_call(NOW).map(|call| call.text);
@@ -192,8 +192,8 @@ fn a_change_during_the_first_call_is_requested_again() {
     pair.say(1, &SessionCall::Changed(claim("s 1")));
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
-    let answer = reply.finish(&mut pair.bus).remove(0);
-    pair.shard.handle_response(call.seq, &answer, NOW, 0.5);
+    let frame = reply.finish(&mut pair.bus).remove(0);
+    pair.shard.handle_response(call.seq, &frame, NOW, 0.5);
     pair.said();
     assert!(pair.done.is_empty());
     pair.reply(&[("s 1", vec![uri("a"), uri("b")])]);
@@ -286,8 +286,8 @@ fn a_stream_learns_that_its_client_is_not_ready() {
         ..watched("s 1", vec![])
     };
     reply.push_interest(&mut pair.bus, session);
-    let answer = reply.finish(&mut pair.bus).remove(0);
-    pair.shard.handle_response(call.seq, &answer, NOW, 0.5);
+    let frame = reply.finish(&mut pair.bus).remove(0);
+    pair.shard.handle_response(call.seq, &frame, NOW, 0.5);
     let outputs = std::iter::from_fn(|| pair.shard.poll_output());
     let frames = outputs.filter_map(|output| match output {
         ShardOutput::Send(delivery) => Some(delivery.message),

@@ -11,7 +11,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
-    answer::{answered, attached, went_on},
+    reply::{attached, replied, went_on},
     root::sharded,
 };
 use crate::{any::updated, follow};
@@ -64,8 +64,8 @@ pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
 
 pub(super) fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
     let seq = call.seq;
-    let answer = format!(r#"{{"v":1,"type":"followed","seq":{seq},"epoch":"e",{members}}}"#);
-    shard.handle_response(call.seq, &answer, NOW, 0.5);
+    let reply = format!(r#"{{"v":1,"type":"followed","seq":{seq},"epoch":"e",{members}}}"#);
+    shard.handle_response(call.seq, &reply, NOW, 0.5);
 }
 
 pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
@@ -110,7 +110,7 @@ fn an_attach_waits_for_the_root() {
     );
     assert_eq!(sent(&mut shard), []);
     followed(&mut shard, &call, r#""position":7"#);
-    let expected = [0, 1].map(|edge| [(edge, answered(1, 7, 9)), (edge, event(9, 7))]);
+    let expected = [0, 1].map(|edge| [(edge, replied(1, 7, 9)), (edge, event(9, 7))]);
     assert_eq!(sent(&mut shard), expected.concat());
     assert_eq!(shard.poll_call(NOW), None);
 }
@@ -178,11 +178,11 @@ fn an_unknown_past_gets_the_end_of_the_log() {
 #[test]
 fn events_missing_before_a_batch_are_requested() {
     let mut shard = shard();
-    let answer = batch(
+    let reply = batch(
         &mut shard,
         r#""previous":8,"through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
     );
-    assert_eq!(answer, r#"{"v":1,"type":"ack","edges":1}"#);
+    assert_eq!(reply, r#"{"v":1,"type":"ack","edges":1}"#);
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert_eq!(
@@ -215,13 +215,13 @@ fn unrecoverable_events_close_the_edges() {
 
 #[test]
 fn a_new_epoch_closes_all_edges() {
-    for is_answer in [false, true] {
+    for is_reply in [false, true] {
         let mut shard = shard();
-        if is_answer {
+        if is_reply {
             attach(&mut shard, PROMPTS, None);
             let call = shard.poll_call(NOW).unwrap();
-            let answer = r#"{"v":1,"type":"followed","seq":2,"epoch":"f","position":1}"#;
-            shard.handle_response(call.seq, answer, NOW, 0.5);
+            let reply = r#"{"v":1,"type":"followed","seq":2,"epoch":"f","position":1}"#;
+            shard.handle_response(call.seq, reply, NOW, 0.5);
             assert_eq!(sent(&mut shard).len(), 2);
         } else {
             let text = r#"{"v":1,"type":"batch","epoch":"f","through":1,"events":[]}"#;
@@ -251,8 +251,8 @@ fn an_unknown_shard_closes_all_edges_and_accepts_none() {
 #[test]
 fn the_last_batch_closes_all_edges() {
     let mut shard = shard();
-    let answer = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
-    assert_eq!(answer, r#"{"v":1,"type":"ack","edges":0,"retired":true}"#);
+    let reply = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
+    assert_eq!(reply, r#"{"v":1,"type":"ack","edges":0,"retired":true}"#);
     assert_eq!(
         sent(&mut shard),
         [(0, format!("{:?}", EdgeCloseReason::Redirected))]

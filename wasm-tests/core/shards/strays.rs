@@ -50,7 +50,8 @@ impl World {
     /// empty. A shard that follows nothing, and was reset before its edges left, had no occasion to
     /// report.
     pub(crate) fn check_forgotten(&self) {
-        assert!(self.disk.topics.is_empty(), "{:?}", self.disk.topics);
+        let topics = &self.disk.rows.topics;
+        assert!(topics.is_empty(), "{topics:?}");
         assert_eq!(self.root.bus().wanted(), SubscriptionFilter::default());
         let was_reset = |shard| self.shards[&shard].shard.cursor().is_none();
         let known: Vec<_> = self.root.bus().shards().collect();

@@ -3,7 +3,7 @@ use mcp_listen::bus::Shard;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
-    answer::{attached, went_on},
+    reply::{attached, went_on},
     shard::{NOW, PROMPTS, TOOLS, attach, batch, event, followed, sent, shard},
 };
 
@@ -52,8 +52,8 @@ fn events_during_a_recovery_are_requested_next() {
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""since":8"#));
-    let answer = format!(r#""position":9,"after":8,"events":{CHANGED}"#);
-    followed(&mut shard, &call, &answer);
+    let reply = format!(r#""position":9,"after":8,"events":{CHANGED}"#);
+    followed(&mut shard, &call, &reply);
     assert_eq!(sent(&mut shard).len(), 1);
 }
 

@@ -59,7 +59,7 @@ pub(crate) enum Mail {
         seq: u64,
         text: String,
     },
-    Answer {
+    Reply {
         shard: ShardId,
         seq: u64,
         text: String,
@@ -281,7 +281,7 @@ impl World {
             return;
         };
         self.mail
-            .retain(|mail| !matches!(mail, Mail::Answer { shard: to, .. } if *to == shard));
+            .retain(|mail| !matches!(mail, Mail::Reply { shard: to, .. } if *to == shard));
         for listener in object.sockets.into_values() {
             self.listeners[listener].lose(false);
         }
@@ -352,11 +352,7 @@ impl World {
         for listener in &self.listeners {
             listener.check();
         }
-        let is_sharded = self
-            .disk
-            .shards
-            .values()
-            .any(|(_, _, is_leaving)| !is_leaving);
+        let is_sharded = self.disk.rows.has_shards();
         assert!(!is_sharded || self.own.is_empty(), "the root holds edges");
     }
 }

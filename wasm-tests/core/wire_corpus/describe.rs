@@ -2,6 +2,7 @@
 //! member: where one is new, the files need a case that has it.
 
 use mcp_listen::{
+    clock::Millis,
     event::ServerEvent,
     position::Position,
     session::{NewSession, Session, SessionLimits},
@@ -90,8 +91,8 @@ pub(super) fn follow(follow: &Follow) -> Value {
     })
 }
 
-pub(super) fn answer(answer: &FollowResponse) -> Value {
-    match answer {
+pub(super) fn response(response: &FollowResponse) -> Value {
+    match response {
         FollowResponse::Followed(of) => followed(of),
         FollowResponse::Full { seq, room } => json!({"full": seq, "room": room}),
         FollowResponse::Stale { seq } => json!({"stale": seq}),
@@ -174,7 +175,7 @@ pub(super) fn begun(new: &NewSession) -> Value {
     } = new;
     json!({
         "principal": principal, "address": address, "upstreamId": upstream_id,
-        "capabilities": capabilities, "idleMs": idle.0,
+        "capabilities": capabilities, "idleMs": Millis::from(*idle).0,
     })
 }
 

@@ -32,8 +32,8 @@ fn a_bus_replies_to_edges_and_shards() {
     }
     for file in [fixture!("shard/followed.3"), fixture!("shard/unknown.3")] {
         written(file, |text| {
-            let answer = FollowResponse::from_json(text).ok()?;
-            both(describe::answer(&answer), answer.to_json())
+            let response = FollowResponse::from_json(text).ok()?;
+            both(describe::response(&response), response.to_json())
         });
     }
 }
@@ -73,7 +73,7 @@ fn of_edge(text: &str) -> Result<Both, ProtocolError> {
 
 fn of_bus(text: &str) -> Result<Both, ProtocolError> {
     let (reads, writes) = match BusMessage::from_json(text)? {
-        BusMessage::Response(answer) => (describe::answer(&answer), answer.to_json()),
+        BusMessage::Response(response) => (describe::response(&response), response.to_json()),
         BusMessage::Batch(batch) => (describe::batch(&batch), batch_for_edge(&batch)),
         BusMessage::SessionInterest { uris, is_paused } => (
             json!({"subscriptions": describe::uris(&uris), "isPaused": is_paused}),

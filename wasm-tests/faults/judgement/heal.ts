@@ -53,7 +53,11 @@ function batches(listeners: readonly Listener[]): string[][] {
   return Array.from({ length: count }, (_, at) => keys.slice(at * BATCH, (at + 1) * BATCH));
 }
 
-/** Publishes until the bus accepts it. Only cues after the beginning of the publish count. */
+/**
+ * Publishes until the bus accepts it. Only cues after the beginning of the publish count.
+ *
+ * @throws Error if the bus refuses it for {@link REFUSED_MS}.
+ */
 async function publishBatch(
   publisher: Publisher,
   keys: readonly string[],
@@ -62,7 +66,11 @@ async function publishBatch(
   for (const [listener, waits] of waiting) {
     for (const key of keys) if (listener.keys.has(key)) waits.add(key);
   }
-  while (!(await publisher.publish(...keys))) await setTimeout(AGAIN_MS);
+  const until = performance.now() + REFUSED_MS;
+  while (!(await publisher.publish(...keys))) {
+    if (performance.now() > until) throw new Error('the bus accepts no publish any more');
+    await setTimeout(AGAIN_MS);
+  }
 }
 
 async function untilEmpty(waiting: ReadonlyMap<Listener, ReadonlySet<string>>): Promise<void> {
@@ -74,3 +82,5 @@ async function untilEmpty(waiting: ReadonlyMap<Listener, ReadonlySet<string>>): 
 const BATCH = 250;
 const AGAIN_MS = 20;
 const PATIENCE_MS = 60_000;
+/** Longer than any scenario keeps publishes from the bus. */
+const REFUSED_MS = 120_000;

@@ -73,7 +73,7 @@ function streamsOf(
   ];
 }
 
-/** With `auto`, the streams of an edge share a connection unless the trial fails. */
+/** With `auto`, the streams of an edge share a connection unless the write probe fails. */
 function connectionsOf({ world }: Scenario, { attached }: Measured): string[] {
   const isShared = (world?.sockets ?? 'auto') === 'auto' && world?.refusesCrossing !== true;
   return isShared && attached > MAX_SHARED ? [`connections to the bus: ${attached}`] : [];
@@ -99,8 +99,8 @@ function allowed(allowance: Allowance | undefined, streams: number): number {
 }
 
 /**
- * The shared connection of each edge, and one more each: a stream that has waited for the trial for
- * too long opens its own.
+ * The shared connection of each edge, and one more each: a stream that has waited too long for the
+ * write probe opens its own.
  */
 const MAX_SHARED = 4;
 /** Bounds of the milliseconds from the return of the bus to a cue (P1). */

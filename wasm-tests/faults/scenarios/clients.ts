@@ -41,8 +41,8 @@ export const CLIENTS: Scenario[] = [
       const began = performance.now();
       const count = stage.open.length;
       for (const listener of stage.open) stage.drop(listener);
-      const answers = await Promise.all(Array.from({ length: count }, () => stage.reconnect()));
-      const refused = answers.reduce((all, each) => all + each, 0);
+      const refusals = await Promise.all(Array.from({ length: count }, () => stage.reconnect()));
+      const refused = refusals.reduce((all, each) => all + each, 0);
       expect(stage.open.length).toBe(count);
       stage.note = `all ${count} back after ${seconds(began)} s, with ${refused} refusals`;
       await setTimeout(2_000);

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 
-/** Faults of shared connections: their owners, and the trial of writing to other requests. */
+/** Faults of shared connections: their owners, and the write probe. */
 export const OWNER: Scenario[] = [
   {
     name: 'the owners of the shared connections are cancelled during a burst',
@@ -78,7 +78,7 @@ export const OWNER: Scenario[] = [
     },
   },
   {
-    name: 'the trial fails, and every stream has its own socket',
+    name: 'the write probe fails, and every stream has its own socket',
     promise: 'P1, P6',
     losesPublishes: 'a publish may coincide with the reset of the object',
     streams: 1_000,
@@ -92,7 +92,7 @@ export const OWNER: Scenario[] = [
     },
   },
   {
-    name: 'writes to other streams are refused after the trial succeeded',
+    name: 'writes to other streams are refused after the write probe succeeded',
     promise: 'P1, P6',
     losesPublishes: 'a publish may coincide with the reset of the object',
     streams: 1_000,

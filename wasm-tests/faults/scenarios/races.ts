@@ -51,7 +51,7 @@ function withLongTimeouts(sockets: 'auto' | 'each'): Scenario {
     opens: RACES_OF[sockets],
     refusals: {
       most: (races) => refusedBeside(races, MAX_REFUSED[sockets]),
-      why: 'a lost request, or a lost answer, refuses the streams that wait for it after attachMs',
+      why: 'a lost request, or a lost reply, refuses the streams that wait for it after attachMs',
     },
     world: { sockets, options: { timeouts: { attachMs: LONG_ATTACH_MS } } },
     run: raceWithLongTimeouts,
@@ -94,7 +94,7 @@ async function race(
   stage: Stage,
   { attachMs, atOnce, lateShare, maxRefused }: Race,
 ): Promise<{ lost: number; refused: number }> {
-  const { opens: races, world } = stage;
+  const { opens: races, passed, world } = stage;
   const { wire } = world;
   let lost = 0;
   const lose = (): void => {
@@ -108,9 +108,10 @@ async function race(
   const counts = { begun: 0, ended: 0, unclean: 0, unconfirmed: 0, late: 0 };
   const settleMs = attachMs + MORE_MS;
   // A refused stream does not race, nor does one whose publish began after the acknowledgment.
-  const raced = () => stage.passed.streams - counts.late;
+  const raced = () => passed.streams - counts.late;
   const most = races * (1 + MAX_LATE) + refusedBeside(races, maxRefused);
-  const isDone = () => raced() >= races || counts.begun >= most;
+  // A stream that has missed a change waits for it for long: one is enough.
+  const isDone = () => raced() >= races || counts.begun >= most || passed.missing > 0;
   const racer = async (): Promise<void> => {
     while (!isDone()) {
       counts.begun += 1;
@@ -119,7 +120,7 @@ async function race(
   };
   await Promise.all(Array.from({ length: atOnce }, racer));
   wire.faults = {};
-  const refused = counts.begun - stage.passed.streams;
+  const refused = counts.begun - passed.streams;
   stage.note =
     `${raced()} races, ${lost} frames lost, ${refused} of ${counts.begun} streams refused, ` +
     `${counts.ended} ended`;

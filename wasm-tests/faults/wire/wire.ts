@@ -78,10 +78,10 @@ export class Wire {
       headers,
       agent: this.#agent,
     });
-    onward.on('response', (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-      answer.on('error', () => outgoing.destroy());
+    onward.on('response', (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(outgoing);
+      response.on('error', () => outgoing.destroy());
     });
     onward.on('error', () => incoming.socket.destroy());
     outgoing.on('close', () => onward.destroy());
@@ -92,7 +92,7 @@ export class Wire {
     this.counts.upgrades += 1;
     const { upgrade, hangMs } = this.faults;
     edge.on('error', () => edge.destroy());
-    if (upgrade !== undefined) edge.end(answerHead(upgrade.status, upgrade.headers));
+    if (upgrade !== undefined) edge.end(responseHead(upgrade.status, upgrade.headers));
     else if (hangMs !== undefined) setTimeout(() => edge.destroy(), hangMs);
     else this.#tunnel(incoming, edge);
   }
@@ -186,7 +186,7 @@ function requestHead({ method, url, rawHeaders }: IncomingMessage): string {
   return [`${method} ${url} HTTP/1.1`, ...lines, '', ''].join('\r\n');
 }
 
-function answerHead(status: number, headers: Record<string, string> = {}): string {
+function responseHead(status: number, headers: Record<string, string> = {}): string {
   const fields = Object.entries({ 'content-length': '0', connection: 'close', ...headers });
   return [`HTTP/1.1 ${status} -`, ...fields.map((field) => field.join(': ')), '', ''].join('\r\n');
 }

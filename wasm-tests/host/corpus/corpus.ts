@@ -28,7 +28,7 @@ export interface Case {
 }
 
 /** The response of a host to a case. */
-export interface CaseAnswer {
+export interface CaseResponse {
   status: number;
   headers: Headers;
   /** The body, or the beginning of a stream with its first event. */
@@ -73,40 +73,40 @@ export function passedIn(text: string): Passed | undefined {
 }
 
 /** Checks a response against the case. */
-export function expectAnswer(wanted: Case, answer: CaseAnswer): void {
+export function expectResponse(wanted: Case, response: CaseResponse): void {
   const { ack, dropped, headers = {}, status } = wanted.expect;
   for (const [name, value] of Object.entries(headers))
-    expect(answer.headers.get(name), name).toBe(value);
-  if (ack === undefined && status === undefined) expectPassed(wanted, answer.passed, dropped);
-  else expectOurs(wanted.expect, answer);
+    expect(response.headers.get(name), name).toBe(value);
+  if (ack === undefined && status === undefined) expectPassed(wanted, response.passed, dropped);
+  else expectOurs(wanted.expect, response);
 }
 
-function expectOurs({ ack, code, data, id, status }: Case['expect'], answer: CaseAnswer): void {
-  expect(answer.passed).toBeUndefined();
-  expect(answer.status).toBe(status ?? 200);
-  expect(answer.headers.get('mcp-session-id')).toBeNull();
+function expectOurs({ ack, code, data, id, status }: Case['expect'], response: CaseResponse): void {
+  expect(response.passed).toBeUndefined();
+  expect(response.status).toBe(status ?? 200);
+  expect(response.headers.get('mcp-session-id')).toBeNull();
   if (ack !== undefined) {
-    const [first] = answer.text.split('\n\n', 1);
+    const [first] = response.text.split('\n\n', 1);
     expect(first).toBe(
       `event: message\ndata: ${acknowledged(textOf(id), JSON.parse(textOf(ack)))}`,
     );
   } else if (code === undefined) {
-    expect(answer.text).toBe('');
+    expect(response.text).toBe('');
   } else {
-    expectError({ code, data, id }, answer);
+    expectError({ code, data, id }, response);
   }
 }
 
 /** Checks that a response is exactly this JSON-RPC error. */
 export function expectError(
   { code, data, id }: { code: number; data?: string | undefined; id?: Text | undefined },
-  answer: Pick<CaseAnswer, 'headers' | 'text'>,
+  response: Pick<CaseResponse, 'headers' | 'text'>,
 ): void {
-  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('content-type')).toBe('application/json');
   const start = `{"jsonrpc":"2.0",${id === undefined ? '' : `"id":${textOf(id)},`}"error":{"code":${code},"message":`;
-  const message = (JSON.parse(answer.text) as { error: { message: string } }).error.message;
+  const message = (JSON.parse(response.text) as { error: { message: string } }).error.message;
   const end = data === undefined ? '' : `,"data":${data}`;
-  expect(answer.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);
+  expect(response.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);
 }
 
 /** Checks that a request reached the handler behind unchanged, without the `dropped` fields. */

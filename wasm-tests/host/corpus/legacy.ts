@@ -97,7 +97,7 @@ class Conversation {
       method === 'POST' ? { ...init, body: new Uint8Array(bytes) } : init,
     );
     if (wanted.events !== undefined) this.#expectStream(new WireStream(response, abort));
-    else if (wanted.status !== undefined) await this.#expectAnswer(response, wanted);
+    else if (wanted.status !== undefined) await this.#expectResponse(response, wanted);
     else
       expectPassed(
         { method, headers: fields, body: bytes },
@@ -106,7 +106,7 @@ class Conversation {
       );
   }
 
-  async #expectAnswer(response: Response, wanted: Expected): Promise<void> {
+  async #expectResponse(response: Response, wanted: Expected): Promise<void> {
     const text = await response.text();
     expect({ status: response.status, text }).toEqual({
       status: wanted.status,

@@ -41,7 +41,7 @@ export class GuardedServer {
 
   constructor(rights: Rights) {
     this.rights = rights;
-    this.#server = createServer((incoming, outgoing) => void this.#answer(incoming, outgoing));
+    this.#server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing));
   }
 
   /** Starts it on a free port; resolves with its endpoint. */
@@ -74,7 +74,7 @@ export class GuardedServer {
     return this.log.filter((line) => line.match(entry)).length;
   }
 
-  async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async #respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     this.requests.push(incoming);
     let text = '';
     for await (const part of incoming.setEncoding('utf8')) text += part;

@@ -49,7 +49,7 @@ export class Turn {
   }
 
   /** Responds with the rest of a JSON-RPC message. */
-  answer(rest: string, headers: Record<string, string> = {}): void {
+  respond(rest: string, headers: Record<string, string> = {}): void {
     this.response.writeHead(200, { 'content-type': 'application/json', ...headers });
     this.response.end(`{"jsonrpc":"2.0","id":${this.id},${rest}}`);
   }

@@ -14,7 +14,7 @@ export class WatchedServer {
 
   /** Starts it on a free port; resolves with its endpoint. */
   async start(): Promise<string> {
-    this.#node = await serveOnNode((request) => this.#answer(request));
+    this.#node = await serveOnNode((request) => this.#respond(request));
     return `${this.#node.origin}/mcp`;
   }
 
@@ -33,7 +33,7 @@ export class WatchedServer {
     await this.#node?.stop();
   }
 
-  async #answer(request: Request): Promise<Response> {
+  async #respond(request: Request): Promise<Response> {
     if (request.headers.get('mcp-method') !== 'subscriptions/listen')
       return this.#handler.fetch(request);
     if (this.isShut) return new Response(null, { status: 503 });

@@ -22,7 +22,7 @@ export async function sessionKeeper() {
     const { id, ...seen } = await read(request);
     reached.push(seen);
     return seen.authorization?.startsWith('Bearer good-') === true
-      ? answer(seen, id)
+      ? respond(seen, id)
       : unauthorized();
   });
   const keeper = {
@@ -38,7 +38,7 @@ export async function sessionKeeper() {
     stop: () => node.stop(),
   };
 
-  function answer(seen: Reached, id: unknown): Response {
+  function respond(seen: Reached, id: unknown): Response {
     const { called, method, session } = seen;
     if (called === 'initialize') return begun(id);
     if (session !== null && !sessions.has(session)) return new Response(null, { status: 404 });

@@ -197,9 +197,9 @@ async function watch(session: LegacySession, uri: string): Promise<object> {
   const {
     id: _id,
     jsonrpc: _version,
-    ...answer
+    ...members
   } = (await session.ask('resources/subscribe', { uri })) as Watching;
-  return answer;
+  return members;
 }
 
 function tooMany(limit: number): unknown {

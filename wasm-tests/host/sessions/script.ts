@@ -20,18 +20,18 @@ export async function sessionScript({
   const play = (turn: Turn) => {
     const { method, headers } = turn.request;
     const called = turn.body.match(/"method":"([^"]+)"/)?.[1];
-    const answered = turn.body.includes('"result"') ? 'answer' : undefined;
+    const responded = turn.body.includes('"result"') ? 'response' : undefined;
     const from = headers['last-event-id'];
-    seen.push([method, called ?? answered, from].filter(Boolean).join(' '));
+    seen.push([method, called ?? responded, from].filter(Boolean).join(' '));
     if (method === 'GET') {
       streams += 1;
       return stream(turn, streams);
     }
     if (called === 'server/discover') return turn.refuse(400);
     if (called === 'initialize')
-      return turn.answer(initialized(capabilities), { 'mcp-session-id': 'session-1' });
+      return turn.respond(initialized(capabilities), { 'mcp-session-id': 'session-1' });
     if (called === 'resources/subscribe')
-      return turn.answer(subscribed(refused.some((uri) => turn.body.includes(uri))));
+      return turn.respond(subscribed(refused.some((uri) => turn.body.includes(uri))));
     return turn.refuse(202);
   };
   const server = await hostile(play);

@@ -16,13 +16,13 @@ export function rawSend(url: string): Send {
         headers: Object.fromEntries(fields),
         signal: signal ?? undefined,
       });
-      asked.once('error', reject).once('response', (response) => resolve(answerOf(response)));
+      asked.once('error', reject).once('response', (response) => resolve(responseOf(response)));
       asked.end(bytes);
     });
   };
 }
 
-function answerOf(response: IncomingMessage): Response {
+function responseOf(response: IncomingMessage): Response {
   const { headers, statusCode = 0 } = response;
   // A dropped stream ends with an error.
   response.on('error', () => {});

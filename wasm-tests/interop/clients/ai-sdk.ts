@@ -105,10 +105,10 @@ export class AiSdkClient {
     const origin = await served(async (incoming, outgoing) => {
       const { method = '', headers, url = '' } = incoming;
       const init = { method, headers: headers as HeadersInit, body: await text(incoming) };
-      const answer = await receive(new Request(`${origin}${url}`, init));
-      this.statuses.push(answer.status);
-      outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-      outgoing.end(await answer.text());
+      const response = await receive(new Request(`${origin}${url}`, init));
+      this.statuses.push(response.status);
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      outgoing.end(await response.text());
     });
     this.#hook = `${origin}/hook`;
   }

@@ -22,7 +22,7 @@ from mcp_types import Request
 from pydantic import TypeAdapter
 
 Command = dict[str, Any]
-Answer = dict[str, Any]
+Reply = dict[str, Any]
 
 
 async def main(mode: str, place: str, *arguments: str) -> None:
@@ -65,7 +65,7 @@ class Driver:
     async def handle(self, command: Command) -> None:
         name = command.get("subscription")
         if name is None:
-            self._tasks.start_soon(answer, command, self._requests[command["do"]])
+            self._tasks.start_soon(reply, command, self._requests[command["do"]])
             return
         if command["do"] == "listen":
             self._subscriptions[name], inbox = anyio.create_memory_object_stream[Command](100)
@@ -73,11 +73,11 @@ class Driver:
             return
         await self._subscriptions[name].send(command)
 
-    async def _call_tool(self, command: Command) -> Answer:
+    async def _call_tool(self, command: Command) -> Reply:
         result = await self._client.call_tool(command["tool"], command["arguments"])
         return {"is_error": result.is_error, "text": result.content[0].text}
 
-    async def _list(self, command: Command) -> Answer:
+    async def _list(self, command: Command) -> Reply:
         match command["what"]:
             case "tools":
                 return {"names": [tool.name for tool in (await self._client.list_tools()).tools]}
@@ -86,23 +86,23 @@ class Driver:
             case _:
                 return {"names": [str(entry.uri) for entry in (await self._client.list_resources()).resources]}
 
-    async def _subscribe(self, command: Command) -> Answer:
+    async def _subscribe(self, command: Command) -> Reply:
         await self._client.subscribe_resource(command["uri"])
         return {"version": self._client.protocol_version}
 
-    async def _unsubscribe(self, command: Command) -> Answer:
+    async def _unsubscribe(self, command: Command) -> Reply:
         await self._client.unsubscribe_resource(command["uri"])
         return {}
 
-    async def _next_notification(self, _: Command) -> Answer:
+    async def _next_notification(self, _: Command) -> Reply:
         notification = await self._notifications.receive()
         return {"method": notification.method, "uri": getattr(notification.params, "uri", None)}
 
-    async def _read(self, command: Command) -> Answer:
+    async def _read(self, command: Command) -> Reply:
         result = await self._client.read_resource(command["uri"])
         return {"text": result.contents[0].text}
 
-    async def _request(self, command: Command) -> Answer:
+    async def _request(self, command: Command) -> Reply:
         request = Request[dict[str, Any], str](method=command["method"], params=command["params"])
         try:
             return {"result": await self._client.session.send_request(request, TypeAdapter(dict[str, Any]))}
@@ -126,11 +126,11 @@ async def serve(subscription: Subscription, inbox: MemoryObjectReceiveStream[Com
     async for command in inbox:
         if command["do"] == "close":
             return command
-        await answer(command, lambda _: next_event(subscription))
+        await reply(command, lambda _: next_event(subscription))
     raise RuntimeError("the inbox ended before a close")
 
 
-async def next_event(subscription: Subscription) -> Answer:
+async def next_event(subscription: Subscription) -> Reply:
     try:
         event = await anext(subscription)
     except StopAsyncIteration:
@@ -140,19 +140,19 @@ async def next_event(subscription: Subscription) -> Answer:
     return {"event": type(event).__name__, **vars(event)}
 
 
-async def answer(command: Command, work: Callable[[Command], Awaitable[Answer]]) -> None:
+async def reply(command: Command, work: Callable[[Command], Awaitable[Reply]]) -> None:
     try:
         say(command, await work(command))
     except Exception as error:
         say(command, failure(error))
 
 
-def failure(error: Exception) -> Answer:
+def failure(error: Exception) -> Reply:
     code = f" {error.error.code}" if isinstance(error, MCPError) else ""
     return {"error": f"{type(error).__name__}{code}: {error}"}
 
 
-def say(command: Command, result: Answer) -> None:
+def say(command: Command, result: Reply) -> None:
     print(json.dumps({"id": command["id"], **result}), flush=True)
 
 

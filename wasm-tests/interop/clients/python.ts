@@ -24,7 +24,7 @@ export interface Reply {
 /** The Python SDK's client in a separate process. */
 export class PythonClient {
   readonly #process: ChildProcessWithoutNullStreams;
-  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  readonly #waiting = new Map<number, (reply: ReplyLine) => void>();
   #complaints = '';
   #last = 0;
 
@@ -47,7 +47,7 @@ export class PythonClient {
       this.#complaints += text;
     });
     createInterface({ input: this.#process.stdout }).on('line', (line) =>
-      this.#settle(JSON.parse(line) as Answer),
+      this.#settle(JSON.parse(line) as ReplyLine),
     );
     this.#process.once('close', () => this.#giveUp());
   }
@@ -113,18 +113,18 @@ export class PythonClient {
     await once(this.#process, 'close');
   }
 
-  async #ask(command: Record<string, unknown>): Promise<Answer> {
+  async #ask(command: Record<string, unknown>): Promise<ReplyLine> {
     this.#last += 1;
     const id = this.#last;
     this.#process.stdin.write(`${JSON.stringify({ id, ...command })}\n`);
-    const answer = await new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
-    if (answer.error !== undefined) throw new Error(answer.error);
-    return answer;
+    const reply = await new Promise<ReplyLine>((resolve) => this.#waiting.set(id, resolve));
+    if (reply.error !== undefined) throw new Error(reply.error);
+    return reply;
   }
 
-  #settle(answer: Answer): void {
-    this.#waiting.get(answer.id)?.(answer);
-    this.#waiting.delete(answer.id);
+  #settle(reply: ReplyLine): void {
+    this.#waiting.get(reply.id)?.(reply);
+    this.#waiting.delete(reply.id);
   }
 
   #giveUp(): void {
@@ -133,7 +133,7 @@ export class PythonClient {
   }
 }
 
-interface Answer {
+interface ReplyLine {
   id: number;
   error?: string;
   [member: string]: unknown;

@@ -1,6 +1,6 @@
 """
 The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client and the responses of
-the corpus. `component_machines.py relay` or `component_machines.py answers` ends with a traceback if one is wrong.
+the corpus. `component_machines.py relay` or `component_machines.py responses` ends with a traceback if one is wrong.
 """
 
 import base64
@@ -65,8 +65,8 @@ class Relay:
         for call in outputs_of(self.shard.call, "poll-call", self.now):
             self.shard.call("handle-response", call.seq, self.follow(call.text), self.now, 0.5)
         for batch in outputs_of(self.bus.call, "poll-batch", self.now):
-            answer = self.shard.call("handle-batch", batch.text, self.now)
-            self.bus.call("handle-ack", batch.shard, batch.call, answer, self.now, 0.5)
+            ack = self.shard.call("handle-batch", batch.text, self.now)
+            self.bus.call("handle-ack", batch.shard, batch.call, ack, self.now, 0.5)
         for output in outputs_of(self.shard.call, "poll-output"):
             if output.tag == "send" and self.edge in output.payload.edges:
                 self.isolate.call("handle-message", output.payload.text, self.now)
@@ -81,8 +81,8 @@ class Relay:
         for position, event in self.log:
             if after is not None and position > after:
                 reply.call("push-event", self.bus.resource, position, event)
-        (answer,) = self.bus.call("finish", resource)
-        return answer
+        (frame,) = self.bus.call("finish", resource)
+        return frame
 
     def take(self, output):
         if output.tag == "write":
@@ -149,7 +149,7 @@ def opened():
     return make("client", "watch", json.dumps(FILTER), options, 0, static="[static]{}.open")
 
 
-def answers():
+def responses():
     """Plays the responses of servers, and compares what the client reports."""
     played = 0
     for file in sorted((ROOT / "wasm-tests/corpus/2026-07-28/server").glob("*/*.json")):
@@ -207,4 +207,4 @@ def bytes_of(body):
 # The corpus is for one subscription. A watch does not follow a redirect, and reports why.
 REDIRECT, REDIRECTED = {"refused": {"status": 302}}, {"lost": "redirected"}
 HOLD = record(stall_after=0, authorization_ttl=0, retires_at=None, expires_at=None)
-{"relay": relay, "answers": answers}[sys.argv[1]]()
+{"relay": relay, "responses": responses}[sys.argv[1]]()

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { componentFile } from '../../../scripts/build/component.mjs';
 import { hostProgram } from '../../../scripts/setup/component-host.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
-import { corpusFor, expectAnswer } from '../../host/corpus/corpus.ts';
-import { answerOf, type ComponentHost, playOf } from './host.ts';
+import { corpusFor, expectResponse } from '../../host/corpus/corpus.ts';
+import { type ComponentHost, playOf, responseOf } from './host.ts';
 import { nodeHost } from './node-host.ts';
 import { ProcessHost } from './process-host.ts';
 
@@ -32,7 +32,7 @@ describe.each(Object.entries(hosts))('the component in %s', (_, start) => {
       ({ options }) => !('legacy' in options) || options.legacy !== 'sessions',
     );
     test.each(ours)('$name', async (wanted) =>
-      expectAnswer(wanted, answerOf(wanted, await host.play(playOf(wanted)))),
+      expectResponse(wanted, responseOf(wanted, await host.play(playOf(wanted)))),
     );
   });
 });

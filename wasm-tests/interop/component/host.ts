@@ -1,4 +1,4 @@
-import type { Case, CaseAnswer } from '../../host/corpus/corpus.ts';
+import type { Case, CaseResponse } from '../../host/corpus/corpus.ts';
 import type { WrittenOptions } from '../../host/options.ts';
 
 /** A request for a component, as one line of JSON: what a host of any language plays. */
@@ -52,7 +52,7 @@ export function playOf({ body, headers, method, options, url }: Case): Play {
 }
 
 /** The response as that of other hosts; what is passed on is passed unchanged. */
-export function answerOf(wanted: Case, played: Played): CaseAnswer {
+export function responseOf(wanted: Case, played: Played): CaseResponse {
   const headers = new Headers(played.headers);
   const { dropped = [] } = wanted.expect;
   const kept = wanted.headers.filter(([name]) => !dropped.includes(name));

@@ -13,7 +13,7 @@ describe('the component in Python by wasmtime', () => {
   });
 
   test('the client reports the responses of servers as the corpus says', async () => {
-    await run(python, [SCRIPT, 'answers']);
+    await run(python, [SCRIPT, 'responses']);
   });
 });
 

@@ -44,7 +44,7 @@ export function brokenServer(fault?: Fault): (request: Request) => Promise<Respo
     const message = (await request.json()) as Asked;
     if (message.method === 'tools/call') publish(open, fault);
     if (message.method === 'subscriptions/listen') return listened(open, message, fault);
-    return answered(message, fault);
+    return responseTo(message, fault);
   };
 }
 
@@ -128,7 +128,7 @@ function publish(open: Set<Listener>, fault?: Fault): void {
   }
 }
 
-function answered({ id, method }: Asked, fault?: Fault): Response {
+function responseTo({ id, method }: Asked, fault?: Fault): Response {
   if (id === undefined) return new Response(null, { status: 202 });
   if (fault !== undefined && REFUSED[fault] === method)
     return refused(id, { code: -32601, message: 'no such method' });

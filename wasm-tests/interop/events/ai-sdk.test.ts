@@ -150,8 +150,8 @@ async function onWorkerd(): Promise<Server> {
   });
   const [here = '', there = ''] = workerd.edges;
   const post = async (path: string, ...body: string[]): Promise<void> => {
-    const answer = await fetch(`${there}${path}`, { method: 'POST', body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    const response = await fetch(`${there}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   };
   return {
     url: `${here}/mcp`,

@@ -101,9 +101,9 @@ describe('a gateway with EVENTS, in front of a server of the Python SDK', () => 
     ['a bad payload', paid({ customer: 'acme' }), 'invalid-event-data'],
   ])('refuses %s at /publish, and publishes nothing of the array', async (_case, bad, error) => {
     const { cursor } = await poll(gateway);
-    const answer = await publish(gateway, [paid(ACME), bad]);
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ error, index: 1 });
+    const response = await publish(gateway, [paid(ACME), bad]);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error, index: 1 });
     expect((await poll(gateway, cursor)).events).toEqual([]);
   });
 
@@ -184,8 +184,8 @@ describe('a gateway without event types, in front of a server that has some', ()
   });
 
   test('refuses occurrences at /publish', async () => {
-    const answer = await publish(gateway, paid(ACME));
-    expect([answer.status, await answer.json()]).toMatchObject([
+    const response = await publish(gateway, paid(ACME));
+    expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: 'unknown-event-kind' },
     ]);

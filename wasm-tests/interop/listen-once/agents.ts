@@ -19,9 +19,10 @@ export async function agents(
     reachesLocal: true,
   });
   const ask = async (query = ''): Promise<Known> => {
-    const answer = await fetch(`${workerd.bus}/${query}`);
-    if (!answer.ok) throw new Error(`the agent responded with ${answer.status}\n${workerd.log()}`);
-    return (await answer.json()) as Known;
+    const response = await fetch(`${workerd.bus}/${query}`);
+    if (!response.ok)
+      throw new Error(`the agent responded with ${response.status}\n${workerd.log()}`);
+    return (await response.json()) as Known;
   };
   const user = new WebSocket(workerd.bus);
   const connecting = once(user, 'open').then(() => ask(`?connect=${encodeURIComponent(url)}`));

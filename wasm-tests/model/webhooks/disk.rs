@@ -10,6 +10,8 @@ use mcp_listen::{
 
 use crate::seed::Seed;
 
+use super::stored;
+
 /// What survives a crash. Each write may be the last one before a crash.
 #[derive(Clone, Debug)]
 pub(super) struct Disk(Rc<RefCell<Rows>>);
@@ -68,12 +70,7 @@ impl WebhookStore for Disk {
     type Error = Crash;
 
     fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, Crash> {
-        let rows = self.0.borrow();
-        let subscriptions = rows.subscriptions.iter();
-        let read = |text: &str| WebhookSubscription::from_json(text).expect("a row");
-        Ok(subscriptions
-            .map(|(id, text)| (id.clone(), read(text)))
-            .collect())
+        Ok(stored::subscriptions(&self.0.borrow().subscriptions))
     }
 
     fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), Crash> {

@@ -17,7 +17,7 @@ pub(super) struct Judge {
     consents: BTreeSet<Box<str>>,
     /// The messages that are being sent, with subscription and host.
     in_flight: BTreeMap<u32, (Box<str>, usize)>,
-    pub(super) told: Told,
+    pub(super) tally: Tally,
 }
 
 #[derive(Debug, Default)]
@@ -36,9 +36,9 @@ struct Judged {
     gaps: BTreeSet<u64>,
 }
 
-/// What came to pass.
+/// What a run counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Tally {
     pub(super) seed: u64,
     pub(super) published: u64,
     pub(super) accepted: u64,
@@ -119,14 +119,14 @@ impl Judge {
             MessageKind::Verification if is_done => drop(self.consents.insert(own.url())),
             MessageKind::Event if is_done => {
                 judged.accepted.insert(id_of(post));
-                self.told.accepted += 1;
+                self.tally.accepted += 1;
             }
             MessageKind::Gap if is_done => {
                 judged
                     .gaps
                     .insert(position_after(&post.body, "\"cursor\":\""));
             }
-            _ => self.told.failures += 1,
+            _ => self.tally.failures += 1,
         }
     }
 
@@ -137,7 +137,7 @@ impl Judge {
 
     pub(super) fn crashed(&mut self) {
         self.in_flight.clear();
-        self.told.crashes += 1;
+        self.tally.crashes += 1;
     }
 
     /// Counts what each subscriber did not receive.
@@ -156,8 +156,8 @@ impl Judge {
                     is_tried,
                     "nothing is abandoned before its fifth attempt: {position} after {attempts:?}"
                 );
-                self.told.abandoned += u64::from(is_known);
-                self.told.lost += u64::from(!is_known);
+                self.tally.abandoned += u64::from(is_known);
+                self.tally.lost += u64::from(!is_known);
             }
         }
     }

@@ -8,20 +8,22 @@ mod log;
 mod plan;
 #[cfg(feature = "planted")]
 mod planted;
+#[path = "../../core/events/webhook/stored.rs"]
+mod stored;
 mod subscriber;
 mod world;
 
-use judge::Told;
+use judge::Tally;
 use plan::Plan;
 use world::World;
 
 /// Nothing is even abandoned: the endpoints fail a third of all messages, but none always.
 #[test]
 fn ten_thousand_occurrences_outlast_crashes_and_an_hour_without_endpoints() {
-    let told = run(&Plan::great());
-    assert_eq!(told.published, 10_000);
-    assert!(told.crashes > 100, "{told:?}");
-    assert!(told.failures * 3 > told.accepted, "{told:?}");
+    let tally = run(&Plan::great());
+    assert_eq!(tally.published, 10_000);
+    assert!(tally.crashes > 100, "{tally:?}");
+    assert!(tally.failures * 3 > tally.accepted, "{tally:?}");
 }
 
 #[test]
@@ -41,17 +43,17 @@ fn what_hostile_endpoints_do_not_accept_is_reported_as_a_gap() {
 }
 
 /// Runs a world, in which every promise has to hold.
-fn run(plan: &Plan) -> Told {
-    let told = World::run(plan);
+fn run(plan: &Plan) -> Tally {
+    let tally = World::run(plan);
     assert_eq!(
-        told.lost, 0,
-        "what is not delivered is reported as a gap: {told:?}"
+        tally.lost, 0,
+        "what is not delivered is reported as a gap: {tally:?}"
     );
     assert!(
-        !plan.is_gentle() || told.abandoned == 0,
-        "an endpoint that accepts messages gets all of them: {told:?}"
+        !plan.is_gentle() || tally.abandoned == 0,
+        "an endpoint that accepts messages gets all of them: {tally:?}"
     );
-    told
+    tally
 }
 
 const SEEDS: u64 = 300;

@@ -19,7 +19,7 @@ use crate::seed::Seed;
 use super::{
     disk::{Crash, Disk},
     endpoint::Endpoints,
-    judge::{Judge, Told},
+    judge::{Judge, Tally},
     log::Log,
     plan::Plan,
     subscriber::{Subscriber, group, name},
@@ -68,14 +68,14 @@ enum Act {
 
 impl<'p> World<'p> {
     /// Runs a world until nothing is left to do.
-    pub(super) fn run(plan: &'p Plan) -> Told {
+    pub(super) fn run(plan: &'p Plan) -> Tally {
         let mut world = Self::new(plan);
         world.go(u64::MAX);
         world.calm_down();
         world.judge.end(&world.subscribers, &world.log);
-        world.judge.told.published = plan.events;
-        world.judge.told.seed = plan.seed;
-        world.judge.told
+        world.judge.tally.published = plan.events;
+        world.judge.tally.seed = plan.seed;
+        world.judge.tally
     }
 
     fn new(plan: &'p Plan) -> Self {
@@ -185,9 +185,9 @@ impl<'p> World<'p> {
         if self.chance(self.plan.bus_fails) {
             return self.later(Act::Wake(name), 100, 3_000);
         }
-        let (head, crashes) = (self.log.head(), self.judge.told.crashes);
+        let (head, crashes) = (self.log.head(), self.judge.tally.crashes);
         self.call(|one, now, _| one.handle_wake(&name, head, now));
-        if self.judge.told.crashes > crashes {
+        if self.judge.tally.crashes > crashes {
             self.later(Act::Wake(name), 100, 3_000);
         }
     }
@@ -198,12 +198,12 @@ impl<'p> World<'p> {
             return;
         }
         self.disk.set_alarm(None);
-        let crashes = self.judge.told.crashes;
+        let crashes = self.judge.tally.crashes;
         self.wake_up(Some(Millis(self.now)));
         self.is_checked = true;
         self.call(Deliverer::handle_alarm);
         // The platform calls a handler again that did not end.
-        if self.judge.told.crashes > crashes && self.disk.alarm().is_none() {
+        if self.judge.tally.crashes > crashes && self.disk.alarm().is_none() {
             self.set_alarm(Some(Millis(self.now + 2_000)));
         }
     }

@@ -41,9 +41,9 @@ function routed(
 }
 
 function handled(request: Request, user: string, behind: () => Response): Response {
-  const answer = behind();
-  answer.headers.set('x-handled', `${request.method} for ${user}`);
-  return answer;
+  const response = behind();
+  response.headers.set('x-handled', `${request.method} for ${user}`);
+  return response;
 }
 
 /** Opens a stream of a caller over HTTP. */
@@ -117,9 +117,9 @@ test('passes other requests on, and leaves the response to outer middleware', as
     headers: { 'x-user': 'ann', 'content-type': 'application/json' },
     body: '{}',
   };
-  const answer = await hono.request('http://localhost/mcp', init);
-  expect(await answer.text()).toBe('from the handler');
-  expect([answer.headers.get('x-handled'), answer.headers.get('x-seen')]).toEqual([
+  const response = await hono.request('http://localhost/mcp', init);
+  expect(await response.text()).toBe('from the handler');
+  expect([response.headers.get('x-handled'), response.headers.get('x-seen')]).toEqual([
     'POST for ann',
     'yes',
   ]);
@@ -142,9 +142,12 @@ test('accepts a body that a middleware has read', async () => {
     })
     .all('/mcp', listenMiddleware({ fetch: () => new Response() }, { server: DECLARED }));
   const init = { method: 'POST', headers: LISTEN_HEADERS, body: listenBody(TOOLS) };
-  const answer = await hono.request('http://localhost/mcp', init);
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-  await answer.body?.cancel();
+  const response = await hono.request('http://localhost/mcp', init);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    'text/event-stream',
+  ]);
+  await response.body?.cancel();
 });
 
 const INITIALIZED = {

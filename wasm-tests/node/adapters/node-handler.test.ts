@@ -226,8 +226,8 @@ describe('a request under node:http', () => {
       const origin = await served(toNodeHandler({ fetch: fetched }));
       const socket = connect(Number(new URL(origin).port), '127.0.0.1');
       socket.write(`OPTIONS ${target} HTTP/1.1\r\nhost: here.example\r\nconnection: close\r\n\r\n`);
-      const answer = await text(socket);
-      expect(answer).toContain('400 Bad Request');
+      const received = await text(socket);
+      expect(received).toContain('400 Bad Request');
       expect(fetched).not.toHaveBeenCalled();
     },
   );

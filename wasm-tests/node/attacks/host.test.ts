@@ -33,10 +33,10 @@ async function asked(
   const socket = connect(portOf(at), '127.0.0.1');
   const page = origin === undefined ? '' : `Origin: ${origin}\r\n`;
   socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${page}Connection: close\r\n\r\n`);
-  const answer = await text(socket);
+  const received = await text(socket);
   return {
-    status: Number(answer.split(' ')[1]),
-    body: answer.slice(answer.indexOf('\r\n\r\n') + 4),
+    status: Number(received.split(' ')[1]),
+    body: received.slice(received.indexOf('\r\n\r\n') + 4),
   };
 }
 

@@ -17,15 +17,15 @@ afterEach(() => void vi.useRealTimers());
 /** A principal whose result a test can change. */
 function changeable(first: PrincipalResult) {
   const caller = {
-    answer: (): PrincipalResult | Promise<PrincipalResult> => first,
-    principal: vi.fn((_request: Request) => caller.answer()),
+    result: (): PrincipalResult | Promise<PrincipalResult> => first,
+    principal: vi.fn((_request: Request) => caller.result()),
   };
   return caller;
 }
 
 const FAILURES: [
   why: string,
-  answer: () => PrincipalResult | Promise<PrincipalResult>,
+  result: () => PrincipalResult | Promise<PrincipalResult>,
   code?: string,
 ][] = [
   ['denies', () => ({ denied: 401 })],
@@ -45,14 +45,14 @@ describe.each(BUSES)('with principal alone, on %s,', (_, newBus) => {
   test.each(FAILURES)(
     'a stream ends without the cue and a result where principal later %s',
     async (...row) => {
-      const [, answer, code] = row;
+      const [, result, code] = row;
       const onError = vi.fn();
       const caller = changeable({ name: 'ann', groups: ['acme'] });
       const server = served({ principal: caller.principal, onError });
       const stream = await open(server, TOOLS);
       await stream.message();
       await vi.advanceTimersByTimeAsync(TTL);
-      caller.answer = answer;
+      caller.result = result;
       await server.notify.toolsChanged({ group: 'acme' });
       const next = stream.message();
       await vi.advanceTimersByTimeAsync(2_000);
@@ -88,7 +88,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, newBus) => {
     const stream = await open(server, BOTH);
     await stream.message();
     await vi.advanceTimersByTimeAsync(TTL);
-    caller.answer = () => ({ name: 'ann', groups: ['acme', 'bolt'] });
+    caller.result = () => ({ name: 'ann', groups: ['acme', 'bolt'] });
     await server.notify.toolsChanged();
     expect(await stream.message()).toBe(CUE);
     await vi.advanceTimersByTimeAsync(0);
@@ -111,13 +111,13 @@ describe.each(BUSES)('while a stream is open on %s,', (_, newBus) => {
     const server = served({ principal: caller.principal });
     const stream = await open(server, TOOLS);
     await stream.message();
-    caller.answer = () => ({ name: 'ann', expiresAt: Date.now() + 60_000 });
+    caller.result = () => ({ name: 'ann', expiresAt: Date.now() + 60_000 });
     await vi.advanceTimersByTimeAsync(TTL);
     await server.notify.toolsChanged();
     expect(await stream.message()).toBe(CUE);
     await vi.advanceTimersByTimeAsync(59_000);
     expect(server.stats().open).toBe(1);
-    caller.answer = () => ({ name: 'ann' });
+    caller.result = () => ({ name: 'ann' });
     await server.notify.toolsChanged();
     expect(await stream.message()).toBe(CUE);
     await vi.advanceTimersByTimeAsync(3_600_000);
@@ -136,7 +136,7 @@ test('principal is called before authorize, which receives its result', async ()
   const stream = await open(server, TOOLS);
   await stream.message();
   await vi.advanceTimersByTimeAsync(TTL);
-  caller.answer = () => ({ name: 'ann', groups: ['acme', 'bolt'], expiresAt: 5e12 });
+  caller.result = () => ({ name: 'ann', groups: ['acme', 'bolt'], expiresAt: 5e12 });
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(CUE);
   expect(asked[1]).toMatchObject({
@@ -145,7 +145,7 @@ test('principal is called before authorize, which receives its result', async ()
     expiresAt: 5e12,
     requested: TOOLS,
   });
-  caller.answer = () => ({ denied: 403 });
+  caller.result = () => ({ denied: 403 });
   await vi.advanceTimersByTimeAsync(TTL);
   await server.notify.toolsChanged();
   expect(await stream.message()).toBeUndefined();
@@ -159,7 +159,7 @@ test('the stream of a session ends when its principal changes', async () => {
   const stream = await session.open();
   await stream.event();
   await vi.advanceTimersByTimeAsync(TTL);
-  caller.answer = () => 'eve';
+  caller.result = () => 'eve';
   await server.notify.toolsChanged();
   expect(await stream.event()).toBeUndefined();
   expect(server.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
@@ -175,9 +175,12 @@ test.each<[ListenHandlerOptions, number]>([
   async (options, status) => {
     const server = serving(options);
     const [large, small] = [{ 'x-pad': 'a'.repeat(16_384) }, { 'x-pad': 'a'.repeat(16_000) }];
-    const answers = [large, small].map((headers) =>
+    const responses = [large, small].map((headers) =>
       server.fetch(listenRequest(TOOLS, { headers })),
     );
-    expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([status, 200]);
+    expect((await Promise.all(responses)).map((response) => response.status)).toEqual([
+      status,
+      200,
+    ]);
   },
 );

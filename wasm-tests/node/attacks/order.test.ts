@@ -113,9 +113,9 @@ describe('a body that stalls', () => {
 
   test('has no deadline with bodyMs: 0', async () => {
     const { body } = dripping('{"jsonrpc"');
-    const answer = serving({ timeouts: { bodyMs: 0 } }).fetch(post(body));
+    const pending = serving({ timeouts: { bodyMs: 0 } }).fetch(post(body));
     const late = new Promise((resolve) => setTimeout(resolve, 100, 'waits'));
-    expect(await Promise.race([answer, late])).toBe('waits');
+    expect(await Promise.race([pending, late])).toBe('waits');
   });
 
   test('closes the connection of its client', { timeout: 3_000 }, async () => {

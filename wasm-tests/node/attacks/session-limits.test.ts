@@ -15,12 +15,12 @@ test('a session stores only known capabilities of the upstream server', async ()
     tools: { listChanged: true },
     experimental: { much: 'x'.repeat(1_000_000) },
   };
-  const answer = {
+  const result = {
     protocolVersion: '2025-11-25',
     capabilities,
     serverInfo: { name: 'behind', version: '1.0.0' },
   };
-  const handler = behind(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer }));
+  const handler = behind(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
   const server = createListenHandler(handler, {
     bus,
     legacy: 'sessions',

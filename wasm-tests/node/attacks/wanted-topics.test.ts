@@ -101,6 +101,12 @@ describe('topics beyond wanted.namesBytes', () => {
     await vi.waitFor(() => expect([...held]).toEqual(['note://190']));
   });
 
+  test('count bytes, not characters', async () => {
+    const { want } = hooked();
+    const topics = topicsOf(0, 10).map((topic) => topic.replace('note', 'nöté'));
+    expect((await want(topics, 0)).filter((isAccepted) => isAccepted)).toHaveLength(9);
+  });
+
   test('count topics from before a restart', async () => {
     const { hooks, want } = hooked();
     for (const topic of topicsOf(0, 10)) hooks.restore(topic);

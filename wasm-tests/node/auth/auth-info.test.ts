@@ -11,10 +11,10 @@ function info(more: Partial<AuthInfo> = {}): AuthInfo {
   return { token: 'secret', clientId: 'app', scopes: ['mcp'], ...more };
 }
 
-/** The context that `authorize` receives when `principal` returns `answer`. */
-async function contextFor(answer: AuthInfo): Promise<AuthorizeContext> {
+/** The context that `authorize` receives when `principal` returns this. */
+async function contextFor(returned: AuthInfo): Promise<AuthorizeContext> {
   const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
-  const response = await serving({ principal: () => answer, authorize }).fetch(
+  const response = await serving({ principal: () => returned, authorize }).fetch(
     listenRequest(TOOLS),
   );
   expect(response.status).toBe(200);
@@ -48,9 +48,9 @@ test('without extra, each token of a client names one caller', async () => {
 });
 
 test('authorize receives the token as claims, and its expiry in milliseconds', async () => {
-  const answer = info({ expiresAt: 4e9, resource: new URL('https://mcp.example/mcp') });
-  const { claims, expiresAt } = await contextFor(answer);
-  expect(claims).toBe(answer);
+  const returned = info({ expiresAt: 4e9, resource: new URL('https://mcp.example/mcp') });
+  const { claims, expiresAt } = await contextFor(returned);
+  expect(claims).toBe(returned);
   expect(expiresAt).toBe(4e12);
 });
 
@@ -84,9 +84,9 @@ test.each([
   { ...info(), name: 'ann' },
   { ...info(), groups: ['acme'] },
   { ...info(), claims: {} },
-])('%j is no valid AuthInfo', async (answer) => {
+])('%j is no valid AuthInfo', async (returned) => {
   const onError = vi.fn();
-  const server = serving({ principal: () => answer as AuthInfo, onError });
+  const server = serving({ principal: () => returned as AuthInfo, onError });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   expect(onError).toHaveBeenCalledExactlyOnceWith(
     expect.objectContaining({ code: 'authorizer-failed' }),
@@ -114,9 +114,9 @@ test("the SDK's requireBearerAuth works as principal", async () => {
   expect(await refusal(denied)).toMatchObject({ status: 401, code: -32_600 });
 });
 
-const DENIERS: [name: string, denying: (answer: () => Response) => ListenHandlerOptions][] = [
-  ['principal', (answer) => ({ principal: answer })],
-  ['authorize', (answer) => ({ authorize: answer })],
+const DENIERS: [name: string, denying: (deny: () => Response) => ListenHandlerOptions][] = [
+  ['principal', (deny) => ({ principal: deny })],
+  ['authorize', (deny) => ({ authorize: deny })],
 ];
 
 test.each(DENIERS)(
@@ -128,8 +128,8 @@ test.each(DENIERS)(
       [503, 'retry-after'],
     ] as const) {
       const headers = { [field]: '7', 'x-secret': 'yes', 'set-cookie': 'a=b' };
-      const answer = new Response('a secret', { status, headers });
-      const response = await serving(denying(() => answer)).fetch(listenRequest(TOOLS));
+      const returned = new Response('a secret', { status, headers });
+      const response = await serving(denying(() => returned)).fetch(listenRequest(TOOLS));
       expect(response.status).toBe(status);
       expect(response.headers.get(field)).toBe('7');
       expect([response.headers.get('x-secret'), response.headers.get('set-cookie')]).toEqual([
@@ -137,7 +137,7 @@ test.each(DENIERS)(
         null,
       ]);
       expect(await response.text()).not.toContain('secret');
-      expect(answer.bodyUsed).toBe(true);
+      expect(returned.bodyUsed).toBe(true);
     }
   },
 );
@@ -145,13 +145,13 @@ test.each(DENIERS)(
 test.each(DENIERS)(
   'any other Response returned by %s gives 503, and is reported',
   async (_, denying) => {
-    for (const answer of [
+    for (const returned of [
       new Response(),
       Response.json({}, { status: 500 }),
       Response.redirect('https://a.example/'),
     ]) {
       const onError = vi.fn();
-      const server = serving({ ...denying(() => answer), onError });
+      const server = serving({ ...denying(() => returned), onError });
       expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({
         status: 503,
       });

@@ -96,8 +96,8 @@ test.each([
   { name: 7 },
   {},
   [],
-])('%j is no valid identity', async (answer) => {
-  expect(await errorsOf(answer)).toMatchObject([{ code: 'authorizer-failed' }]);
+])('%j is no valid identity', async (returned) => {
+  expect(await errorsOf(returned)).toMatchObject([{ code: 'authorizer-failed' }]);
 });
 
 test.each([
@@ -116,10 +116,10 @@ test.each([
 });
 
 /** The errors that are reported for a response that is refused with 503. */
-async function errorsOf(answer: unknown): Promise<Error[]> {
+async function errorsOf(returned: unknown): Promise<Error[]> {
   const errors: Error[] = [];
   const server = serving({
-    principal: () => answer as never,
+    principal: () => returned as never,
     onError: (error) => errors.push(error),
   });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });

@@ -18,10 +18,10 @@ function changeable() {
   const asked: AuthorizeContext[] = [];
   const rights = {
     asked,
-    answer: ({ requested }: AuthorizeContext): Authorization | Promise<Authorization> => requested,
+    result: ({ requested }: AuthorizeContext): Authorization | Promise<Authorization> => requested,
     authorize: (context: AuthorizeContext) => {
       asked.push(context);
-      return rights.answer(context);
+      return rights.result(context);
     },
   };
   return rights;
@@ -34,7 +34,7 @@ function servedOn(newBus: () => ListenBus) {
 
 const FAILURES: [
   why: string,
-  answer: () => Authorization | Promise<Authorization>,
+  result: () => Authorization | Promise<Authorization>,
   code: string | undefined,
 ][] = [
   ['denies', () => ({ denied: 403 }), undefined],
@@ -65,14 +65,14 @@ describe.each(BUSES)('on %s', (_, newBus) => {
     const stream = await open(server, BOTH);
     await stream.message();
     await vi.advanceTimersByTimeAsync(30_000);
-    const answer = Promise.withResolvers<Authorization>();
-    rights.answer = () => answer.promise;
+    const pending = Promise.withResolvers<Authorization>();
+    rights.result = () => pending.promise;
     const next = stream.message();
     for (let count = 0; count < 3; count += 1) await server.notify.toolsChanged();
     await vi.advanceTimersByTimeAsync(5);
     expect(rights.asked).toHaveLength(2);
     expect(rights.asked[1]).toMatchObject({ principal: 'ann', requested: BOTH });
-    answer.resolve(BOTH);
+    pending.resolve(BOTH);
     expect(await next).toBe(CUE);
     await server.notify.resourceUpdated('note://a');
     expect(await stream.message()).toContain('note://a');
@@ -83,14 +83,14 @@ describe.each(BUSES)('on %s', (_, newBus) => {
   test.each(FAILURES)(
     'a stream ends without the cue and a result where authorize later %s',
     async (...row) => {
-      const [, answer, code] = row;
+      const [, result, code] = row;
       const onError = vi.fn();
       const rights = changeable();
       const server = served({ authorize: rights.authorize, onError });
       const stream = await open(server, TOOLS);
       await stream.message();
       await vi.advanceTimersByTimeAsync(30_000);
-      rights.answer = answer;
+      rights.result = result;
       await server.notify.toolsChanged();
       const next = stream.message();
       await vi.advanceTimersByTimeAsync(2_000);
@@ -116,12 +116,12 @@ describe.each(BUSES)('a stream on %s', (_, newBus) => {
     const stream = await open(server, TOOLS);
     await stream.message();
     await vi.advanceTimersByTimeAsync(30_000);
-    const answer = Promise.withResolvers<Authorization>();
-    rights.answer = () => answer.promise;
+    const pending = Promise.withResolvers<Authorization>();
+    rights.result = () => pending.promise;
     const next = stream.message();
     await server.notify.toolsChanged();
     stream.drop();
-    answer.resolve(TOOLS);
+    pending.resolve(TOOLS);
     await vi.advanceTimersByTimeAsync(0);
     expect(server.stats()).toMatchObject({ open: 0, ended: { left: 1, denied: 0 } });
     expect(await next).toBeUndefined();
@@ -147,9 +147,9 @@ describe.each(BUSES)('a closing stream on %s', (_, newBus) => {
 
   test('ends without a result where its callbacks together exceed authorizeMs', async () => {
     let ms = 0;
-    const slowly = async <T>(answer: T): Promise<T> => {
+    const slowly = async <T>(value: T): Promise<T> => {
       await new Promise((resolve) => setTimeout(resolve, ms));
-      return answer;
+      return value;
     };
     const server = served({
       principal: () => slowly('ann'),
@@ -212,7 +212,7 @@ describe('the stream of a session', () => {
     const rights = changeable();
     const { server, session, stream } = await streaming(rights);
     await vi.advanceTimersByTimeAsync(30_000);
-    rights.answer = () => TOOLS;
+    rights.result = () => TOOLS;
     await server.notify.resourceUpdated('note://a');
     expect(await stream.event()).toBeUndefined();
     expect(server.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });

@@ -36,9 +36,9 @@ test('scopes are left out where there are none', async () => {
 });
 
 test('HEAD has no body, and a preflight gets a response', async () => {
-  const answer = createProtectedResourceHandler(OPTIONS);
-  expect(await answer(asked(ROOT, { method: 'HEAD' }))?.text()).toBe('');
-  const preflight = answer(asked(ROOT, { method: 'OPTIONS' }));
+  const handle = createProtectedResourceHandler(OPTIONS);
+  expect(await handle(asked(ROOT, { method: 'HEAD' }))?.text()).toBe('');
+  const preflight = handle(asked(ROOT, { method: 'OPTIONS' }));
   expect(preflight?.status).toBe(204);
   expect(preflight?.headers.get('access-control-allow-methods')).toBe('GET');
 });
@@ -59,9 +59,9 @@ test('a POST is passed over', () => {
 });
 
 test('a resource at the root has one metadata URL', () => {
-  const answer = createProtectedResourceHandler({ ...OPTIONS, resource: 'https://mcp.example/' });
-  expect(answer(asked(ROOT))?.status).toBe(200);
-  expect(answer(asked(`${ROOT}/`))).toBeUndefined();
+  const handle = createProtectedResourceHandler({ ...OPTIONS, resource: 'https://mcp.example/' });
+  expect(handle(asked(ROOT))?.status).toBe(200);
+  expect(handle(asked(`${ROOT}/`))).toBeUndefined();
 });
 
 test.each(['mcp', 'https://mcp.example/#', 'ftp://mcp.example/'])(

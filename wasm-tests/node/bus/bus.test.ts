@@ -271,10 +271,10 @@ function attachedAt(
     ...resumed,
   };
   bus.connect(JSON.stringify(follow), listener).close();
-  const [answer, ...batches] = frames.map((frame) => JSON.parse(frame));
+  const [reply, ...batches] = frames.map((frame) => JSON.parse(frame));
   return {
-    epoch: answer.epoch,
-    position: answer.after,
+    epoch: reply.epoch,
+    position: reply.after,
     replayed: batches.flatMap(({ events }) => events).length,
   };
 }

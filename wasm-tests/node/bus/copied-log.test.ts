@@ -64,14 +64,14 @@ test('a reader waits until the copy has what its cursor names', async () => {
 test('readers wait until the copy is whole', async () => {
   const { begun, copy, place } = fed();
   copy().open({ ...EMPTY, first: 4, last: 5, trimmed: [['', 3]] });
-  let isAnswered = false;
-  const polled = begun.then((answer) => {
-    isAnswered = true;
-    return answer;
+  let hasReply = false;
+  const polled = begun.then((reply) => {
+    hasReply = true;
+    return reply;
   });
   copy().append([entry(4)]);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(isAnswered).toBe(false);
+  expect(hasReply).toBe(false);
   copy().append([entry(5)]);
   expect((await place.poll((await polled).cursor)).events).toEqual([]);
 });

@@ -41,7 +41,7 @@ describe('before the acknowledgment a hostile server', () => {
     expect(error).toBeInstanceOf(SubscriptionLost);
   });
 
-  test('never answers', async () => {
+  test('never responds', async () => {
     const { error } = await outcome(() => {}, { ackTimeoutMs: 100 });
     expect(error).toBeInstanceOf(AckTimeout);
   });

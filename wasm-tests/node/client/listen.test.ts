@@ -132,12 +132,12 @@ describe('a client', () => {
     const subscription = await listen(url, { toolsListChanged: true });
     expect(subscription.honored).toEqual({});
     expect(await drained(subscription)).toEqual([]);
-    const answer = {
+    const response = {
       jsonrpc: '2.0',
       id: 'mcp-listen:1',
       error: { code: -32601, message: 'no such method' },
     };
-    const none = () => Promise.resolve(Response.json(answer, { status: 404 }));
+    const none = () => Promise.resolve(Response.json(response, { status: 404 }));
     const refused = listen(
       url,
       { toolsListChanged: true },
@@ -191,12 +191,12 @@ describe('a client', () => {
       { toolsListChanged: true },
       {
         onMessage: ({ direction, text }) =>
-          shown.push(`${direction} ${JSON.parse(text).method ?? 'answer'}`),
+          shown.push(`${direction} ${JSON.parse(text).method ?? 'response'}`),
       },
     );
     expect(shown).toEqual([
       'out server/discover',
-      'in answer',
+      'in response',
       'out subscriptions/listen',
       'in notifications/subscriptions/acknowledged',
     ]);

@@ -92,7 +92,7 @@ describe('the stream of a session', () => {
   });
 
   test('responds to pings of the server, and refuses its other requests', async () => {
-    const answers: string[] = [];
+    const responses: string[] = [];
     const { url } = await scripted({
       stream: (turn) => {
         turn
@@ -103,11 +103,11 @@ describe('the stream of a session', () => {
     });
     const subscription = await listen(url, FILTER, {
       onMessage: ({ direction, text }) =>
-        direction === 'out' && !text.includes('"method"') && answers.push(text),
+        direction === 'out' && !text.includes('"method"') && responses.push(text),
     });
     onTestFinished(() => subscription.close());
     await expect
-      .poll(() => answers)
+      .poll(() => responses)
       .toEqual([
         '{"jsonrpc":"2.0","id":7,"result":{}}',
         '{"jsonrpc":"2.0","id":8,"error":{"code":-32601,"message":"method not found"}}',

@@ -10,7 +10,7 @@ test.each([
   ],
   ['text/event-stream', 'data: {"jsonrpc":"2.0","id":ID,"result":{"ok":1}}\r\n\r\n'],
 ])('a response of the type %s yields its result', async (type, body) => {
-  expect(await answered(body, { headers: { 'Content-Type': type } })).toEqual({ ok: 1 });
+  expect(await requested(body, { headers: { 'Content-Type': type } })).toEqual({ ok: 1 });
 });
 
 test.each([
@@ -27,18 +27,18 @@ test.each([
   async (body, status, code, mayBeOlder) => {
     const type = body.startsWith('{') ? 'application/json' : 'text/html';
     const init = { status, headers: { 'Content-Type': type } };
-    await expect(answered(body, init)).rejects.toMatchObject({ code, status, mayBeOlder });
+    await expect(requested(body, init)).rejects.toMatchObject({ code, status, mayBeOlder });
   },
 );
 
 test('an event stream that ends without a result is an error', async () => {
   const init = { headers: { 'Content-Type': 'text/event-stream' } };
-  await expect(answered(': bye\n\n', init)).rejects.toMatchObject({ code: 'unreadable' });
+  await expect(requested(': bye\n\n', init)).rejects.toMatchObject({ code: 'unreadable' });
 });
 
 test('a session ends with the endpoint, and requests of its server get a response', async () => {
   const seen: string[] = [];
-  const answers: unknown[] = [];
+  const responses: unknown[] = [];
   const stream = Promise.withResolvers<ReadableStreamDefaultController>();
   const url = await serving(async (request) => {
     seen.push(`${request.method} ${request.headers.get('mcp-session-id')}`);
@@ -49,7 +49,7 @@ test('a session ends with the endpoint, and requests of its server get a respons
     }
     const { id, method, ...message } = (await request.json()) as Message;
     if (method === 'server/discover') return new Response(null, { status: 404 });
-    if (method === undefined) answers.push({ id, ...message });
+    if (method === undefined) responses.push({ id, ...message });
     if (method !== 'initialize') return new Response(null, { status: 202 });
     const result = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'old' } };
     return Response.json({ jsonrpc: '2.0', id, result }, { headers: { 'mcp-session-id': 's' } });
@@ -62,8 +62,8 @@ test('a session ends with the endpoint, and requests of its server get a respons
   ];
   const text = requests.map((request) => `data: ${JSON.stringify(request)}\n\n`).join('');
   (await stream.promise).enqueue(new TextEncoder().encode(text));
-  await expect.poll(() => answers).toHaveLength(2);
-  expect(answers).toMatchObject([
+  await expect.poll(() => responses).toHaveLength(2);
+  expect(responses).toMatchObject([
     { id: 1, result: {} },
     { id: 2, error: { code: -32601 } },
   ]);
@@ -95,7 +95,7 @@ interface Message {
 }
 
 /** Sends a request that gets this body, in which `ID` stands for its id. */
-async function answered(body: string, init: ResponseInit): Promise<Record<string, unknown>> {
+async function requested(body: string, init: ResponseInit): Promise<Record<string, unknown>> {
   const url = await serving(async (request) => {
     const { id, method } = (await request.json()) as Message;
     if (method === 'server/discover') return Response.json({ jsonrpc: '2.0', id, result: {} });
@@ -106,8 +106,8 @@ async function answered(body: string, init: ResponseInit): Promise<Record<string
   return endpoint.request('tools/list');
 }
 
-async function serving(answer: (request: Request) => Promise<Response>): Promise<URL> {
-  const server = await serveOnNode(answer);
+async function serving(respond: (request: Request) => Promise<Response>): Promise<URL> {
+  const server = await serveOnNode(respond);
   onTestFinished(() => server.stop());
   return new URL('/mcp', server.origin);
 }

@@ -5,7 +5,7 @@ import { expanded, variablesOf } from '../../../console/act/resource/uri-templat
 import { Conversation } from '../../../console/mcp/conversation.ts';
 import { messageOf } from '../../../console/mcp/message.ts';
 import { curlOf } from '../../../console/timeline/curl.ts';
-import { History } from '../../../console/timeline/history.ts';
+import { MessageHistory } from '../../../console/timeline/history.ts';
 import {
   acknowledged,
   listChanged,
@@ -67,7 +67,7 @@ describe('a message', () => {
 });
 
 test('the history keeps the latest 50,000 messages, and says which it dropped', () => {
-  const history = new History();
+  const history = new MessageHistory();
   const dropped: string[] = [];
   for (let count = 0; count < 51_500; count += 1)
     dropped.push(...history.add(seen(`{"id":${count},"method":"m"}`)).map(({ text }) => text));

@@ -1,7 +1,7 @@
 import type { ListenStats, LoggedEvent, Snapshot } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { Reasons } from '../../../console/operate/charts/reasons.ts';
-import { History } from '../../../console/operate/history.ts';
+import { StatsHistory } from '../../../console/operate/history.ts';
 import { increase, percentile, sumOf } from '../../../console/operate/percentile.ts';
 import { serving } from '../serving.ts';
 
@@ -95,7 +95,7 @@ describe('the history', () => {
   });
 
   test('counts the events of the log that the page has not received', () => {
-    const history = new History();
+    const history = new StatsHistory();
     const missed = [[7, 8], [11], [], [12], [1, 2]].map((positions, second) => {
       history.add(snapshotOf(second, { log: positions.map(logged) }));
       return history.totals.missed;
@@ -104,7 +104,7 @@ describe('the history', () => {
   });
 
   test('keeps five minutes, and its percentiles are those of ten seconds', () => {
-    const history = new History();
+    const history = new StatsHistory();
     const delivered = (second: number) => (second < 1 ? delays(0, 0) : delays(0, 10));
     for (let second = 0; second < 20; second += 1)
       history.add(snapshotOf(second, { a: { written: delivered(second) } }));
@@ -147,8 +147,8 @@ interface Moment {
 }
 
 /** The history of snapshots, one a second. */
-function historyOf(...moments: Moment[]): History {
-  const history = new History();
+function historyOf(...moments: Moment[]): StatsHistory {
+  const history = new StatsHistory();
   moments.forEach((moment, second) => void history.add(snapshotOf(second, moment)));
   return history;
 }

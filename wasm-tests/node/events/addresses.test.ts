@@ -3,13 +3,13 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { checkedSender } from '../../../dist/node/events/checked-sender.js';
 import { served } from '../../host/http-server.ts';
 
-const answers: LookupAddress[][] = [];
+const lookups: LookupAddress[][] = [];
 const asked: string[] = [];
 
 vi.mock('node:dns/promises', () => ({
   lookup: async (host: string) => {
     asked.push(host);
-    return answers.shift() ?? [];
+    return lookups.shift() ?? [];
   },
 }));
 
@@ -20,7 +20,7 @@ vi.mock('../../../dist/wasm/events/bindings.js', () => ({
 }));
 
 afterEach(() => {
-  answers.length = 0;
+  lookups.length = 0;
   asked.length = 0;
   isPublic = (address) => address === '127.0.0.1';
 });
@@ -42,7 +42,7 @@ async function sent(host = 'hooks.example.com', isLocal = false) {
 
 test('a message goes to the address that was checked, and a redirect is not followed', async () => {
   // A second response would be private: a name is resolved once.
-  answers.push([GOOD], [PRIVATE]);
+  lookups.push([GOOD], [PRIVATE]);
   const { host, hosts, response } = await sent();
   expect(await response).toEqual({ status: 302, retryAfter: '7', body: 'x'.repeat(4_096) });
   expect([hosts, asked]).toEqual([[host], ['hooks.example.com']]);
@@ -51,8 +51,8 @@ test('a message goes to the address that was checked, and a redirect is not foll
 test.each([
   ['the only address', [PRIVATE]],
   ['one of several addresses', [GOOD, PRIVATE]],
-])('nothing is sent to a name if %s is not public', async (_, answer) => {
-  answers.push(answer);
+])('nothing is sent to a name if %s is not public', async (_, lookup) => {
+  lookups.push(lookup);
   const { hosts, response } = await sent();
   await expect(response).rejects.toThrow('not public');
   expect(hosts).toEqual([]);
@@ -71,7 +71,7 @@ test('a name without an address is an error', async () => {
 });
 
 test('an endpoint on this machine is not checked', async () => {
-  answers.push([GOOD]);
+  lookups.push([GOOD]);
   isPublic = () => false;
   const { response } = await sent('localhost', true);
   expect((await response).status).toBe(302);

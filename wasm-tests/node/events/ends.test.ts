@@ -18,7 +18,7 @@ useVirtualTime();
 /** A watch by push whose stream is open at the cursor `c1`, and the stream after it. */
 async function pushing(options: Parameters<typeof watching>[1] = {}) {
   const [stream, next] = [new EventStream(), new EventStream()];
-  const script = new Script(stream.answer, next.answer);
+  const script = new Script(stream.respond, next.respond);
   const watched = watching(script, { mode: 'push', ...options });
   await settled();
   stream.send(['active', { cursor: 'c0' }], ['event', occurrence('evt_1', { cursor: 'c1' })]);
@@ -115,7 +115,7 @@ test('listeners are called for each change of state', async () => {
 test('waits double up to 30 seconds, and begin again after half a minute of health', async () => {
   const stream = new EventStream();
   const failures = Array.from({ length: 9 }, () => failure(-32_603, { status: 503 }));
-  const script = new Script(...failures, stream.answer);
+  const script = new Script(...failures, stream.respond);
   const { codes } = watching(script, { mode: 'push' });
   await elapse(150_000);
   stream.send(['active', { cursor: 'c' }]);
@@ -207,8 +207,8 @@ describe('a refusal', () => {
     ['wrong arguments', failure(-32_602), 'refused'],
     ['another revision', failure(-32_022), 'refused'],
     ['an error with status 200', failure(-32_012, { status: 200 }), 'refused'],
-  ])('with %s stops the watch, and onError is called', async (_, answer, code) => {
-    const script = new Script(answer);
+  ])('with %s stops the watch, and onError is called', async (_, responder, code) => {
+    const script = new Script(responder);
     const { codes, handled, watch } = watching(script, { mode: 'push' });
     await watch.stopped;
     await elapse(60_000);
@@ -218,7 +218,7 @@ describe('a refusal', () => {
 
   test('in a stream counts like one before it', async () => {
     const stream = new EventStream();
-    const { codes, watch } = watching(new Script(stream.answer), { mode: 'push' });
+    const { codes, watch } = watching(new Script(stream.respond), { mode: 'push' });
     await settled();
     stream.write({ jsonrpc: '2.0', id: null, error: { code: -32_024, message: 'no' } });
     await watch.stopped;
@@ -240,8 +240,8 @@ describe('a refusal', () => {
     ['another media type', () => new Response('<p>', HTML), 'invalid-response'],
     ['no JSON', () => new Response('{', JSON_TYPE), 'invalid-response'],
     ['too many streams', failure(-32_013), 'refused'],
-  ])('with %s is tried again', async (_, answer, code) => {
-    const script = new Script(answer, listing('push'));
+  ])('with %s is tried again', async (_, responder, code) => {
+    const script = new Script(responder, listing('push'));
     const { codes, watch } = watching(script, { mode: 'push' });
     await settled();
     expect([codes(), watch.state]).toEqual([[code], 'waiting']);
@@ -251,7 +251,7 @@ describe('a refusal', () => {
 
   test('with 401 is tried once more with another token', async () => {
     const stream = new EventStream();
-    const script = new Script(() => new Response(null, { status: 401 }), stream.answer);
+    const script = new Script(() => new Response(null, { status: 401 }), stream.respond);
     const tokens = ['first', 'second'];
     watching(script, { mode: 'push', token: () => tokens.shift() ?? '' });
     await settled();

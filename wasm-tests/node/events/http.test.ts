@@ -12,7 +12,7 @@ test('a connection that is cut is resumed at the cursor, over the fetch of the h
     cursors.push(params.cursor);
     const stream = new EventStream();
     streams.push(stream);
-    return stream.answer({ at: 0, method, params, request, message });
+    return stream.respond({ at: 0, method, params, request, message });
   });
   const events: string[] = [];
   const watch = watchEvents(host.origin, {

@@ -28,11 +28,11 @@ test('a stream that is still opening when the server closes is refused', async (
   const { promise, resolve } = Promise.withResolvers<void>();
   const bus = Object.assign(new InMemoryBus({ events: eventLog() }), { ready: () => promise });
   const { ask, server } = serving({ bus });
-  const answer = ask('events/stream', { name: 'order.paid' });
+  const refused = ask('events/stream', { name: 'order.paid' });
   await settled();
   const closed = server.close();
   resolve();
-  expect(await answer).toMatchObject({ error: { code: -32_603, data: { reason: 'bus' } } });
+  expect(await refused).toMatchObject({ error: { code: -32_603, data: { reason: 'bus' } } });
   await closed;
   expect(server.stats()).toMatchObject({ open: 0, opened: 1 });
 });
@@ -87,8 +87,8 @@ test('a stream that cannot be opened does not count for its caller', async () =>
   });
   const { ask, errors } = serving({ bus });
   for (let attempt = 0; attempt < 20; attempt += 1) {
-    const answer = await ask('events/stream', { name: 'order.paid' });
-    expect(answer).toMatchObject({ error: { code: -32_603, data: { reason: 'bus' } } });
+    const refused = await ask('events/stream', { name: 'order.paid' });
+    expect(refused).toMatchObject({ error: { code: -32_603, data: { reason: 'bus' } } });
   }
   expect(errors.length).toBeGreaterThan(0);
 });

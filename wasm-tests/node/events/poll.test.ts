@@ -97,7 +97,7 @@ describe('the response to a poll', () => {
 
   test('may come in an event stream', async () => {
     const stream = new EventStream();
-    const script = new Script(stream.answer);
+    const script = new Script(stream.respond);
     const { handled } = watching(script, { mode: 'poll' });
     await settled();
     stream.write({ jsonrpc: '2.0', method: 'notifications/progress', params: {} });

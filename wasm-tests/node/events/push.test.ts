@@ -16,7 +16,7 @@ useVirtualTime();
 /** A watch by push whose stream is open. */
 async function pushing(options: Parameters<typeof watching>[1] = {}) {
   const stream = new EventStream();
-  const script = new Script(stream.answer);
+  const script = new Script(stream.respond);
   const watched = watching(script, { mode: 'push', ...options });
   await settled();
   stream.send(['active', { cursor: 'c0', truncated: false }]);
@@ -73,7 +73,7 @@ describe('a request', () => {
 
 describe('the mode', () => {
   test('is push where the server lists push and poll', async () => {
-    const script = new Script(listing('poll', 'push', 'webhook'), new EventStream().answer);
+    const script = new Script(listing('poll', 'push', 'webhook'), new EventStream().respond);
     const { watch } = watching(script);
     await settled();
     expect(script.methods).toEqual(['events/list', 'events/stream']);
@@ -95,8 +95,8 @@ describe('the mode', () => {
   test.each([
     ['an event with webhooks alone', listing('webhook')],
     ['an event that is not listed', listing()],
-  ])('cannot be chosen for %s', async (_, answer) => {
-    const { codes, watch } = watching(new Script(answer));
+  ])('cannot be chosen for %s', async (_, responder) => {
+    const { codes, watch } = watching(new Script(responder));
     await watch.stopped;
     expect(codes()).toEqual(['not-supported']);
     expect(watch).toMatchObject({ state: 'stopped', error: { code: 'not-supported' } });
@@ -171,7 +171,7 @@ describe('a stream', () => {
 describe('a gap', () => {
   test('is reported where the server has truncated, at the start and later', async () => {
     const stream = new EventStream();
-    const script = new Script(stream.answer);
+    const script = new Script(stream.respond);
     const { handled } = watching(script, { mode: 'push', cursor: storeOf('old') });
     await settled();
     stream.send(
@@ -186,7 +186,7 @@ describe('a gap', () => {
 
   test('is reported after the loss of a stream without cursors, and not before', async () => {
     const [first, second] = [new EventStream(), new EventStream()];
-    const script = new Script(first.answer, second.answer);
+    const script = new Script(first.respond, second.respond);
     const { handled } = watching(script, { mode: 'push' });
     await settled();
     first.send(['active', { cursor: null, truncated: false }]);
@@ -220,7 +220,7 @@ describe('the cursor', () => {
     const load = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue('c5');
     const save = () => Promise.reject(new Error('full'));
     const stream = new EventStream();
-    const script = new Script(stream.answer);
+    const script = new Script(stream.respond);
     const { codes, watch } = watching(script, { mode: 'push', cursor: { load, save } });
     await settled();
     expect([watch.state, script.sent]).toEqual(['waiting', []]);

@@ -13,17 +13,17 @@ export interface Sent {
   message: { id: string; [member: string]: unknown };
 }
 
-type Answer = (sent: Sent) => Response | Promise<Response>;
+type Responder = (sent: Sent) => Response | Promise<Response>;
 
 /**
  * A server that responds to the requests of a client in turn; after the last it does not respond.
  */
 export class Script {
   readonly sent: Sent[] = [];
-  readonly #answers: Answer[];
+  readonly #responders: Responder[];
 
-  constructor(...answers: Answer[]) {
-    this.#answers = answers;
+  constructor(...responders: Responder[]) {
+    this.#responders = responders;
   }
 
   readonly fetch: typeof fetch = async (input) => {
@@ -32,14 +32,14 @@ export class Script {
     const { method, params } = message;
     const sent = { at: Date.now(), method, params, request, message };
     this.sent.push(sent);
-    const answer = this.#answers.shift();
-    if (answer === undefined) return aborted(request.signal);
-    return answer(sent);
+    const respond = this.#responders.shift();
+    if (respond === undefined) return aborted(request.signal);
+    return respond(sent);
   };
 
   /** Adds responses. */
-  add(...answers: Answer[]): void {
-    this.#answers.push(...answers);
+  add(...responders: Responder[]): void {
+    this.#responders.push(...responders);
   }
 
   /** The methods of the requests so far. */
@@ -49,13 +49,13 @@ export class Script {
 }
 
 /** Responds with a result. */
-export function result(members: object): Answer {
+export function result(members: object): Responder {
   return ({ message: { id } }) =>
     Response.json({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...members } });
 }
 
 /** Responds with an error. */
-export function failure(code: number, { data = {}, status = 400, headers = {} } = {}): Answer {
+export function failure(code: number, { data = {}, status = 400, headers = {} } = {}): Responder {
   return ({ message: { id } }) =>
     Response.json(
       { jsonrpc: '2.0', id, error: { code, message: `error ${code}`, data } },
@@ -64,7 +64,7 @@ export function failure(code: number, { data = {}, status = 400, headers = {} } 
 }
 
 /** Responds with the event `order.paid` in a list, with these modes. */
-export function listing(...delivery: string[]): Answer {
+export function listing(...delivery: string[]): Responder {
   return result({
     events: [
       { name: 'other', delivery: ['poll'] },
@@ -74,7 +74,11 @@ export function listing(...delivery: string[]): Answer {
 }
 
 /** Responds with a page of a poll. */
-export function page(cursor: string | null, eventIds: string[] = [], members: object = {}): Answer {
+export function page(
+  cursor: string | null,
+  eventIds: string[] = [],
+  members: object = {},
+): Responder {
   const events = eventIds.map((eventId) => occurrence(eventId));
   return result({
     events,
@@ -98,7 +102,7 @@ export class EventStream {
   isLeft = false;
 
   /** Responds with this stream. */
-  readonly answer: Answer = ({ request }) => {
+  readonly respond: Responder = ({ request }) => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#controller = controller;

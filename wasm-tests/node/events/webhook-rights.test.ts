@@ -16,13 +16,13 @@ afterEach(() => {
 });
 
 test('a subscription receives what is for the groups that authorize returns', async () => {
-  const answers = [{ groups: ['acme'] }, { groups: [''] }, { groups: [] }];
+  const results = [{ groups: ['acme'] }, { groups: [''] }, { groups: [] }];
   const asked: (readonly string[])[] = [];
   const { errors, server, subscribe } = serving({
     authorizationTtlMs: 60_000,
     authorize: ({ groups }) => {
       asked.push(groups);
-      return answers.shift() ?? true;
+      return results.shift() ?? true;
     },
   });
   const publish = (id: string) => server.notify.event('order.paid', {}, { id, group: 'acme' });
@@ -69,10 +69,10 @@ test('a match or an authorize that takes ten seconds has failed, and deliveries 
 });
 
 test('an authorize that returns a group that is not valid is reported, and asked again', async () => {
-  const answers = [{ groups: ['x'.repeat(100_000)] }];
+  const results = [{ groups: ['x'.repeat(100_000)] }];
   const { errors, publish, subscribe } = serving({
     authorizationTtlMs: 60_000,
-    authorize: () => answers.shift() ?? true,
+    authorize: () => results.shift() ?? true,
   });
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook.url);

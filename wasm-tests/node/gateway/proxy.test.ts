@@ -4,7 +4,7 @@ import { createProxy } from 'mcp-listen';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { portOf } from '../../host/port.ts';
 
-type Answer = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+type Responder = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 const HEADERS = {
   'content-type': 'application/json',
@@ -30,8 +30,8 @@ const REMOVED = [
 ];
 
 /** An upstream server, at `/mcp?key=1`. */
-async function origin(answer: Answer): Promise<string> {
-  const server = createServer(answer);
+async function origin(respond: Responder): Promise<string> {
+  const server = createServer(respond);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => server.close().closeAllConnections());
   return `http://127.0.0.1:${portOf(server)}/mcp`;
@@ -109,13 +109,13 @@ describe('a request', () => {
     });
     const errors: Error[] = [];
     const abort = new AbortController();
-    const answer = ask(createProxy(url, { onError: (error) => errors.push(error) }), {
+    const pending = ask(createProxy(url, { onError: (error) => errors.push(error) }), {
       signal: abort.signal,
     });
     await arrived.promise;
     abort.abort();
     await gone.promise;
-    await answer;
+    await pending;
     expect(errors).toEqual([]);
   });
 });
@@ -160,14 +160,14 @@ test.each([
   ]);
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   test('streams, and its cancellation reaches the upstream', async () => {
     const gone = Promise.withResolvers<void>();
     let outgoing: ServerResponse | undefined;
-    const url = await origin((_incoming, answer) => {
-      outgoing = answer;
-      answer.once('close', () => gone.resolve());
-      answer.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    const url = await origin((_incoming, begun) => {
+      outgoing = begun;
+      begun.once('close', () => gone.resolve());
+      begun.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
     });
     const response = await ask(createProxy(url));
     const reader = response.body?.pipeThrough(new TextDecoderStream() as never).getReader();
@@ -221,9 +221,9 @@ describe('an answer', () => {
 
   test('that has begun in time may take longer than timeoutMs', async () => {
     let outgoing: ServerResponse | undefined;
-    const url = await origin((_incoming, answer) => {
-      outgoing = answer;
-      answer.writeHead(200).flushHeaders();
+    const url = await origin((_incoming, begun) => {
+      outgoing = begun;
+      begun.writeHead(200).flushHeaders();
     });
     const response = await ask(createProxy(url, { timeoutMs: 1_500 }));
     await new Promise((resolve) => setTimeout(resolve, 2_000));

@@ -146,9 +146,9 @@ test('the response that announces them does not keep the framing of the handler'
     },
     { advertise: 'all' },
   );
-  const answer = await server.fetch(callRequest(URL, 'server/discover'));
-  expect(await answer.json()).toMatchObject({ result: { capabilities: { tools: {} } } });
-  expect(answer.headers.get('transfer-encoding')).toBeNull();
+  const response = await server.fetch(callRequest(URL, 'server/discover'));
+  expect(await response.json()).toMatchObject({ result: { capabilities: { tools: {} } } });
+  expect(response.headers.get('transfer-encoding')).toBeNull();
 });
 
 describe('discovered capabilities', () => {
@@ -192,10 +192,10 @@ describe('discovered capabilities', () => {
   });
 
   test('are requested again, and only what they include is honored', async () => {
-    const answer = { ttlMs: 0, capabilities: { tools: { listChanged: true } } };
-    const { listen } = servedWith(answer);
+    const members = { ttlMs: 0, capabilities: { tools: { listChanged: true } } };
+    const { listen } = servedWith(members);
     expect(await listen()).toContain('"notifications":{"toolsListChanged":true}');
-    answer.capabilities.tools.listChanged = false;
+    members.capabilities.tools.listChanged = false;
     expect(await listen()).toContain('"notifications":{}');
   });
 
@@ -209,13 +209,13 @@ describe('discovered capabilities', () => {
   });
 });
 
-/** A server whose handler responds to server/discover with `answer`; `listen` returns the ack. */
-function servedWith(answer: object) {
+/** A server with these members in `server/discover`; `listen` returns the acknowledgment. */
+function servedWith(members: object) {
   const asked: string[] = [];
   const server = createListenHandler((request: Request) => {
     asked.push(request.headers.get('authorization') ?? '');
     const capabilities = { tools: { listChanged: true } };
-    return Response.json({ jsonrpc: '2.0', id: 1, result: { capabilities, ...answer } });
+    return Response.json({ jsonrpc: '2.0', id: 1, result: { capabilities, ...members } });
   });
   const listen = async (authorization = '', cookie = '') =>
     (await open(server, TOOLS, { headers: { authorization, cookie } })).message();

@@ -2,20 +2,20 @@ import { createListenHandler } from 'mcp-listen';
 import { describe, test } from 'vitest';
 import {
   type Case,
-  type CaseAnswer,
+  type CaseResponse,
   corpusFor,
-  expectAnswer,
+  expectResponse,
   type Passed,
 } from '../../host/corpus/corpus.ts';
 import { CAPABILITIES, declaring, optionsOf } from '../../host/options.ts';
 
 describe.each(corpusFor('node'))('$file', ({ cases }) => {
-  test.each(cases)('$name', async (wanted) => expectAnswer(wanted, await ask(wanted)));
+  test.each(cases)('$name', async (wanted) => expectResponse(wanted, await ask(wanted)));
 });
 
 const EVERYTHING = { ...CAPABILITIES, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
-async function ask(wanted: Case): Promise<CaseAnswer> {
+async function ask(wanted: Case): Promise<CaseResponse> {
   const { body, headers: fields, method, options, url } = wanted;
   let passed: Passed | undefined;
   const handler = async (request: Request) => {

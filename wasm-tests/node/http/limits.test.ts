@@ -44,10 +44,10 @@ describe('authorize has two seconds', () => {
       vi.useFakeTimers();
       const onError = vi.fn();
       const server = serving({ [who]: () => new Promise<never>(() => {}), onError });
-      const answered = vi.fn((response: Response) => response);
-      const response = server.fetch(listenRequest(TOOLS)).then(answered);
+      const responded = vi.fn((response: Response) => response);
+      const response = server.fetch(listenRequest(TOOLS)).then(responded);
       await vi.advanceTimersByTimeAsync(1_999);
-      expect(answered).not.toHaveBeenCalled();
+      expect(responded).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
       expect(await refusal(await response)).toMatchObject({ status: 503, code: -32_603 });
       expect(onError).toHaveBeenCalledExactlyOnceWith(
@@ -78,12 +78,12 @@ describe('a timeout of 0 is disabled', () => {
 
   test('responseMs', async () => {
     vi.useFakeTimers();
-    const answer = JSON.stringify({
+    const message = JSON.stringify({
       jsonrpc: '2.0',
       id: 1,
       result: { capabilities: { tools: { listChanged: true } } },
     });
-    const bytes = new TextEncoder().encode(answer);
+    const bytes = new TextEncoder().encode(message);
     const body = () =>
       new ReadableStream({
         async pull(controller) {
@@ -91,8 +91,8 @@ describe('a timeout of 0 is disabled', () => {
           controller.close();
         },
       });
-    const answering = () => new Response(body());
-    const server = createListenHandler(answering, { keepAliveMs: 0, timeouts: { responseMs: 0 } });
+    const handler = () => new Response(body());
+    const server = createListenHandler(handler, { keepAliveMs: 0, timeouts: { responseMs: 0 } });
     const response = server.fetch(listenRequest(TOOLS));
     await vi.advanceTimersByTimeAsync(ANY_MS);
     expect((await response).status).toBe(200);

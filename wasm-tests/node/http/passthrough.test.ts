@@ -47,10 +47,10 @@ const DISCOVERED = {
   ttlMs: 5,
   cacheScope: 'public',
 };
-const LOGGED = `: a comment\r\nid: 7\nevent: message\ndata: {"method":"notifications/message"}\n\ndata: ${answer({ result: {} })}\n\n`;
+const LOGGED = `: a comment\r\nid: 7\nevent: message\ndata: {"method":"notifications/message"}\n\ndata: ${message({ result: {} })}\n\n`;
 
 /** A message of the handler, with whitespace as no serializer here would write it. */
-function answer(members: object): string {
+function message(members: object): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, ...members }, null, 1);
 }
 
@@ -137,37 +137,43 @@ describe('a response of the handler reaches the client unchanged', () => {
   test.each<[name: string, method: string, status: number, type: string | undefined, body: string]>(
     [
       ['202 without a body to a notification', 'notifications/cancelled', 202, undefined, ''],
-      ['404 to an unknown method', 'nonsense', 404, JSON_TYPE, answer(error(-32601))],
-      ['404 to a removed method', 'ping', 404, JSON_TYPE, answer(error(-32601))],
+      ['404 to an unknown method', 'nonsense', 404, JSON_TYPE, message(error(-32601))],
+      ['404 to a removed method', 'ping', 404, JSON_TYPE, message(error(-32601))],
       [
         '200 to a method that is unknown to an earlier revision',
         'nonsense',
         200,
         JSON_TYPE,
-        answer(error(-32601)),
+        message(error(-32601)),
       ],
       [
         '400 to a client without a capability',
         'tools/call',
         400,
         JSON_TYPE,
-        answer(error(-32021, NEEDED)),
+        message(error(-32021, NEEDED)),
       ],
       [
         '400 to a name in the header that is not in the body',
         'tools/call',
         400,
         JSON_TYPE,
-        answer(error(-32020)),
+        message(error(-32020)),
       ],
       [
         '400 to initialize',
         'initialize',
         400,
         JSON_TYPE,
-        answer(error(-32022, { supported: ['2026-07-28'] })),
+        message(error(-32022, { supported: ['2026-07-28'] })),
       ],
-      ['200 to server/discover', 'server/discover', 200, JSON_TYPE, answer({ result: DISCOVERED })],
+      [
+        '200 to server/discover',
+        'server/discover',
+        200,
+        JSON_TYPE,
+        message({ result: DISCOVERED }),
+      ],
       ['a stream with a log and a result', 'tools/call', 200, 'text/event-stream', LOGGED],
     ],
   )('%s', async (_name, method, status, type, body) => {
@@ -177,11 +183,11 @@ describe('a response of the handler reaches the client unchanged', () => {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
     };
     const headers = { 'x-handler': 'yes', ...(type === undefined ? {} : { 'content-type': type }) };
-    const answers = async (asked: Request) => {
+    const handler = async (asked: Request) => {
       expect(await asked.text()).toBe(request.body);
       return new Response(body === '' ? null : new Blob([body]).stream(), { status, headers });
     };
-    const response = await createListenHandler(answers, { server: declaring(CAPABILITIES) }).fetch(
+    const response = await createListenHandler(handler, { server: declaring(CAPABILITIES) }).fetch(
       new Request(URL, request),
     );
     expect(response.status).toBe(status);
@@ -192,9 +198,9 @@ describe('a response of the handler reaches the client unchanged', () => {
 
 test('a handler is a function or an object with fetch, and keeps its this', async () => {
   const handler = {
-    answer: 'mine',
+    text: 'mine',
     fetch(_request: Request) {
-      return new Response(this.answer);
+      return new Response(this.text);
     },
   };
   const { fetch } = createListenHandler(handler, { server: declaring(CAPABILITIES) });

@@ -272,6 +272,8 @@ describe('authorize', () => {
     const onError = vi.fn();
     const server = serving({ authorize, onError, timeouts: { authorizeMs: 20 } });
     const response = await server.fetch(listenRequest(TOOLS));
+    // The text of a stream does not end.
+    expect(response.status).toBe(503);
     expect(await response.clone().text()).not.toContain('secret');
     expect(await refusal(response)).toEqual({ status: 503, code: -32603, retryAfter: '2' });
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code }));

@@ -7,20 +7,20 @@ import { listenRequest, serving, TOOLS, URL } from '../serving.ts';
 const PAGE = 'http://localhost:3000';
 const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, Retry-After';
 
-/** Sends a request of a page; the handler behind responds with `answer`. */
-function asked(answer: Response, origin = PAGE): Promise<Response> {
-  const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
+/** Sends a request of a page; the handler behind responds with `given`. */
+function asked(given: Response, origin = PAGE): Promise<Response> {
+  const server = createListenHandler(() => given, { server: declaring(CAPABILITIES) });
   return server.fetch(new Request(URL, { headers: { origin } }));
 }
 
 describe('a page of an allowed origin', () => {
   test('may read the response of the handler', async () => {
-    const answer = new Response('x', {
+    const given = new Response('x', {
       status: 418,
       statusText: 'Teapot',
       headers: { 'x-handler': 'yes' },
     });
-    const response = await asked(answer);
+    const response = await asked(given);
     expect([response.status, response.statusText, await response.text()]).toEqual([
       418,
       'Teapot',
@@ -46,9 +46,9 @@ describe('a page of an allowed origin', () => {
     const server = serving({ limits: { maxSubscriptions: 1 } });
     const ask = (filter: unknown) =>
       server.fetch(listenRequest(filter, { headers: { origin: PAGE } }));
-    const answers = [await ask(TOOLS), await ask(TOOLS), await ask(7)];
-    expect(answers.map(({ status }) => status)).toEqual([200, 503, 400]);
-    for (const { headers } of answers) {
+    const responses = [await ask(TOOLS), await ask(TOOLS), await ask(7)];
+    expect(responses.map(({ status }) => status)).toEqual([200, 503, 400]);
+    for (const { headers } of responses) {
       expect(headers.get('access-control-allow-origin')).toBe(PAGE);
       expect(headers.get('access-control-expose-headers')).toBe(EXPOSED);
       expect(headers.get('vary')).toBe('Origin');
@@ -72,10 +72,10 @@ describe('a page of an allowed origin', () => {
 });
 
 test('a request of no foreign page gets the very Response of the handler', async () => {
-  const answer = new Response('x');
-  expect(await asked(answer, 'http://localhost')).toBe(answer);
-  const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
-  expect(await server.fetch(new Request(URL))).toBe(answer);
+  const given = new Response('x');
+  expect(await asked(given, 'http://localhost')).toBe(given);
+  const server = createListenHandler(() => given, { server: declaring(CAPABILITIES) });
+  expect(await server.fetch(new Request(URL))).toBe(given);
 });
 
 test('the handler receives neither refused requests nor preflights', async () => {

@@ -107,14 +107,16 @@ test('failures have an error status, and errors stay errors', async () => {
 
 test('other requests have no span, and without a provider nothing changes', async () => {
   const { exporter, tracer } = tracing();
-  const answer = { fetch: async (_: Request, more: string) => new Response(more) };
+  const handler = { fetch: async (_: Request, more: string) => new Response(more) };
   const headers = { 'mcp-method': 'tools/call', 'content-type': 'application/json' };
   const request = () => new Request(URL, { method: 'POST', headers, body: '{}' });
-  expect(await (await traceRequests(answer, { tracer })(request(), 'passed')).text()).toBe(
+  expect(await (await traceRequests(handler, { tracer })(request(), 'passed')).text()).toBe(
     'passed',
   );
   expect(exporter.getFinishedSpans()).toEqual([]);
-  expect(await (await traceRequests(answer)(listenRequest(TOOLS), 'passed')).text()).toBe('passed');
+  expect(await (await traceRequests(handler)(listenRequest(TOOLS), 'passed')).text()).toBe(
+    'passed',
+  );
 });
 
 test('metrics are those of Prometheus, with the same names, labels and values', async () => {

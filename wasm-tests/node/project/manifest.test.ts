@@ -111,7 +111,7 @@ test.each<[string, number]>([
   ['A', 32],
   ['B', 12],
   ['C', 24],
-  ['D', 20],
+  ['D', 21],
   ['E', 25],
   ['F', 10],
   ['G', 50],
@@ -125,12 +125,36 @@ test.each<[string, number]>([
   expect(ascending).toEqual(Array.from({ length: last }, (_, place) => place + 1));
 });
 
+test.each([
+  ['a name that no test of the core has', 'cargo test --test core id::worked'],
+  ['a name that no test has', "vitest run --project node wasm-tests/node/a/b.test.ts -t 'it did'"],
+  ['names that a space joins', "vitest run --project node -t 'a part it works'"],
+  ['a file that does not exist', "vitest run --project node wasm-tests/node/b.test.ts -t 'works'"],
+  ['another lane', "vitest run --project workerd -t 'works'"],
+  ['an option that no mutation has', "vitest --run --project node -t 'works'"],
+])('a command of a mutation with %s is found', (_what, command) => {
+  const found = failing({ ...evidence([ROW]), commands: [command] });
+  expect(found).toEqual(['every command of a mutation selects a test']);
+});
+
+test('a command of a mutation may select by the names of a suite and a test, or by a folder', () => {
+  const commands = [
+    'cargo test --test core id::works',
+    'node scripts/setup/python.mjs && vitest run --project node wasm-tests/node/a',
+    'vitest run --project node wasm-tests/node/a/b.test.ts -t "part > it"',
+    "vitest run --project node -t '^a .* works|it does'",
+    'node bench/check.ts',
+  ];
+  expect(failing({ ...evidence([ROW]), commands })).toEqual([]);
+});
+
 function evidence(rows: Row[]): Evidence {
   const all: Part[] = [{ part: 'A', title: 'All', rows }];
   return {
     parts: all,
     runs: RUNS,
-    known: new Set(['rust id::works', 'suite r s c']),
+    known: new Set(['rust id::works', 'suite r s c', 'node/a/b.test.ts > a part > it works']),
+    commands: [],
     document: documentOf(all, RUNS),
   };
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parts, rowsOf } from '../../../scripts/lint/manifest.mjs';
@@ -7,9 +7,11 @@ import { judged, namedOutcomes, partOf } from '../../../scripts/mutants/core.mjs
 import { folder, mutants, parsed, rules, survivors } from '../../../scripts/mutants/mutants.mjs';
 import { pageOf } from '../../../scripts/mutants/page.mjs';
 import { records } from '../../../scripts/mutants/records.mjs';
+import { type Counted, formatOf, outcomeOf } from '../../../scripts/mutants/tree.mjs';
 import { root } from '../../../scripts/process/project.mjs';
 
 const PATCH = 'Breaks: it\nShows: invariant 4, P6\nRed: vitest run\n\ndiff --git a/a b/a\n';
+const LINES = '--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n';
 
 describe('the mutations', async () => {
   const all = await mutants();
@@ -47,6 +49,13 @@ describe('the mutations', async () => {
     expect(Object.keys(patches).filter((name) => !names.includes(name))).toEqual([]);
     for (const reason of Object.values({ ...core, ...patches })) expect(reason).toMatch(/\w+/);
   });
+
+  test('have their records on the page: `npm run check:mutants -- --page` writes it', async () => {
+    const page = await readFile(join(root, 'docs', 'mutants.md'), 'utf8');
+    const { patches: reasons } = await survivors();
+    const content = { all, records: await records(), reasons, rules: await rules() };
+    expect(page).toBe(pageOf(page, content));
+  });
 });
 
 describe('a patch', () => {
@@ -57,7 +66,22 @@ describe('a patch', () => {
       breaks: 'it',
       shows: ['invariant 4', 'P6'],
       red: 'vitest run',
+      digest: expect.stringMatching(/^[\da-f]{64}$/),
     });
+  });
+
+  test.each([
+    ['the command', ['vitest run', 'vitest run a'], false],
+    ['a line that it adds', ['+2', '+3'], false],
+    ['a line that it removes', ['-two', '-2'], false],
+    ['what it breaks', ['Breaks: it', 'Breaks: this'], true],
+    ['the numbers of its lines', ['-1,3 +1,3', '-9,3 +9,3'], true],
+    ['a line around', [' three', ' 3'], true],
+  ] as const)('after a change of %s, %j, has the same digest: %s', (_what, [from, to], isKept) => {
+    const digestOf = (text: string) => parsed('a.patch', text).digest;
+    const whole = `${PATCH}${LINES}`;
+    expect(whole).toContain(from);
+    expect(digestOf(whole.replace(from, to)) === digestOf(whole)).toBe(isKept);
   });
 
   test.each([
@@ -68,6 +92,35 @@ describe('a patch', () => {
   ])('with %s is refused', (_name, text) => {
     expect(() => parsed('a.patch', text)).toThrow('a.patch');
   });
+});
+
+describe('a command', () => {
+  test('kills a mutant if a test has failed, with the message of that test', () => {
+    const failures = ['a.test.ts > b\nError: c\n  at d', 'a.test.ts > e\nError: f'];
+    expect(outcomeOf(1, { passed: 2, failed: 2, failures })).toEqual({
+      verdict: 'failed',
+      tests: ['a.test.ts > b', 'a.test.ts > e'],
+      reason: 'Error: c',
+    });
+    expect(outcomeOf(0, { passed: 2, failed: 0 })).toMatchObject({ verdict: 'passed' });
+  });
+
+  test.each<[string, number | string, Counted]>([
+    ['compiles nothing', 1, {}],
+    ['selects no test', 1, { passed: 0, failed: 0 }],
+    ['fails before its tests', 1, { passed: 0, failed: 0, failures: ['a.test.ts\nError: b'] }],
+    ['fails after its tests', 1, { passed: 2, failed: 0 }],
+    ['does not end', 'a timeout after 600 s', {}],
+  ])('that %s is not judged', (_what, status, counted) => {
+    expect(outcomeOf(status, counted)).toMatchObject({ verdict: 'broken' });
+  });
+
+  test.each([
+    ['vitest run --project node', 'vitest'],
+    ['node scripts/setup/python.mjs && vitest run --project interop', 'vitest'],
+    ['cargo test --test core a', 'cargo'],
+    ['node bench/check.ts', 'tap'],
+  ])('%s reports its tests as %s', (command, format) => expect(formatOf(command)).toBe(format));
 });
 
 describe('mutants of the core', () => {
@@ -112,10 +165,13 @@ describe('mutants of the core', () => {
 
 test('the page names what each mutation breaks, the test that fails, and its last run', () => {
   const page = 'a\n<!-- npm run check:mutants writes from here -->\nold\n<!-- to here -->\nb';
-  const mutant = (name: string) => ({ name, file: '', breaks: 'a | b', shows: ['P6'], red: 'x' });
+  const mutant = (name: string) => {
+    return { name, file: '', breaks: 'a | b', shows: ['P6'], red: 'x', digest: 'now' };
+  };
+  const run = { commit: 'abc', day: '2026-11-01', tests: ['x.test.ts > works'] };
   const content = {
-    all: [mutant('m'), mutant('n')],
-    records: { m: { commit: 'abc', day: '2026-11-01', tests: ['x.test.ts > works'] } },
+    all: ['m', 'n', 'o'].map(mutant),
+    records: { m: { ...run, digest: 'now' }, o: { ...run, digest: 'then' } },
     reasons: {},
     rules: [
       { rule: 'P6', text: 'It stays.' },
@@ -123,10 +179,15 @@ test('the page names what each mutation breaks, the test that fails, and its las
     ],
   };
   const written = pageOf(page, content);
-  expect(written).toContain('1 of 2 mutants were killed, all at abc; 1 have no record.');
+  expect(written).toContain(
+    '1 of 3 mutants were killed, all at abc; 1 have a record of an earlier form only; 1 have no record.',
+  );
   expect(written).toContain('| `m` | a \\| b | P6 | `x.test.ts > works` | 2026-11-01, abc |');
   expect(written).toContain('| `n` | a \\| b | P6 |  | no record |');
-  expect(written).toContain('| P6 | It stays. | `m`, `n` |\n| P7 | It sleeps. | none yet: soon |');
+  expect(written).toContain('| `o` | a \\| b | P6 |  | an earlier form: 2026-11-01, abc |');
+  expect(written).toContain(
+    '| P6 | It stays. | `m`, `n`, `o` |\n| P7 | It sleeps. | none yet: soon |',
+  );
   expect(written).not.toContain('old');
   expect(pageOf(written, content)).toBe(written);
 });

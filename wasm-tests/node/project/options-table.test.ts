@@ -90,7 +90,10 @@ test.each([
 });
 
 test('a function or class without an example and an option without a default are named', () => {
-  const documented = (tag: string) => ({ summary: [], blockTags: [{ tag, content: text('it') }] });
+  const documented = (tag: string, summary = '') => ({
+    summary: text(summary),
+    blockTags: [{ tag, content: text('it') }],
+  });
   const isOptional = { flags: { isOptional: true } };
   const pick = {
     type: 'reference',
@@ -103,6 +106,7 @@ test('a function or class without an example and an option without a default are
     { name: 'inherited', ...isOptional, inheritedFrom: {} },
     { name: 'limits', ...isOptional, type: pick },
     { name: 'lacking', ...isOptional },
+    { name: 'prose', ...isOptional, comment: documented('@default', 'Its name. Default: none.') },
   ];
   const signatures = [{ name: 'shown', comment: documented('@example') }];
   const children = [
@@ -117,7 +121,9 @@ test('a function or class without an example and an option without a default are
   expect(undocumented({ name: 'package', children })).toEqual([
     'bare has no @example',
     'Bare has no @example',
+    'MyOptions.prose has its default in prose',
     'MyOptions.lacking has no @default',
+    'Other.prose has its default in prose',
   ]);
 });
 
@@ -139,7 +145,7 @@ test('an exported type of options without a table is named', () => {
   ]);
 });
 
-test('a member in milliseconds whose comment does not say so is named', () => {
+test('a member in milliseconds or bytes whose comment does not say so is named', () => {
   const member = (name: string, words?: string) => ({
     name,
     kind: 1_024,
@@ -157,6 +163,9 @@ test('a member in milliseconds whose comment does not say so is named', () => {
         member('attachMs', 'How long it takes.'),
         member('bodyMs', 'Milliseconds that\nit takes.'),
         member('bare'),
+        member('idBytes', 'Maximum bytes of an id.'),
+        member('uriBytes', 'How long a URI may be.'),
+        member('maxRequestBodySize', 'How long a body may be.'),
         { ...member('nested', 'More.'), type: literal(member('writeMs')) },
       ],
     },
@@ -168,6 +177,8 @@ test('a member in milliseconds whose comment does not say so is named', () => {
   ];
   expect(unitless({ name: 'package', children })).toEqual([
     'MyTimeouts.attachMs names no unit',
+    'MyTimeouts.uriBytes names no unit',
+    'MyTimeouts.maxRequestBodySize names no unit',
     'nested.writeMs names no unit',
     'Log.ageMs names no unit',
   ]);

@@ -53,6 +53,12 @@ test.each([
   ['python/src/own.py', 'raise BusError("the broker was told")'],
   ['wasm-tests/node/own.test.ts', "test('a bus answers its edges', () => {});"],
   ['wasm-tests/node/own.test.ts', "  'a stream of %s is told once',"],
+  ['wasm-tests/node/own.test.ts', "test('never answers', () => {});"],
+  ['wasm-tests/faults/own.ts', "why: 'a lost answer ends the streams',"],
+  ['wasm-tests/core/own.rs', 'panic!("{line} is answered with {reply:?}");'],
+  ['wasm-tests/corpus/own.json', '    "name": "a caller whom nobody could name",'],
+  ['wasm-tests/corpus/own.json', '"notOn": {"node": "the handler of the test answers it"},'],
+  ['wasm-tests/requirements/own.json', '      "but": "the client is told by its handler",'],
 ])('prose of %s is checked: %s', (path, text) => {
   expect(vagueWords(path, text)).toHaveLength(1);
 });
@@ -66,6 +72,8 @@ test.each([
   ['scripts/own.mjs', '/** Builds what is out of date. */'],
   ['python/src/own.py', '"""Plays `answers`."""\nanswer = "told"'],
   ['wasm-tests/node/own.test.ts', 'const text = \'{"tool": "tell a story"}\';'],
+  ['wasm-tests/core/own.rs', 'assert!(is_done, "a frame: {answer:?}");'],
+  ['wasm-tests/corpus/own.json', '    "body": "{\\"name\\":\\"nobody\\"}", "answer": "a reply"'],
 ])('nothing is wrong with the prose of %s: %s', (path, text) => {
   expect(vagueWords(path, text)).toEqual([]);
 });

@@ -10,9 +10,10 @@ test('six equal lines of code in two files are found, and five are not', () => {
   expect(found(one, ['// Text.', ...CODE, 'j();'])).toEqual([`${ONE}:2 and ${TWO}:2`]);
   expect(found(one, CODE.slice(1))).toEqual([]);
   expect(found(one, CODE.with(3, 'e(b);'))).toEqual([]);
-  const inTests = 'wasm-tests/two.ts';
-  expect(found(one, CODE, inTests)).toEqual([`${ONE}:2 and ${inTests}:1`]);
-  expect(found(one, CODE, 'wasm-tests/two.rs')).toEqual([]);
+  for (const inTests of ['wasm-tests/two.ts', 'wasm-tests/two.rs']) {
+    expect(found(one, CODE, inTests)).toEqual([`${ONE}:2 and ${inTests}:1`]);
+  }
+  expect(found(one, CODE, 'wasm-tests/two.json')).toEqual([]);
 });
 
 test('a longer run is found once, and in each further file again', () => {
@@ -36,7 +37,8 @@ test.each([
   ['a comment', ['// Text.', '/** Text. */', '/*', ' * Text.', ' */']],
   ['an import', ["import { a } from './a.js';", 'pub(crate) use a::{', '    b,', '};']],
   ['a bracket', ['}', '});', '},', '  ]', '})?;']],
-  ['an attribute', ['#[serde(default)]']],
+  ['a module', ['mod a;', 'pub(crate) mod b;']],
+  ['an attribute', ['#[serde(default)]', '#![allow(', '    clippy::panic,', '    a,', ')]']],
   ['a pure delegation', ['return this.#a.b(c);', 'self.0.borrow_mut().b(c)', 'await this.b();']],
 ])('%s neither counts nor separates equal lines', (_, lines) => {
   const five = CODE.slice(1);

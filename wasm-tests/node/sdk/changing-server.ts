@@ -35,21 +35,21 @@ export function changingServer(change: Change): () => McpServer {
       { name: 'changing', version: '1.0.0' },
       { capabilities: { resources: { subscribe: true } } },
     );
-    const tool = server.registerTool('tool', {}, answerTool);
-    const prompt = server.registerPrompt('prompt', {}, answerPrompt);
+    const tool = server.registerTool('tool', {}, toolResult);
+    const prompt = server.registerPrompt('prompt', {}, promptResult);
     const resource = server.registerResource('resource', 'note://a', {}, readResource);
     server.registerTool('change', {}, async (context: ServerContext) => {
       await change({ server, context, tool, prompt, resource });
-      return answerTool();
+      return toolResult();
     });
     return server;
   };
 }
 
 /** The response of a tool. */
-export const answerTool = () => ({ content: [{ type: 'text' as const, text: 'Done.' }] });
+export const toolResult = () => ({ content: [{ type: 'text' as const, text: 'Done.' }] });
 /** The response of a prompt. */
-export const answerPrompt = () => ({ messages: [] });
+export const promptResult = () => ({ messages: [] });
 /** The content of a resource. */
 export const readResource = () => ({ contents: [] });
 /** A template of resources. */
@@ -76,8 +76,8 @@ export async function published(
 ) {
   const { bus, batches } = recording();
   const handler = createMcpHandler(publishChanges(changingServer(change), bus));
-  const answer = await (await handler.fetch(calling(revision))).text();
-  return { batches, answer };
+  const text = await (await handler.fetch(calling(revision))).text();
+  return { batches, text };
 }
 
 /** A bus, and the batches that are published on it. */

@@ -4,16 +4,16 @@ import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { open, TOOLS } from '../serving.ts';
 import {
-  answerPrompt,
-  answerTool,
   type Change,
   calling,
   changingServer,
+  promptResult,
   published,
   readResource,
   recording,
   recordingSdkBus,
   template,
+  toolResult,
 } from './changing-server.ts';
 
 const UPDATED = { kind: 'resource_updated', uri: 'note://a' };
@@ -26,14 +26,14 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
   'what a tool changes for a client of %s is published once',
   (revision) => {
     test.each<[string, string, Change]>([
-      ['tools', 'registerTool', ({ server }) => server.registerTool('new', {}, answerTool)],
+      ['tools', 'registerTool', ({ server }) => server.registerTool('new', {}, toolResult)],
       ['tools', 'enable', ({ tool }) => tool.enable()],
       ['tools', 'disable', ({ tool }) => tool.disable()],
       ['tools', 'update', ({ tool }) => tool.update({ description: 'new' })],
       ['tools', 'remove', ({ tool }) => tool.remove()],
       ['tools', 'sendToolListChanged', ({ server }) => server.sendToolListChanged()],
       ['tools', 'sendToolListChanged below', ({ server }) => server.server.sendToolListChanged()],
-      ['prompts', 'registerPrompt', ({ server }) => server.registerPrompt('new', {}, answerPrompt)],
+      ['prompts', 'registerPrompt', ({ server }) => server.registerPrompt('new', {}, promptResult)],
       ['prompts', 'disable', ({ prompt }) => prompt.disable()],
       [
         'prompts',
@@ -57,9 +57,9 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
         ({ server }) => server.server.sendResourceListChanged(),
       ],
     ])('%s: %s', async (list, _, change) => {
-      const { batches, answer } = await published(change, revision);
+      const { batches, text } = await published(change, revision);
       expect(batches).toEqual([[{ kind: `${list}_list_changed` }]]);
-      expect(answer).toContain('Done.');
+      expect(text).toContain('Done.');
     });
 
     test.each<[string, Change]>([
@@ -70,9 +70,9 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
       ['a notification of the server', ({ server }) => server.server.notification(NOTIFICATION)],
       ['a notification about the request', ({ context }) => context.mcpReq.notify(NOTIFICATION)],
     ])('a resource: %s', async (_, change) => {
-      const { batches, answer } = await published(change, revision);
+      const { batches, text } = await published(change, revision);
       expect(batches).toEqual([[UPDATED]]);
-      expect(answer).not.toContain('updated');
+      expect(text).not.toContain('updated');
     });
   },
 );
@@ -81,7 +81,7 @@ describe('changes', () => {
   test('of one turn are published together, each subject once and in order', async () => {
     const { batches } = await published(({ server, tool, prompt }) => {
       prompt.disable();
-      for (const name of ['one', 'two', 'three']) server.registerTool(name, {}, answerTool);
+      for (const name of ['one', 'two', 'three']) server.registerTool(name, {}, toolResult);
       tool.remove();
       prompt.enable();
       return Promise.all(
@@ -145,7 +145,7 @@ describe('the changes', () => {
     const { connect } = server.server;
     await factory();
     expect(server.server.connect).toBe(connect);
-    server.registerTool('between', {}, answerTool);
+    server.registerTool('between', {}, toolResult);
     await expect
       .poll(() => batches)
       .toEqual(Array.from({ length: 3 }, () => [{ kind: 'tools_list_changed' }]));

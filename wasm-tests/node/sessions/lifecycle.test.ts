@@ -99,8 +99,8 @@ test('a session carries nothing of 2026-07-28 on the wire', async () => {
   const { send } = sessionServer();
   const session = await LegacySession.begin(send);
   for (const method of ['ping', 'tools/list', 'resources/list', 'resources/subscribe']) {
-    const answer = JSON.stringify(await session.ask(method, { uri: 'note://a' }));
-    expect(answer).not.toMatch(/io\.modelcontextprotocol|resultType|ttlMs|cacheScope/);
+    const text = JSON.stringify(await session.ask(method, { uri: 'note://a' }));
+    expect(text).not.toMatch(/io\.modelcontextprotocol|resultType|ttlMs|cacheScope/);
   }
 });
 

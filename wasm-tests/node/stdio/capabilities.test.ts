@@ -9,7 +9,7 @@ import { connected, failOnUnhandled } from './serving.ts';
 failOnUnhandled();
 
 describe('capabilities', () => {
-  const answer = (question: string, capabilities: object) => {
+  const responseTo = (question: string, capabilities: object) => {
     const { id } = JSON.parse(question) as { id: unknown };
     return `${JSON.stringify({ jsonrpc: '2.0', id, result: { capabilities } })}\n`;
   };
@@ -22,7 +22,7 @@ describe('capabilities', () => {
     const question = (await questions.next()) ?? '';
     expect(JSON.parse(question)).toMatchObject({ method: 'server/discover' });
     replies.write(
-      `{"before":1}\n${answer(question, { tools: { listChanged: true } })}{"after":1}\n`,
+      `{"before":1}\n${responseTo(question, { tools: { listChanged: true } })}{"after":1}\n`,
     );
     const messages = [
       await lines.next(),
@@ -45,7 +45,7 @@ describe('capabilities', () => {
     received.setEncoding('utf8').on('data', (question: string) => {
       asked();
       replies.write(
-        answer(question, CAPABILITIES).replace('"result":{', `"result":{"ttlMs":${ttlMs},`),
+        responseTo(question, CAPABILITIES).replace('"result":{', `"result":{"ttlMs":${ttlMs},`),
       );
     });
     for (const id of ['1', '2']) {
@@ -59,11 +59,11 @@ describe('capabilities', () => {
     const { lines, onError, received, replies, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody(TOOLS, '1'));
-    replies.write(answer((await questions.next()) ?? '', {}).replace('capabilities', 'other'));
+    replies.write(responseTo((await questions.next()) ?? '', {}).replace('capabilities', 'other'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
     send(listenBody(TOOLS, '1'));
-    replies.write(answer((await questions.next()) ?? '', CAPABILITIES));
+    replies.write(responseTo((await questions.next()) ?? '', CAPABILITIES));
     expect(await lines.next()).toBe(acknowledged('1', TOOLS));
   });
 

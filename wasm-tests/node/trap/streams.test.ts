@@ -212,8 +212,8 @@ test('a trap is reported once per server, however many streams it has', async ()
 test('a request in which the core traps gets 503, and the next one is served', async () => {
   const { errors, server: listening } = server(new InMemoryBus({ onError: () => {} }));
   poison();
-  const answer = await listening.fetch(listenRequest(TOOLS));
-  expect(await refusal(answer)).toMatchObject({
+  const response = await listening.fetch(listenRequest(TOOLS));
+  expect(await refusal(response)).toMatchObject({
     status: 503,
     retryAfter: expect.stringMatching(/^\d+$/),
   });
@@ -231,11 +231,11 @@ test('a request that waits while the core restarts gets 503', async () => {
     return TOOLS;
   };
   const { bus, server: listening } = server(new InMemoryBus({ onError: () => {} }), { authorize });
-  const answer = listening.fetch(listenRequest(TOOLS));
+  const response = listening.fetch(listenRequest(TOOLS));
   await asked.promise;
   await trap((event) => bus.publish(event));
   waiting.resolve();
-  expect((await answer).status).toBe(503);
+  expect((await response).status).toBe(503);
 });
 
 test('listeners of a bus receive every list after a trap, and later events', async () => {

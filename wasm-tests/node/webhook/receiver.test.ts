@@ -69,11 +69,11 @@ describe('an event', () => {
     const done = Promise.withResolvers<void>();
     const onEvent = vi.fn(() => done.promise);
     const { post } = receiving({ onEvent });
-    const answer = post(eventOf('evt_1'));
+    const pending = post(eventOf('evt_1'));
     await vi.waitFor(() => expect(onEvent).toHaveBeenCalled());
-    expect(await Promise.race([answer, soon('none yet')])).toBe('none yet');
+    expect(await Promise.race([pending, soon('none yet')])).toBe('none yet');
     done.resolve();
-    expect(await answer).toBe(204);
+    expect(await pending).toBe(204);
   });
 
   test('whose handler fails gets 500 and is handled when it comes again', async () => {
@@ -313,9 +313,9 @@ describe('a request gets', () => {
     const { receiver } = receiving();
     const body = new ReadableStream({});
     const request = new Request(delivery('{}'), { body, duplex: 'half' } as RequestInit);
-    const answer = receiver.fetch(request);
+    const pending = receiver.fetch(request);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect((await answer).status).toBe(408);
+    expect((await pending).status).toBe(408);
   });
 });
 

@@ -11,8 +11,8 @@ const publish = async (events) => {
 const makeBus = () => brokerBus(hubBroker(listeners, publish));
 
 for (const { run } of busTests('a hub', makeBus)) await run();
-const answer = await listenMiddleware(() => new Response('behind'))({
+const response = await listenMiddleware(() => new Response('behind'))({
   req: { raw: new Request('http://localhost/mcp', { method: 'POST', body: '{}' }), bodyCache: {} },
 });
-console.log(await answer.text());
+console.log(await response.text());
 process.exit();

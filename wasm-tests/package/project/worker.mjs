@@ -14,9 +14,9 @@ const server = createListenHandler(() => new Response(null, { status: 404 }), {
   },
 });
 
-async function answer(request) {
+async function respond(request) {
   const { pathname, origin } = new URL(request.url);
-  if (pathname === '/listened') return new Response(await scenario(client, origin, answer));
+  if (pathname === '/listened') return new Response(await scenario(client, origin, respond));
   if (pathname === '/page')
     return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
   if (pathname !== '/publish') return server.fetch(request);
@@ -24,4 +24,4 @@ async function answer(request) {
   return new Response(null, { status: 204 });
 }
 
-export default { fetch: answer };
+export default { fetch: respond };

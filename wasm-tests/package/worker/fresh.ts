@@ -13,12 +13,12 @@ export function freshWorker(language: 'ts' | 'js', config: 'jsonc' | 'toml'): Fi
 
 /** The new Worker, with a server instead of its greeting. */
 export function wired(entry: string): string {
-  const answered = entry.replace(
+  const served = entry.replace(
     /return new Response\('Hello World!'\);/,
-    'return answer(request, env);',
+    'return respond(request, env);',
   );
-  if (answered === entry) throw new Error('the Worker does not say hello');
-  return `${SERVER}\n${answered}`;
+  if (served === entry) throw new Error('the Worker does not say hello');
+  return `${SERVER}\n${served}`;
 }
 
 const MANIFEST = `{
@@ -59,7 +59,7 @@ const SERVER = `import { createListenHandler } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 
 let server;
-async function answer(request, env) {
+async function respond(request, env) {
 	server ??= createListenHandler(() => new Response(null, { status: 404 }), {
 		bus: durableObjectBus(env.MCP_BUS),
 		server: {

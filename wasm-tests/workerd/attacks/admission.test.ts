@@ -11,12 +11,12 @@ const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
 /** Serves only `server/discover` and `initialize`, by which callers are admitted. */
 function admission(
-  answer: (...args: Parameters<Trick>) => void,
+  respond: (...args: Parameters<Trick>) => void,
   methods = ['server/discover', 'initialize'],
 ): Trick {
   return (incoming, outgoing, method) => {
     const isAdmission = methods.includes(method);
-    if (isAdmission) answer(incoming, outgoing, method);
+    if (isAdmission) respond(incoming, outgoing, method);
     return isAdmission;
   };
 }
@@ -364,7 +364,7 @@ describe('callers with API keys', () => {
   const filter = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
   test('get the capabilities that the server has for each of them', async () => {
-    const answer = admission(({ headers }, outgoing) => {
+    const respond = admission(({ headers }, outgoing) => {
       const capabilities =
         headers['x-api-key'] === 'ann' ? { tools: {}, resources: {} } : { tools: {} };
       const result = {
@@ -376,7 +376,7 @@ describe('callers with API keys', () => {
       json(outgoing, 200, resultText(result));
     });
     // The server refuses requests without a key.
-    behind.trick = (...turn) => turn[0].headers['x-api-key'] !== undefined && answer(...turn);
+    behind.trick = (...turn) => turn[0].headers['x-api-key'] !== undefined && respond(...turn);
     const ann = await gateway().subscribe(filter, { headers: { 'x-api-key': 'ann' } });
     expect(await ann.message()).toBe(acknowledged('1', filter));
     const ben = await gateway().subscribe(filter, { headers: { 'x-api-key': 'ben' } });

@@ -31,12 +31,12 @@ describe('a deployment without variables', () => {
   test.each(WRITE_TOOLS)('neither lists nor runs %s', async (tool, args) => {
     const { result } = await call<{ tools: { name: string }[] }>(`${origin}/mcp`, 'tools/list');
     expect(result?.tools.map(({ name }) => name)).not.toContain(tool);
-    const answer = await call<{ isError?: boolean }>(`${origin}/mcp`, 'tools/call', {
+    const response = await call<{ isError?: boolean }>(`${origin}/mcp`, 'tools/call', {
       name: tool,
       arguments: args,
     });
-    expect(answer.error ?? answer.result).toMatchObject(
-      answer.error ? { code: -32602 } : { isError: true },
+    expect(response.error ?? response.result).toMatchObject(
+      response.error ? { code: -32602 } : { isError: true },
     );
     const note = await call<{ contents: object[] }>(`${origin}/mcp`, 'resources/read', {
       uri: 'note://todo',

@@ -23,20 +23,20 @@ describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {
   }
 
   /** Sets in both isolates what `principal` returns for a caller from now on. */
-  async function name(caller: string, answer: unknown): Promise<void> {
+  async function name(caller: string, result: unknown): Promise<void> {
     for (const edge of [0, 1])
-      await fixture().post(edge, `/names?caller=${caller}`, JSON.stringify(answer));
+      await fixture().post(edge, `/names?caller=${caller}`, JSON.stringify(result));
   }
 
   test.each([
     ['is denied', { denied: 401 }],
     ['is someone else', 'mallory'],
     ['is no one', null],
-  ])('a caller who %s at the renewal receives nothing more, and others do', async (_, answer) => {
+  ])('a caller who %s at the renewal receives nothing more, and others do', async (_, result) => {
     const former = (await stats()).ended.denied;
     const others = await open('dan');
     const stream = await open('eve');
-    await name('eve', answer);
+    await name('eve', result);
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await others.message()).toBe(CUE);
     expect(await stream.message()).toBeUndefined();

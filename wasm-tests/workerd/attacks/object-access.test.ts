@@ -53,8 +53,8 @@ describe.each([
 
   test('a plain request is refused like an upgrade', async () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
-      const answer = await fetch(at(0, route, ROOT), { method, headers: WRONG });
-      expect([answer.status, await answer.text()]).toEqual([403, '']);
+      const response = await fetch(at(0, route, ROOT), { method, headers: WRONG });
+      expect([response.status, await response.text()]).toEqual([403, '']);
     }
   });
 

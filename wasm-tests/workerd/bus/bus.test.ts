@@ -72,9 +72,9 @@ test('the bus drops and counts frames that it cannot read, and keeps the socket'
     socket.send(frame);
   }
   socket.send(new Uint8Array([1, 2, 3]));
-  const answered = nextFrame(socket);
+  const reply = nextFrame(socket);
   socket.send('{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"unheard-of":1}');
-  expect(JSON.parse(await answered)).toMatchObject({
+  expect(JSON.parse(await reply)).toMatchObject({
     v: 1,
     type: 'followed',
     seq: 1,

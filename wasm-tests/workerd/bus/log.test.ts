@@ -14,16 +14,16 @@ test('the log is bounded by count and by age, and does not replay what it has tr
   expect(held.length).toBeLessThanOrEqual(22);
   const epoch = await epochOfLog();
   const oldest = held[0] ?? 0;
-  expect(await answerTo(epoch, oldest - 1)).toBe(oldest - 1);
-  expect(await answerTo(epoch, oldest - 2)).toBe(position);
+  expect(await replyTo(epoch, oldest - 1)).toBe(oldest - 1);
+  expect(await replyTo(epoch, oldest - 2)).toBe(position);
   await setTimeout(2_000);
   // A publish trims old events, but not the last one, which marks the end of the log.
   await fixture().publish(0, { kind: 'prompts_list_changed' });
   expect(await fixture().bus('positions')).toEqual([position + 1]);
-  expect(await answerTo(epoch, oldest - 1)).toBe(position + 1);
-  expect(await answerTo(epoch, position)).toBe(position);
+  expect(await replyTo(epoch, oldest - 1)).toBe(position + 1);
+  expect(await replyTo(epoch, position)).toBe(position);
   await fixture().post(1, '/bus/reset');
-  expect(await answerTo(epoch, position - 1)).toBe(position + 1);
+  expect(await replyTo(epoch, position - 1)).toBe(position + 1);
   await fixture().publish(0, { kind: 'prompts_list_changed' });
   expect(await fixture().bus('stats')).toMatchObject({ position: position + 2 });
 });
@@ -36,15 +36,15 @@ async function epochOfLog(): Promise<string> {
 }
 
 /** The position from which the bus continues for an edge with everything up to `position`. */
-async function answerTo(epoch: string, position: number): Promise<number> {
+async function replyTo(epoch: string, position: number): Promise<number> {
   const socket = await fixture().rawEdge(0);
-  const answer = new Promise<string>((resolve) => {
+  const reply = new Promise<string>((resolve) => {
     socket.addEventListener('message', ({ data }) => resolve(data), { once: true });
   });
   socket.send(
     JSON.stringify({ v: 1, type: 'follow', seq: 1, fresh: true, since: position, epoch }),
   );
-  const { after } = JSON.parse(await answer) as { after: number };
+  const { after } = JSON.parse(await reply) as { after: number };
   socket.send('{"v":1,"type":"detach"}');
   return after;
 }

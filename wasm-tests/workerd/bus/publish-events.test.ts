@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { answerOf } from '../../host/answer.ts';
 import { bundleWorker } from '../../host/bundle.ts';
 import { callRequest } from '../../host/call.ts';
+import { responseOf } from '../../host/response.ts';
 import { BEARER } from '../../host/signing.ts';
 
 let workerd: Workerd;
@@ -23,10 +23,10 @@ interface Page {
 }
 
 /** Publishes with an idempotency key; resolves with the status and the reply. */
-function post(body: object, key: string): ReturnType<typeof answerOf> {
+function post(body: object, key: string): ReturnType<typeof responseOf> {
   const headers = { ...BEARER, 'idempotency-key': key };
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
-  return answerOf(fetch(`${workerd.edges[0]}/publish`, init));
+  return responseOf(fetch(`${workerd.edges[0]}/publish`, init));
 }
 
 /** Reads the occurrences after a cursor, in another isolate. */

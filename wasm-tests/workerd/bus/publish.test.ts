@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { answerOf } from '../../host/answer.ts';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
+import { responseOf } from '../../host/response.ts';
 import { BEARER, SECRET, signedFields } from '../../host/signing.ts';
 
 const fixture = useFixture({ IDEMPOTENCY_KEYS: '3' });
@@ -24,7 +24,7 @@ describe('a publish', () => {
     const stream = await fixture().subscribe(1, { resourceSubscriptions: [URI] });
     expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [URI] }));
     const before = await position();
-    expect(await answerOf(post(updateOf()))).toEqual([200, { position: before + 1 }]);
+    expect(await responseOf(post(updateOf()))).toEqual([200, { position: before + 1 }]);
     expect(await stream.message()).toBe(updated('1', URI));
   });
 
@@ -32,8 +32,8 @@ describe('a publish', () => {
     const before = await position();
     const batch = [updateOf('note://a'), updateOf('note://b')];
     const positions = [before + 1, before + 2];
-    expect(await answerOf(post(batch))).toEqual([200, { position: before + 2, positions }]);
-    expect(await answerOf(post([updateOf()]))).toEqual([
+    expect(await responseOf(post(batch))).toEqual([200, { position: before + 2, positions }]);
+    expect(await responseOf(post([updateOf()]))).toEqual([
       200,
       { position: before + 3, positions: [before + 3] },
     ]);
@@ -80,14 +80,14 @@ describe('a publisher', () => {
   test('may sign instead of sending the secret', async () => {
     const body = JSON.stringify(updateOf());
     const before = await position();
-    expect(await answerOf(post(body, signedFields({ body })))).toEqual([
+    expect(await responseOf(post(body, signedFields({ body })))).toEqual([
       200,
       { position: before + 1 },
     ]);
-    expect((await answerOf(post(body, signedFields({ body, secret: 'simsim' }))))[0]).toBe(401);
-    expect((await answerOf(post(`${body} `, signedFields({ body }))))[0]).toBe(401);
+    expect((await responseOf(post(body, signedFields({ body, secret: 'simsim' }))))[0]).toBe(401);
+    expect((await responseOf(post(`${body} `, signedFields({ body }))))[0]).toBe(401);
     const { 'mcp-listen-timestamp': _, ...timeless } = signedFields({ body });
-    expect((await answerOf(post(body, timeless)))[0]).toBe(401);
+    expect((await responseOf(post(body, timeless)))[0]).toBe(401);
   });
 
   test.each([
@@ -97,23 +97,21 @@ describe('a publisher', () => {
     [330, 401],
   ])('with a signature of %d seconds ago gets %d', async (ago, status) => {
     const body = JSON.stringify(updateOf(`note://${ago}`));
-    const [answered, { error }] = await answerOf(
-      post(body, signedFields({ body, agoSeconds: ago })),
-    );
-    expect([answered, error]).toEqual([status, status === 401 ? 'stale-timestamp' : undefined]);
+    const [got, { error }] = await responseOf(post(body, signedFields({ body, agoSeconds: ago })));
+    expect([got, error]).toEqual([status, status === 401 ? 'stale-timestamp' : undefined]);
   });
 
   test('of one tenant cannot publish to another tenant', async () => {
     const stream = await fixture().subscribe(1, { resourceSubscriptions: [URI] });
     await stream.message();
     const headers = { ...BEARER, authorization: `Bearer ${SECRET}-acme`, 'x-tenant': 'acme' };
-    expect(await answerOf(post(updateOf(), headers))).toEqual([200, { position: 1 }]);
-    expect((await answerOf(post(updateOf(), { ...headers, 'x-tenant': 'other' })))[0]).toBe(401);
-    expect((await answerOf(post(updateOf(), { ...headers, 'x-tenant': 'mcp-listen' })))[0]).toBe(
+    expect(await responseOf(post(updateOf(), headers))).toEqual([200, { position: 1 }]);
+    expect((await responseOf(post(updateOf(), { ...headers, 'x-tenant': 'other' })))[0]).toBe(401);
+    expect((await responseOf(post(updateOf(), { ...headers, 'x-tenant': 'mcp-listen' })))[0]).toBe(
       401,
     );
     for (const name of ['', 'acme/shard-1', 'a'.repeat(257)]) {
-      expect(await answerOf(post(updateOf(), { ...headers, 'x-tenant': name }))).toMatchObject([
+      expect(await responseOf(post(updateOf(), { ...headers, 'x-tenant': name }))).toMatchObject([
         401,
         { error: 'unauthorized' },
       ]);
@@ -130,26 +128,26 @@ describe('a repeated idempotency key', () => {
   test('gets the same position, and publishes nothing', async () => {
     const before = await position();
     const batch = [updateOf('note://a'), updateOf('note://b')];
-    const answers = await Promise.all([
-      answerOf(post(batch, keyed('one'))),
-      answerOf(post(batch, keyed('one'))),
+    const responses = await Promise.all([
+      responseOf(post(batch, keyed('one'))),
+      responseOf(post(batch, keyed('one'))),
     ]);
-    answers.push(await answerOf(post(batch, keyed('one'))));
-    const answer = { position: before + 2, positions: [before + 1, before + 2] };
-    expect(answers).toEqual([200, 200, 200].map((status) => [status, answer]));
+    responses.push(await responseOf(post(batch, keyed('one'))));
+    const first = { position: before + 2, positions: [before + 1, before + 2] };
+    expect(responses).toEqual([200, 200, 200].map((status) => [status, first]));
     expect(await position()).toBe(before + 2);
   });
 
   test('is known after a reset of the bus', async () => {
-    const [, first] = await answerOf(post(updateOf(), keyed('kept')));
+    const [, first] = await responseOf(post(updateOf(), keyed('kept')));
     await fixture().post(0, '/bus/reset');
-    expect(await answerOf(post(updateOf(), keyed('kept')))).toEqual([200, first]);
+    expect(await responseOf(post(updateOf(), keyed('kept')))).toEqual([200, first]);
   });
 
   test('is refused with other events', async () => {
     await post(updateOf(), keyed('other'));
     const before = await position();
-    expect(await answerOf(post(updateOf('note://x'), keyed('other')))).toMatchObject([
+    expect(await responseOf(post(updateOf('note://x'), keyed('other')))).toMatchObject([
       422,
       { error: 'idempotency-key-reused' },
     ]);
@@ -157,44 +155,44 @@ describe('a repeated idempotency key', () => {
   });
 
   test('is new again after idempotencyKeys others', async () => {
-    const [, first] = await answerOf(post(updateOf(), keyed('1')));
+    const [, first] = await responseOf(post(updateOf(), keyed('1')));
     for (const key of ['2', '3']) await post(updateOf(), keyed(key));
-    expect(await answerOf(post(updateOf(), keyed('1')))).toEqual([200, first]);
+    expect(await responseOf(post(updateOf(), keyed('1')))).toEqual([200, first]);
     await post(updateOf(), keyed('4'));
-    const [, again] = await answerOf(post(updateOf(), keyed('1')));
+    const [, again] = await responseOf(post(updateOf(), keyed('1')));
     expect(again['position']).toBe((first['position'] as number) + 4);
   });
 
   test('is refused if it is malformed', async () => {
     for (const key of ['a'.repeat(257), 'two words']) {
-      expect(await answerOf(post(updateOf(), keyed(key)))).toMatchObject([
+      expect(await responseOf(post(updateOf(), keyed(key)))).toMatchObject([
         400,
         { error: 'invalid-idempotency-key' },
       ]);
     }
     for (const length of [1, 255, 256]) {
-      expect((await answerOf(post(updateOf(), keyed('a'.repeat(length)))))[0]).toBe(200);
+      expect((await responseOf(post(updateOf(), keyed('a'.repeat(length)))))[0]).toBe(200);
     }
   });
 
   test('is not needed by a signed request, which publishes nothing when it is repeated', async () => {
     const body = JSON.stringify(updateOf('note://signed'));
     const headers = signedFields({ body });
-    const [, first] = await answerOf(post(body, headers));
-    expect(await answerOf(post(body, headers))).toEqual([200, first]);
+    const [, first] = await responseOf(post(body, headers));
+    expect(await responseOf(post(body, headers))).toEqual([200, first]);
     const digits = headers['mcp-listen-signature']?.slice(3).toUpperCase();
     expect(
-      await answerOf(post(body, { ...headers, 'mcp-listen-signature': `v2=${digits}` })),
+      await responseOf(post(body, { ...headers, 'mcp-listen-signature': `v2=${digits}` })),
     ).toEqual([200, first]);
   });
 
   test('publishes nothing in a request with a new signature', async () => {
     const body = JSON.stringify(updateOf('note://signed'));
-    const [, first] = await answerOf(post(body, signedFields({ body, key: 'signed' })));
+    const [, first] = await responseOf(post(body, signedFields({ body, key: 'signed' })));
     expect(
-      await answerOf(post(body, signedFields({ body, key: 'signed', agoSeconds: 5 }))),
+      await responseOf(post(body, signedFields({ body, key: 'signed', agoSeconds: 5 }))),
     ).toEqual([200, first]);
-    expect(await answerOf(post(body, keyed('signed')))).toEqual([200, first]);
+    expect(await responseOf(post(body, keyed('signed')))).toEqual([200, first]);
   });
 });
 
@@ -206,12 +204,12 @@ describe('a body', () => {
   ])('of %d bytes gets %d', async (bytes, status) => {
     const body = JSON.stringify(updateOf());
     const padded = body + ' '.repeat(bytes - body.length);
-    expect((await answerOf(post(padded)))[0]).toBe(status);
+    expect((await responseOf(post(padded)))[0]).toBe(status);
     // The same without a content-length.
     const parts = new Blob([padded]).stream();
     const init = { method: 'POST', headers: BEARER, body: parts, duplex: 'half' } as RequestInit;
     expect((await fixture().request(0, '/endpoint', init)).status).toBe(status);
-    expect((await answerOf(post(padded, signedFields({ body: padded }))))[0]).toBe(status);
+    expect((await responseOf(post(padded, signedFields({ body: padded }))))[0]).toBe(status);
   });
 
   test.each<[string, number, (size: number) => object]>([
@@ -224,8 +222,8 @@ describe('a body', () => {
     ['a depth of %d', 64, (depth) => ({ ...updateOf(), x: nested(depth - 1) })],
   ])('with %s is accepted up to the limit', async (_what, limit, bodyOf) => {
     for (const beyond of [-1, 0])
-      expect((await answerOf(post(bodyOf(limit + beyond))))[0]).toBe(200);
-    expect((await answerOf(post(bodyOf(limit + 1))))[0]).toBe(400);
+      expect((await responseOf(post(bodyOf(limit + beyond))))[0]).toBe(200);
+    expect((await responseOf(post(bodyOf(limit + 1))))[0]).toBe(400);
   });
 
   test.each([
@@ -266,7 +264,7 @@ describe('the media type of a publish', () => {
     ['another charset', { ...BEARER, 'content-type': 'application/json; charset=utf-16' }],
     ['a compression', { ...BEARER, 'content-encoding': 'gzip' }],
   ])('is checked before credentials: %s is refused', async (_what, headers) => {
-    expect(await answerOf(post(updateOf(), headers))).toMatchObject([
+    expect(await responseOf(post(updateOf(), headers))).toMatchObject([
       415,
       { error: 'unsupported-media-type' },
     ]);
@@ -274,7 +272,9 @@ describe('the media type of a publish', () => {
 
   test('may name UTF-8', async () => {
     for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
-      expect((await answerOf(post(updateOf(), { ...BEARER, 'content-type': type })))[0]).toBe(200);
+      expect((await responseOf(post(updateOf(), { ...BEARER, 'content-type': type })))[0]).toBe(
+        200,
+      );
     }
   });
 });

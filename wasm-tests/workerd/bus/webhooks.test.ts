@@ -163,10 +163,10 @@ test('nothing is lost while the deliverer and its bus are reset, again and again
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook, 'r');
   const object = await objectOf(hook.url);
-  let answers = 0;
+  let requests = 0;
   hook.reply = () => {
-    answers += 1;
-    return answers % 5 === 2 ? 500 : undefined;
+    requests += 1;
+    return requests % 5 === 2 ? 500 : undefined;
   };
   const published: string[] = [];
   for (let round = 0; round < 12; round += 1) {
@@ -206,7 +206,7 @@ test('an endpoint that never responds delays no endpoint of another host', async
   for (const hook of [slow, swift]) await subscribe(hook, 's');
   await setTimeout(1_100);
   const since = performance.now();
-  await publishUnanswered([slow], 's');
+  await publishWithoutResponse([slow], 's');
   await expect.poll(() => new Set(ids(swift)).size).toBe(10);
   expect(performance.now() - since).toBeLessThan(5_000);
   for (const hook of [slow, swift]) await unsubscribe(hook, 's');
@@ -221,7 +221,7 @@ test('endpoints that never respond delay the other subscriptions of their caller
   await subscribe(own, 'n', { caller: busy });
   await subscribe(swift, 'n', { caller: other });
   await setTimeout(1_100);
-  await publishUnanswered(slow, 'm');
+  await publishWithoutResponse(slow, 'm');
   await expect.poll(() => slow.flatMap(ids)).toHaveLength(3);
   const since = performance.now();
   await publish('n', 'n');
@@ -250,7 +250,7 @@ test('endpoints of three callers that never respond delay a message of another c
       for (const hook of hooks) await unsubscribe(hook, topic, caller);
     });
     await setTimeout(1_100);
-    await publishUnanswered(hooks, topic);
+    await publishWithoutResponse(hooks, topic);
     await expect.poll(() => hooks.flatMap(ids)).toHaveLength(sent);
   }
   const since = performance.now();
@@ -262,7 +262,7 @@ test('endpoints of three callers that never respond delay a message of another c
 });
 
 /** Publishes ten events for a topic, which these endpoints never acknowledge. */
-async function publishUnanswered(hooks: Endpoint[], topic: string): Promise<void> {
+async function publishWithoutResponse(hooks: Endpoint[], topic: string): Promise<void> {
   for (const hook of hooks) hook.reply = ({ body }) => ('eventId' in body ? 'never' : undefined);
   for (let number = 0; number < 10; number += 1) await publish(topic, `${topic}${number}`);
 }
@@ -288,10 +288,10 @@ test('a call from before its caller was disconnected is refused, by an object wi
   const object = objectFor('zoe');
   const starts = async () => (await at<Counts>(ROOT, 'counts')).starts;
   await expect.poll(starts).toMatchObject({ [object]: 1 });
-  const answer = () => at<string>(object, 'subscribeWebhook', JSON.stringify(call));
-  expect(await answer()).toBe(FORBIDDEN);
+  const subscribeAgain = () => at<string>(object, 'subscribeWebhook', JSON.stringify(call));
+  expect(await subscribeAgain()).toBe(FORBIDDEN);
   await at(object, 'reset');
-  expect(await answer()).toBe(FORBIDDEN);
+  expect(await subscribeAgain()).toBe(FORBIDDEN);
   expect(hook.received).toEqual([]);
 });
 

@@ -46,7 +46,7 @@ test('a stream that outgrows its shared socket gets its own, and misses nothing'
 });
 
 /** Sets in both isolates what `principal` returns for fay from now on. */
-async function setPrincipal(answer: object): Promise<void> {
+async function setPrincipal(result: object): Promise<void> {
   for (const edge of [0, 1])
-    await fixture().post(edge, '/names?caller=fay', JSON.stringify(answer));
+    await fixture().post(edge, '/names?caller=fay', JSON.stringify(result));
 }

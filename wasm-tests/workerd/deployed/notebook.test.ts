@@ -261,7 +261,7 @@ describe('databases', () => {
     ],
     ["SELECT COUNT(*) FROM notes WHERE name <> 'it''s' LIMIT 0", []],
     ['SELECT * FROM prompts LIMIT 999', []],
-  ])('answers %s', async (sql, rows) => {
+  ])('runs %s', async (sql, rows) => {
     await callTool(here, 'connect_database', { name: 'reader' });
     const result = await callTool(there, 'query_reader', { sql });
     expect(result).toMatchObject({ structuredContent: { rows } });

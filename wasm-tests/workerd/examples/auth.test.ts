@@ -89,7 +89,7 @@ async function tokenOf(origin: string, user: string): Promise<string> {
     token_endpoint_auth_method: 'none',
     client_name: 'a test',
   };
-  const { client_id } = await answer<{ client_id: string }>(
+  const { client_id } = await jsonOf<{ client_id: string }>(
     post(`${origin}/register`, JSON.stringify(registration)),
   );
   const verifier = randomBytes(32).toString('base64url');
@@ -123,7 +123,7 @@ async function tokenOf(origin: string, user: string): Promise<string> {
   };
   const body = new URLSearchParams({ ...grant, resource: `${origin}/mcp` });
   return (
-    await answer<{ access_token: string }>(fetch(`${origin}/token`, { method: 'POST', body }))
+    await jsonOf<{ access_token: string }>(fetch(`${origin}/token`, { method: 'POST', body }))
   ).access_token;
 }
 
@@ -135,7 +135,7 @@ function post(url: string, body: string, headers: Record<string, string> = {}): 
   });
 }
 
-async function answer<T>(asked: Promise<Response>): Promise<T> {
+async function jsonOf<T>(asked: Promise<Response>): Promise<T> {
   const response = await asked;
   const text = await response.text();
   if (!response.ok) throw new Error(`${response.status} ${text}`);

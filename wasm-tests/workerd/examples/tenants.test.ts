@@ -40,8 +40,8 @@ test('each tenant has its own handler', async () => {
 test.each(['/initech/mcp', '/acme', '/'])(
   'the Worker responds to a request for %s itself',
   async (path) => {
-    const answer = await fetch(`${workerd.edges[0]}${path}`, { method: 'POST' });
-    expect([answer.status, await answer.text()]).toEqual([
+    const response = await fetch(`${workerd.edges[0]}${path}`, { method: 'POST' });
+    expect([response.status, await response.text()]).toEqual([
       404,
       'The lamps are at /acme/mcp and /globex/mcp.\n',
     ]);

@@ -20,7 +20,7 @@ const BEARER = { authorization: 'Bearer good' };
 const CAPABILITIES = { tools: {}, resources: { listChanged: false }, logging: {} };
 
 beforeAll(async () => {
-  behind = createServer((incoming, outgoing) => void answer(incoming, outgoing));
+  behind = createServer((incoming, outgoing) => void respond(incoming, outgoing));
   await once(behind.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${portOf(behind)}/mcp`;
   // The server does not serve subscriptions/listen.
@@ -37,7 +37,7 @@ afterAll(async () => {
   behind?.close().closeAllConnections();
 });
 
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   requests.push(incoming);
   if (incoming.headers['x-own'] !== undefined || incoming.url?.startsWith('/.well-known/'))
     return onRequest(incoming, outgoing);
@@ -100,11 +100,11 @@ describe('a forwarded request', () => {
 
   test.each([[false], [true]])(
     'ends upstream when its client leaves (during the response: %s)',
-    async (isAnswered) => {
+    async (hasBegun) => {
       const gone = Promise.withResolvers<void>();
       const arrived = Promise.withResolvers<void>();
       onRequest = (_incoming, outgoing) => {
-        if (isAnswered)
+        if (hasBegun)
           outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
         outgoing.once('close', () => gone.resolve());
         arrived.resolve();
@@ -113,7 +113,7 @@ describe('a forwarded request', () => {
       client.write(
         `POST /acme/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Own: yes\r\nContent-Length: 2\r\n\r\n{}`,
       );
-      await (isAnswered ? once(client, 'data') : arrived.promise);
+      await (hasBegun ? once(client, 'data') : arrived.promise);
       // workerd notices a reset at once, and an end only when it next writes.
       client.resetAndDestroy();
       await gone.promise;

@@ -2,9 +2,9 @@ import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import {
   type Case,
-  type CaseAnswer,
+  type CaseResponse,
   corpusFor,
-  expectAnswer,
+  expectResponse,
   passedIn,
 } from '../../host/corpus/corpus.ts';
 import { useFixture } from '../../host/fixture/fixture.ts';
@@ -12,7 +12,7 @@ import { useFixture } from '../../host/fixture/fixture.ts';
 const fixture = useFixture();
 
 describe.each(corpusFor('workerd'))('$file', ({ cases }) => {
-  test.each(cases)('$name', async (wanted) => expectAnswer(wanted, await send(wanted)));
+  test.each(cases)('$name', async (wanted) => expectResponse(wanted, await send(wanted)));
 });
 
 test('refused requests have registered nothing', async () => {
@@ -20,7 +20,7 @@ test('refused requests have registered nothing', async () => {
 });
 
 /** Sends a case over the network, with exactly its header fields. */
-function send({ body, headers, method, options, url }: Case): Promise<CaseAnswer> {
+function send({ body, headers, method, options, url }: Case): Promise<CaseResponse> {
   const { hostname, port } = new URL(fixture().mcp(0));
   // The corpus forwards requests of earlier revisions, which a bus with sessions would serve.
   const written = JSON.stringify({ legacy: 'stateless', ...options });
@@ -35,14 +35,14 @@ function send({ body, headers, method, options, url }: Case): Promise<CaseAnswer
   return new Promise((resolve, reject) => {
     const asked = request({ hostname, port, path, method, headers: fields.flat(), agent: false });
     asked.once('error', reject).once('response', (response) => {
-      void answerOf(response).then(resolve, reject);
+      void responseOf(response).then(resolve, reject);
     });
     asked.end(body);
   });
 }
 
 /** Reads a stream up to its first event, and any other body whole. */
-async function answerOf(response: IncomingMessage): Promise<CaseAnswer> {
+async function responseOf(response: IncomingMessage): Promise<CaseResponse> {
   const headers = new Headers(response.headers as Record<string, string>);
   const isStream = headers.get('content-type') === 'text/event-stream';
   let text = '';

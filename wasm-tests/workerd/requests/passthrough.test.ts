@@ -74,9 +74,9 @@ test('a listen with a body that is too large gets a response before its body end
     headers: LISTEN_HEADERS,
     agent: false,
   });
-  const answered = once(asked, 'response');
+  const responded = once(asked, 'response');
   asked.write(' '.repeat(70_000));
-  const [response] = (await answered) as [IncomingMessage];
+  const [response] = (await responded) as [IncomingMessage];
   expect(response.statusCode).toBe(413);
   asked.destroy();
 });

@@ -136,8 +136,12 @@ test.each([
     1,
   ],
 ])('an error %s', async (_name, flaw, code, calls) => {
-  const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event: TOOLS, flaw }));
-  expect(await answer.json()).toEqual({ ...(code !== undefined && { code }), calls });
+  const response = await fixture().post(
+    0,
+    '/flaky/publish',
+    JSON.stringify({ event: TOOLS, flaw }),
+  );
+  expect(await response.json()).toEqual({ ...(code !== undefined && { code }), calls });
 });
 
 const TASK_STATUS = { kind: 'task_status', task: taskState('t') };
@@ -149,8 +153,8 @@ test.each([
   'the state of a task %s is not published again, because it might come after the next state',
   async (_for, event) => {
     const flaw = { failures: 1, retryable: true };
-    const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event, flaw }));
-    expect(await answer.json()).toEqual({ code: 'bus-unavailable', calls: 1 });
+    const response = await fixture().post(0, '/flaky/publish', JSON.stringify({ event, flaw }));
+    expect(await response.json()).toEqual({ code: 'bus-unavailable', calls: 1 });
   },
 );
 

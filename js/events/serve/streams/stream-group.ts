@@ -7,7 +7,7 @@ import {
   type ResponseBody,
   type StreamBodies,
 } from '../../../streams/index.js';
-import { deferred } from '../../../timing/deferred.js';
+import { withTimeout } from '../../../timing/with-timeout.js';
 import {
   type EventClass,
   type EventExchange,
@@ -348,7 +348,7 @@ export class StreamGroup implements EventStreamGroup {
       const matched = await this.#matched(name, args, page);
       results.push(`{"class":${number},"results":${matched}}`);
     });
-    await atMost(SHARED_MATCH_MS, Promise.all(matching));
+    await withTimeout(SHARED_MATCH_MS, Promise.all(matching), () => LATE).catch(ignoreLate);
     return `[${results.join(',')}]`;
   }
 
@@ -370,17 +370,12 @@ function nextReader(): number {
 
 let readers = 0;
 
-/** Waits for work, but no longer than this many milliseconds. */
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = deferred<unknown>();
-  const timer = setTimeout(resolve, ms);
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Throws an error again, unless it says that match results are late. */
+function ignoreLate(error: unknown): void {
+  if (error !== LATE) throw error;
 }
 
+const LATE = new Error('the match results of a class are late');
 /**
  * Milliseconds that a page for all streams waits for the match results of a class. The streams of
  * a class without results read alone.

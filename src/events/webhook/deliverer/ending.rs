@@ -46,7 +46,7 @@ impl<'h> Held<'h> {
 
 impl<S: WebhookStore> Deliverer<S> {
     /// Removes a subscription. Returns whether there was one.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_unsubscribe(&mut self, id: &str, now: Millis) -> Result<bool, S::Error> {
         let is_live = self.live(id, now).is_some();
         self.remove(id)?;
@@ -57,7 +57,7 @@ impl<S: WebhookStore> Deliverer<S> {
     /// Ends the subscriptions of a subscriber that was disconnected, and refuses the calls that
     /// the server received before. What was made or renewed later remains: the deliverer may learn
     /// of the disconnect late, or again after a restart.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_disconnected(
         &mut self,
         principal: &str,
@@ -73,7 +73,7 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     /// Ends the subscriptions to an event type: it was removed, or its schema has changed.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_ended(
         &mut self,
         name: &EventName,

@@ -119,16 +119,6 @@ impl<S: WebhookStore> Deliverer<S> {
         })
     }
 
-    /// Returns the store.
-    pub fn store(&self) -> &S {
-        self.subscriptions.store()
-    }
-
-    /// Consumes the deliverer and returns the store.
-    pub fn into_store(self) -> S {
-        self.subscriptions.into_store()
-    }
-
     /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<DelivererOutput> {
         self.outputs.pop_front()
@@ -169,7 +159,7 @@ impl<S: WebhookStore> Deliverer<S> {
     /// Handles that the bus has an occurrence of an event type, and ends at `head`: reads that have
     /// failed are repeated now. Confirm that to the bus once the outputs are carried out: then the
     /// alarm is set.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_wake(
         &mut self,
         name: &EventName,
@@ -195,7 +185,7 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     /// Handles that the alarm went off.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_alarm(&mut self, now: Millis, random: f64) -> Result<(), S::Error> {
         if self.alarm.handle_fired() {
             self.subscriptions.read_again();
@@ -212,7 +202,7 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     /// Handles the outcome of a message.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_sent(
         &mut self,
         post: u32,
@@ -225,7 +215,7 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     /// Handles a page of the log.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_page(&mut self, read: u32, page: Page, now: Millis) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read) {
             match read.purpose {
@@ -239,7 +229,7 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     /// Handles that a page could not be read or matched.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_read_failed(
         &mut self,
         read: u32,
@@ -253,7 +243,7 @@ impl<S: WebhookStore> Deliverer<S> {
 
     /// Handles the match results of the occurrences of a page, in order; a missing one is a
     /// failure, and the occurrence is skipped.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_match_results(
         &mut self,
         read: u32,
@@ -272,7 +262,7 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     /// Handles whether a subscriber may still receive the events of a subscription.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_authorized(
         &mut self,
         id: &str,

@@ -179,9 +179,9 @@ impl Pages {
             cursor: Some(cursor::to_text(after).into()),
             max_age_ms: None,
             groups,
-            max_events: PAGE_EVENTS,
-            max_bytes: PAGE_BYTES,
-            max_scan: PAGE_SCAN,
+            max_events: MAX_PAGE_EVENTS,
+            max_bytes: MAX_PAGE_BYTES,
+            max_scan: MAX_SCAN_BYTES,
         };
         (self.begin(name, after, Purpose::Type, now), query)
     }
@@ -258,14 +258,17 @@ impl CachedPage {
     }
 }
 
-/// Maximum number of cached pages, and of their bytes.
+/// Maximum number of cached pages.
 const MAX_PAGES: usize = 16;
+/// Maximum bytes of cached pages, unless there is only one.
 const MAX_BYTES: usize = 4 << 20;
 /// Maximum number of queries to the log at a time.
 const MAX_READS: usize = 4;
-/// Maximum occurrences and bytes of a page, and bytes that the log reads for it.
-const PAGE_EVENTS: usize = 100;
-const PAGE_BYTES: usize = 262_144;
-const PAGE_SCAN: usize = 4 << 20;
+/// Maximum number of occurrences of a page.
+const MAX_PAGE_EVENTS: usize = 100;
+/// Maximum bytes of the occurrences of a page.
+const MAX_PAGE_BYTES: usize = 262_144;
+/// Maximum bytes of the log that are read for a page.
+const MAX_SCAN_BYTES: usize = 4 << 20;
 /// Bytes of an occurrence beside its payload.
 const OVERHEAD: usize = 512;

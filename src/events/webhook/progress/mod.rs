@@ -41,9 +41,9 @@ pub(super) struct Progress {
     /// Whether the client has to learn that occurrences were not delivered.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     is_truncated: bool,
-    /// When a response first reported it.
+    /// When a response first reported it. Rows of earlier builds have another name for it.
     #[serde(
-        rename = "truncatedToldAt",
+        alias = "truncatedToldAt",
         default,
         skip_serializing_if = "Option::is_none"
     )]

@@ -203,6 +203,23 @@ fn a_gap_is_reported_at_the_next_success_and_in_the_next_renewal() {
 }
 
 #[test]
+fn a_row_of_an_earlier_build_contains_when_a_gap_was_reported() {
+    let mut rig = abandoned();
+    let request = subscribe(1);
+    let reported = rig.subscribe(&request).unwrap();
+    assert!(reported.contains("\"truncated\":true"), "{reported}");
+    rig.disk.edit(&request.id, |row| {
+        let earlier = row.replace("truncationReportedAt", "truncatedToldAt");
+        assert_ne!(earlier, row);
+        earlier
+    });
+    rig.restart();
+    rig.pass(60_000);
+    let result = rig.subscribe(&request).unwrap();
+    assert!(result.contains("\"truncated\":false"), "{result}");
+}
+
+#[test]
 fn a_gap_is_sent_again_as_other_messages_are_and_counts_for_nothing() {
     let mut rig = abandoned();
     rig.publish("order.paid", "{}");

@@ -5,7 +5,7 @@ use mcp_listen::events::{
     webhook::{SharedWatermark, WebhookStore, WebhookSubscription},
 };
 
-use super::rig::named;
+use super::{rig::named, stored};
 
 /// The rows of a deliverer, which outlive it.
 #[derive(Clone, Debug, Default)]
@@ -23,12 +23,7 @@ impl WebhookStore for Disk {
     type Error = ();
 
     fn subscriptions(&self) -> Result<Vec<(Box<str>, WebhookSubscription)>, ()> {
-        let rows = self.0.borrow();
-        let subscriptions = rows.subscriptions.iter();
-        let read = |text: &str| WebhookSubscription::from_json(text).expect("a row");
-        Ok(subscriptions
-            .map(|(id, text)| (id.clone(), read(text)))
-            .collect())
+        Ok(stored::subscriptions(&self.0.borrow().subscriptions))
     }
 
     fn put(&mut self, id: &str, subscription: &WebhookSubscription) -> Result<(), ()> {

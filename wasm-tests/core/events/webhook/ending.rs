@@ -8,7 +8,7 @@ use mcp_listen::{
         error::{EventError, Missing},
         webhook::{
             Authorization, DelivererOptions, DelivererOutput, MatchRules, MessageKind,
-            RequestedTtl, SubscribeRequest, TtlOptions,
+            SubscribeRequest,
         },
     },
     scope::Name,
@@ -16,7 +16,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, failure, named, subscribe};
+use super::{
+    outages::endless,
+    rig::{Rig, failure, named, subscribe},
+};
 
 #[test]
 fn an_expired_subscription_is_removed_without_a_message() {
@@ -89,18 +92,7 @@ fn a_subscription_that_has_ended_may_be_made_again() {
 
 #[test]
 fn an_endless_subscription_ends_after_three_days_of_failure() {
-    let options = DelivererOptions {
-        ttl: TtlOptions {
-            no_expiry: true,
-            ..TtlOptions::default()
-        },
-        ..DelivererOptions::default()
-    };
-    let mut rig = Rig::with(options, MatchRules::default());
-    rig.begin(&SubscribeRequest {
-        ttl: RequestedTtl::Endless,
-        ..subscribe(1)
-    });
+    let (mut rig, _) = endless();
     rig.publish("order.paid", "{}");
     let begun = rig.now;
     while rig.deliverer.counts().subscriptions > 0 {

@@ -12,6 +12,7 @@ mod renewing;
 mod rig;
 mod selecting;
 mod sharing;
+mod stored;
 mod storing;
 mod subscribing;
 mod ttl;

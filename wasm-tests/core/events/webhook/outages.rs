@@ -19,7 +19,7 @@ use super::{
 };
 
 /// A subscription without an expiry, and its request.
-fn endless() -> (Rig, SubscribeRequest) {
+pub(super) fn endless() -> (Rig, SubscribeRequest) {
     let options = DelivererOptions {
         ttl: TtlOptions {
             no_expiry: true,

@@ -108,7 +108,7 @@ describe('the end of a watch', () => {
     [404, -32_601, SubscriptionsNotSupported],
   ])('comes with %i', async (status, code, kind) => {
     let asked = 0;
-    const answer = () => {
+    const respond = () => {
       asked += 1;
       const error = { jsonrpc: '2.0', id: 'mcp-listen:1', error: { code, message: 'no' } };
       return Promise.resolve(
@@ -116,7 +116,7 @@ describe('the end of a watch', () => {
       );
     };
     const watched = watch('http://nowhere.test/mcp', FILTER, () => {}, {
-      fetch: answer,
+      fetch: respond,
       revision: '2026-07-28',
     });
     await until(watched, 'stopped');

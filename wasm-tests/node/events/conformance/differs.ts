@@ -41,9 +41,10 @@ export const DIFFERS: Differences = {
       const hook = await endpoint(HOOK_SECRET);
       for (const codes of ['declared', 'sep'] as const) {
         const { unsubscribe } = serving({ events: { codes } });
-        const answer = await unsubscribe(hook.url);
-        if (codes === 'declared') expect(answer.result).toEqual({ resultType: 'complete' });
-        else expect(answer.error).toMatchObject({ code: -32_023, data: { kind: 'subscription' } });
+        const response = await unsubscribe(hook.url);
+        if (codes === 'declared') expect(response.result).toEqual({ resultType: 'complete' });
+        else
+          expect(response.error).toMatchObject({ code: -32_023, data: { kind: 'subscription' } });
       }
     },
   },

@@ -114,13 +114,13 @@ export const DISCOVERY: Checks = {
   'sep-9999-error-invalid-params': async () => {
     const { call, subscribe } = serving();
     const hook = { url: 'http://127.0.0.1:1/hook', secret: HOOK_SECRET };
-    const answers = [
+    const responses = [
       await call('events/poll', { name: 'noted', arguments: { topic: 7 } }),
       await subscribe('', { delivery: { ...hook, url: 'no url' } }),
       await subscribe('', { delivery: { ...hook, url: 'http://hooks.example.com/hook' } }),
       await subscribe('', { delivery: { ...hook, secret: 'secret' } }),
     ];
-    expect(answers.map(({ error }) => error?.code)).toEqual(Array(4).fill(-32_602));
+    expect(responses.map(({ error }) => error?.code)).toEqual(Array(4).fill(-32_602));
   },
 
   'sep-9999-error-not-found': async () => {
@@ -177,12 +177,12 @@ export const DISCOVERY: Checks = {
 
   'sep-9999-error-server-range': async () => {
     const { call, subscribe } = serving();
-    const answers = [
+    const responses = [
       await call('events/poll', { name: 'unknown' }),
       await call('events/poll', { name: 'streamed' }),
       await subscribe('http://127.0.0.1:1/hook'),
     ];
-    for (const { error } of answers) {
+    for (const { error } of responses) {
       expect(error?.code).toBeGreaterThanOrEqual(-32_099);
       expect(error?.code).toBeLessThanOrEqual(-32_000);
     }

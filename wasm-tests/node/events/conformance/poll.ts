@@ -99,12 +99,12 @@ export const POLL: Checks = {
       { name: 'streamed' },
       { name: 'noted', arguments: { topic: 7 } },
     ]) {
-      const answer = await call('events/poll', params);
-      expect(answer).toMatchObject({
+      const response = await call('events/poll', params);
+      expect(response).toMatchObject({
         ...{ jsonrpc: '2.0', id: 1 },
         error: { code: expect.any(Number), message: expect.any(String) },
       });
-      expect(answer).not.toHaveProperty('result');
+      expect(response).not.toHaveProperty('result');
     }
   },
 

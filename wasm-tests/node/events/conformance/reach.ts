@@ -119,9 +119,9 @@ export const REACH: Checks = {
     const { subscribe } = serving();
     const hook = await endpoint(HOOK_SECRET);
     hook.reply = () => ({ status: 418, body: 'internal text', headers: { 'x-own': 'internal' } });
-    const answer = await subscribe(hook.url);
-    expect(answer.error?.data).toEqual({ reason: 'challenge_failed' });
-    expect(JSON.stringify(answer)).not.toMatch(/internal|418/);
+    const response = await subscribe(hook.url);
+    expect(response.error?.data).toEqual({ reason: 'challenge_failed' });
+    expect(JSON.stringify(response)).not.toMatch(/internal|418/);
   },
 };
 

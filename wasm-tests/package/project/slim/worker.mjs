@@ -19,11 +19,11 @@ export default {
         },
       },
     );
-    const answer = async (request) => {
+    const respond = async (request) => {
       if (!request.url.endsWith('/publish')) return fetch(request);
       await notify.toolsChanged();
       return new Response(null, { status: 204 });
     };
-    return new Response(await scenario(client, 'http://localhost', answer));
+    return new Response(await scenario(client, 'http://localhost', respond));
   },
 };

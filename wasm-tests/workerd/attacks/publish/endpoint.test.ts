@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { answerOf } from '../../../host/answer.ts';
 import { useFixture } from '../../../host/fixture/fixture.ts';
 import { taskState } from '../../../host/listen.ts';
+import { responseOf } from '../../../host/response.ts';
 import { SECRET, signedFields } from '../../../host/signing.ts';
 import { Drip } from '../../../host/wire/drip.ts';
 
@@ -30,9 +30,9 @@ describe('a captured signature', () => {
 
   test('does not publish to another tenant with the same secret', async () => {
     const headers = twin('twin-a');
-    expect(await answerOf(post(headers))).toEqual([200, { position: 1 }]);
+    expect(await responseOf(post(headers))).toEqual([200, { position: 1 }]);
     expect((await post({ ...headers, 'x-tenant': 'twin-b' })).status).toBe(401);
-    expect(await answerOf(post(twin('twin-b')))).toEqual([200, { position: 1 }]);
+    expect(await responseOf(post(twin('twin-b')))).toEqual([200, { position: 1 }]);
   });
 
   test('does not publish under another key, without its key, or as another method', async () => {
@@ -61,12 +61,15 @@ describe('a captured signature', () => {
     const tenant = { 'x-tenant': 'busy' };
     const secret = `${SECRET}-busy`;
     const headers = { ...signedFields({ body: BODY, bus: 'busy', secret }), ...tenant };
-    expect(await answerOf(post(headers))).toEqual([200, { position: 1 }]);
+    expect(await responseOf(post(headers))).toEqual([200, { position: 1 }]);
     for (let turn = 0; turn < 5; turn += 1) {
       await post({ ...bearing(secret), ...tenant, 'idempotency-key': `key-${turn}` });
     }
-    expect(await answerOf(post(headers))).toEqual([200, { position: 1 }]);
-    expect(await answerOf(post({ ...bearing(secret), ...tenant }))).toEqual([200, { position: 7 }]);
+    expect(await responseOf(post(headers))).toEqual([200, { position: 1 }]);
+    expect(await responseOf(post({ ...bearing(secret), ...tenant }))).toEqual([
+      200,
+      { position: 7 },
+    ]);
   });
 
   test('is never forgotten: beyond signedPublishes a signed publish is refused', async () => {
@@ -76,7 +79,7 @@ describe('a captured signature', () => {
       return post({ ...signedFields({ body, bus: 'full', secret }), 'x-tenant': 'full' }, body);
     };
     for (let turn = 1; turn <= 8; turn += 1)
-      expect(await answerOf(send(turn))).toEqual([200, { position: turn }]);
+      expect(await responseOf(send(turn))).toEqual([200, { position: turn }]);
     const refused = await send(9);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60']);
     expect(await refused.json()).toMatchObject({ error: 'too-many-signed-publishes' });
@@ -111,7 +114,7 @@ describe('a guesser', () => {
   });
 
   test('cannot find out which buses exist or have a secret', async () => {
-    const answers: string[] = [];
+    const responses: string[] = [];
     for (const tenant of ['unknown', 'secretless', 'acme', '', 'acme/shard-1', 'a'.repeat(257)]) {
       for (const headers of [
         bearing('not-the-secret-of-it'),
@@ -120,11 +123,11 @@ describe('a guesser', () => {
       ]) {
         const response = await post({ ...headers, 'x-tenant': tenant });
         const fields = [...response.headers].filter(([name]) => name !== 'date');
-        answers.push(JSON.stringify([response.status, fields, await response.text()]));
+        responses.push(JSON.stringify([response.status, fields, await response.text()]));
       }
     }
-    expect(new Set(answers).size).toBe(1);
-    expect(answers[0]).toMatch(/^\[401,/);
+    expect(new Set(responses).size).toBe(1);
+    expect(responses[0]).toMatch(/^\[401,/);
   });
 });
 
@@ -171,12 +174,12 @@ describe('an endpoint', () => {
     ],
   ])('cannot be made with %s', async (_what, options) => {
     const query = new URLSearchParams(options as Record<string, string>);
-    const [, { code }] = await answerOf(post({}, '', `/endpoint-with?${query}`));
+    const [, { code }] = await responseOf(post({}, '', `/endpoint-with?${query}`));
     expect(code).toBe('invalid-options');
   });
 
   test('may have a secret of 16 bytes', async () => {
-    expect(await answerOf(post({}, '', '/endpoint-with?secret=sixteen-bytes-xx'))).toEqual([
+    expect(await responseOf(post({}, '', '/endpoint-with?secret=sixteen-bytes-xx'))).toEqual([
       200,
       {},
     ]);
@@ -232,10 +235,10 @@ describe('a publisher with narrowed rights', () => {
     ['any event, with an empty list', 'nothing', tools, 403, 0],
   ])('publishes %s (%s), or is refused', async (_what, name, events, status, index) => {
     const before = await position();
-    const [answer, body] = await answerOf(
+    const [got, body] = await responseOf(
       post(bearing(`${SECRET}-${name}`), JSON.stringify(events)),
     );
-    expect([answer, body['error'], body['index']]).toEqual([
+    expect([got, body['error'], body['index']]).toEqual([
       status,
       status === 403 ? 'not-allowed' : undefined,
       index,
@@ -246,7 +249,7 @@ describe('a publisher with narrowed rights', () => {
 
   test('has the same rights with a signature', async () => {
     const body = JSON.stringify(note('note://todo'));
-    const [status, { error }] = await answerOf(
+    const [status, { error }] = await responseOf(
       post(signedFields({ body, secret: `${SECRET}-lists` }), body),
     );
     expect([status, error]).toEqual([403, 'not-allowed']);

@@ -37,9 +37,9 @@ async function postStalled(headers: Record<string, string>): Promise<number> {
 }
 
 /** The number of responses by their status. */
-async function countByStatus(answers: Promise<number>[]): Promise<Record<number, number>> {
+async function countByStatus(statuses: Promise<number>[]): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
-  for (const status of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;
+  for (const status of await Promise.all(statuses)) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
@@ -58,10 +58,10 @@ describe('without an address from the host', () => {
   });
 
   test('16 of 100 requests without their signed body may wait, and a bearer is served meanwhile', async () => {
-    const answers = many(100, () => postStalled(forged()));
-    await Promise.any(answers);
+    const statuses = many(100, () => postStalled(forged()));
+    await Promise.any(statuses);
     expect(await post(BEARER)).toBe(200);
-    expect(await countByStatus(answers)).toEqual({ 503: 84, 408: 16 });
+    expect(await countByStatus(statuses)).toEqual({ 503: 84, 408: 16 });
     expect(await post(signedFields({ body: BODY, key: 'after-a-flood' }))).toBe(200);
   });
 
@@ -91,12 +91,12 @@ describe('with an address from the host', () => {
   });
 
   test('requests without their body leave places for other addresses', async () => {
-    const answers = many(20, () => postStalled({ ...forged(), 'x-address': '192.0.2.50' }));
-    expect(await Promise.any(answers)).toBe(503);
+    const statuses = many(20, () => postStalled({ ...forged(), 'x-address': '192.0.2.50' }));
+    expect(await Promise.any(statuses)).toBe(503);
     expect(
       await post({ ...signedFields({ body: BODY, key: 'neighbor' }), 'x-address': '192.0.2.51' }),
     ).toBe(200);
-    expect(await countByStatus(answers)).toEqual({ 503: 4, 408: 16 });
+    expect(await countByStatus(statuses)).toEqual({ 503: 4, 408: 16 });
   });
 
   test('a correct signed publish does not count as a failure', async () => {

@@ -76,7 +76,7 @@ async function status(method: string, id: string): Promise<number> {
     'mcp-protocol-version': '2025-11-25',
   };
   const body = method === 'POST' ? '{"jsonrpc":"2.0","id":1,"method":"ping"}' : null;
-  const answer = await via('mcp')({ method, headers, body });
-  await answer.body?.cancel();
-  return answer.status;
+  const response = await via('mcp')({ method, headers, body });
+  await response.body?.cancel();
+  return response.status;
 }

@@ -126,13 +126,13 @@ describe('the session of another caller', () => {
     const { known, session } = await annsSession();
     const bobs = session.via(as('bob'));
     const latin1 = { 'content-type': 'application/json; charset=latin1' };
-    const answers = [
+    const responses = [
       await bobs.post(CALL),
       await bobs.post(CALL, latin1),
       await bobs.post(PING),
       await bobs.get(),
     ];
-    for (const { status } of [...answers, await bobs.end()]) expect(status).toBe(404);
+    for (const { status } of [...responses, await bobs.end()]) expect(status).toBe(404);
     expect(named(known)).toEqual([]);
     expect(await session.ask('tools/list')).toMatchObject({ result: { session: known } });
   });
@@ -141,7 +141,7 @@ describe('the session of another caller', () => {
 test('a request in a session without credentials is a 401', async () => {
   const { known, session } = await annsSession();
   const stranger = session.via(as(undefined));
-  const answers = [
+  const responses = [
     await stranger.post(PING),
     await stranger.post(SUBSCRIBE),
     await stranger.post(CALL),
@@ -149,7 +149,7 @@ test('a request in a session without credentials is a 401', async () => {
     await stranger.get(),
     await stranger.end(),
   ];
-  for (const { headers, status } of answers)
+  for (const { headers, status } of responses)
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="behind"']);
   expect(named(known)).toEqual([]);
   expect(await session.ask('ping')).toMatchObject({ result: {} });

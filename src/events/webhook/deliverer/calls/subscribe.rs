@@ -34,7 +34,7 @@ use super::{
 impl<S: WebhookStore> Deliverer<S> {
     /// Handles a call that makes or renews a subscription. A [`DelivererOutput::Respond`] follows,
     /// perhaps after an endpoint was asked for its consent.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of new")]
     pub fn handle_subscribe(
         &mut self,
         call: u32,

@@ -37,4 +37,5 @@ impl RetryBackoff {
 
 /// The wait after the first failure. It doubles with each further one, at most this many times.
 const MIN_WAIT: Millis = Millis(1_000);
+/// The wait doubles with each failure, at most this number of times.
 const MAX_DOUBLINGS: u32 = 6;

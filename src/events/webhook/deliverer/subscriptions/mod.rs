@@ -82,14 +82,6 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
         Ok(subscriptions)
     }
 
-    pub(super) fn store(&self) -> &S {
-        &self.store
-    }
-
-    pub(super) fn into_store(self) -> S {
-        self.store
-    }
-
     pub(super) fn get(&self, id: &str) -> Option<&SubscriptionEntry> {
         self.entries.get(id)
     }

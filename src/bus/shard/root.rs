@@ -1,17 +1,19 @@
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     bus::registry::EdgeId,
     clock::Millis,
     vocabulary::{
+        event::ServerEvent,
         position::{Cursor, Position},
-        topic::Delta,
+        topic::{Delta, Topic},
     },
-    wire::{Backlog, Claim, Follow, FollowResponse, Followed},
+    wire::{Backlog, Batch, BatchAck, Claim, Follow, FollowResponse, Followed, ProtocolError},
 };
 
-use super::{EdgeCloseReason, FollowCall, Sent, Shard};
+use super::{EdgeCloseReason, FollowCall, Sent, Shard, ShardOutput};
 
+/// The calls to the root and their replies, and the batches of the root.
 impl Shard {
     /// Returns the next call if one is due; store its number before you make it.
     pub fn poll_call(&mut self, now: Millis) -> Option<FollowCall> {
@@ -75,6 +77,26 @@ impl Shard {
         }
     }
 
+    /// Handles a batch of the root and returns the reply. Carry out the outputs before you send the
+    /// reply.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the call fails and changes nothing.
+    pub fn handle_batch(&mut self, text: &str, now: Millis) -> Result<String, ProtocolError> {
+        let batch = Batch::from_json(text)?;
+        if batch.is_last {
+            self.retire();
+        } else if !self.is_retired {
+            self.take(batch);
+            self.low.handle_count(self.edges.attached(), now);
+        }
+        let ack = BatchAck {
+            edges: self.count(),
+            is_retired: self.is_retired,
+        };
+        Ok(ack.to_json())
+    }
+
     pub(super) fn is_call_due(&self) -> bool {
         let is_asked = self.waiting.is_due() || self.sessions.is_due();
         let is_due = self.is_behind || self.interest.is_due() || self.low.is_due();
@@ -87,7 +109,7 @@ impl Shard {
         own.into_iter().chain(self.waiting.oldest_since()).min()
     }
 
-    pub(super) fn undo(&mut self) {
+    fn undo(&mut self) {
         if let Some(call) = self.flight.take() {
             self.interest.undo(|topic| self.edges.is_wanted(topic));
             self.ask_again(call.sent.left);
@@ -110,7 +132,7 @@ impl Shard {
         self.sessions.ask_again(left);
     }
 
-    pub(super) fn handle_followed(&mut self, followed: Followed, now: Millis) {
+    fn handle_followed(&mut self, followed: Followed, now: Millis) {
         let Some(call) = self.flight.take() else {
             return;
         };
@@ -207,6 +229,52 @@ impl Shard {
             if !self.edges.is_waiting(edge) {
                 self.close(edge, EdgeCloseReason::Lost);
             }
+        }
+    }
+
+    /// Delivers the events of a batch. If events before it are missing, requests them from the
+    /// root, which then sends these again.
+    fn take(&mut self, batch: Batch) {
+        let end = Cursor {
+            epoch: batch.epoch.unwrap_or_default(),
+            position: batch.through,
+        };
+        if self
+            .cursor
+            .as_ref()
+            .is_some_and(|cursor| cursor.epoch != end.epoch)
+        {
+            self.start_over();
+        }
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
+        // This holds before the first reply too: the omitted events may be after the cursor of that
+        // reply.
+        self.is_behind |= batch.previous > reached;
+        if self.is_behind {
+            if let Some(call) = self.flight.call_mut() {
+                call.sent.is_passed = true;
+            }
+            return;
+        }
+        for (position, event) in batch.events {
+            if reached.is_none_or(|reached| reached < position) {
+                self.deliver(position, batch.at, event);
+            }
+        }
+        if reached.is_none_or(|reached| reached < end.position) {
+            self.cursor = Some(end);
+        }
+    }
+
+    fn deliver(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
+        let deliveries = self.edges.deliveries(position, at, &event);
+        let sends = deliveries.into_iter().map(ShardOutput::Send);
+        self.outputs.extend(sends);
+        self.interest
+            .handle_event(&event, |topic| self.edges.is_wanted(topic));
+        if !self.flight.is_empty() {
+            let subject = Topic::subject_of(&event);
+            self.arrived.insert(subject, (position, event));
         }
     }
 }

@@ -1,7 +1,7 @@
 /** The status of a response, and its JSON. */
-export async function answerOf(
-  answer: Promise<Response>,
+export async function responseOf(
+  asked: Promise<Response>,
 ): Promise<[number, Record<string, unknown>]> {
-  const response = await answer;
+  const response = await asked;
   return [response.status, (await response.json()) as Record<string, unknown>];
 }

@@ -9,7 +9,7 @@ const TOOLS = { kind: 'tools_list_changed' };
 describe('if a request can write to the streams of other requests', () => {
   const fixture = useFixture({ SOCKETS: 'auto' });
 
-  test('the first two streams run a trial, which is logged once, and all further streams share a socket', async () => {
+  test('the first two streams run a write probe, which is logged once, and all further streams share a socket', async () => {
     await publishTo(fixture(), 6);
     const { sockets } = await fixture().bus<BusStats>('stats');
     expect(sockets).toBe(1);
@@ -20,7 +20,7 @@ describe('if a request can write to the streams of other requests', () => {
 describe('if a request cannot write to the streams of other requests', () => {
   const fixture = useFixture({ SOCKETS: 'auto', NO_CROSSING: '1' });
 
-  test('the trial is logged once, and each stream has its own socket', async () => {
+  test('the write probe is logged once, and each stream has its own socket', async () => {
     await publishTo(fixture(), 6);
     expect(await fixture().bus('stats')).toMatchObject({ sockets: 6, attached: 6 });
     expect(await fixture().log(0)).toEqual([{ event: 'sockets', sockets: 'each' }]);

@@ -1,13 +1,13 @@
 //! The frames with which a shard replies.
 
-pub(super) use crate::follow::{attached as answered, confirmed};
+pub(super) use crate::follow::{attached as replied, confirmed};
 
 /// An edge without a past learns the end of the log.
 pub(super) fn attached(position: u64) -> String {
-    answered(1, position, position)
+    replied(1, position, position)
 }
 
 /// An edge continues from its cursor.
 pub(super) fn went_on(at: u64, head: u64) -> String {
-    answered(1, at, head)
+    replied(1, at, head)
 }

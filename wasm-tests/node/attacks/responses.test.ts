@@ -5,15 +5,15 @@ import { initialize, post } from '../../host/legacy.ts';
 import { listenRequest, TOOLS } from '../serving.ts';
 import { sdkServer, sendTo } from '../sessions/serving.ts';
 
-/** A server whose handler is `answer`, and the codes of the errors that it reports. */
-function answering(
-  answer: (request: Request) => Response | Promise<Response>,
+/** A server with this handler, and the codes of the errors that it reports. */
+function handledBy(
+  handler: (request: Request) => Response | Promise<Response>,
   options: ListenHandlerOptions = {},
 ) {
   const codes: unknown[] = [];
   const onError = (error: Error) => codes.push((error as { code?: unknown }).code);
   const bounds = { limits: { responseBytes: 1_000 }, timeouts: { responseMs: 50 } };
-  return { codes, server: createListenHandler(answer, { onError, ...bounds, ...options }) };
+  return { codes, server: createListenHandler(handler, { onError, ...bounds, ...options }) };
 }
 
 /** A body that begins and never ends; calls `onCancel` when it is cancelled. */
@@ -30,7 +30,7 @@ describe.each([
 ])('a response of the handler that is %s', (_name, bodyOf, code, status) => {
   test('to server/discover refuses the listen, and is cancelled', async () => {
     const cancelled = Promise.withResolvers<void>();
-    const { codes, server } = answering(() => new Response(bodyOf(cancelled.resolve)));
+    const { codes, server } = handledBy(() => new Response(bodyOf(cancelled.resolve)));
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503);
     expect(codes).toEqual([code]);
     if (bodyOf === endless) await cancelled.promise;
@@ -40,9 +40,9 @@ describe.each([
     'to initialize begins no session, with advertise: %s',
     async (advertise) => {
       const options = { legacy: 'sessions' as const, advertise };
-      const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
-      const answer = await post(sendTo(server), initialize('2025-11-25'));
-      expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
+      const { codes, server } = handledBy(() => new Response(bodyOf(() => {})), options);
+      const response = await post(sendTo(server), initialize('2025-11-25'));
+      expect([response.status, response.headers.get('mcp-session-id')]).toEqual([status, null]);
       expect(codes).toEqual([code]);
     },
   );
@@ -51,7 +51,7 @@ describe.each([
 test('server/discover carries the credentials of the listen, and no other header of the caller', async () => {
   const seen: string[][] = [];
   const handler = createMcpHandler(() => sdkServer());
-  const { server } = answering(
+  const { server } = handledBy(
     (request) => {
       seen.push([...request.headers.keys()].sort());
       return handler.fetch(request);
@@ -78,7 +78,7 @@ test('callers that differ in a credential header share no cached capabilities', 
     capabilities: {},
     ttlMs: 60_000,
   };
-  const { server } = answering(
+  const { server } = handledBy(
     () => {
       asked += 1;
       return Response.json({ jsonrpc: '2.0', id: 'mcp-listen:discover', result });
@@ -94,7 +94,7 @@ test.each([[['x y']], [['']], ['x-api-key']])(
   'credential header fields %j are refused',
   (credentialHeaders) => {
     expect(() =>
-      answering(() => new Response(), { credentialHeaders: credentialHeaders as string[] }),
+      handledBy(() => new Response(), { credentialHeaders: credentialHeaders as string[] }),
     ).toThrow(expect.objectContaining({ code: 'invalid-options' }));
   },
 );
