@@ -49,7 +49,7 @@ test.each(['push', 'poll'] as const)('a watch receives events by %s', async (mod
 test('a watch passes gaps and the end on, also of an event without arguments', async () => {
   const received: unknown[] = [];
   const stream = new EventStream();
-  const script = new Script(stream.answer);
+  const script = new Script(stream.respond);
   const handlers: EventHandlers = {
     event: ({ eventId }) => void received.push(eventId),
     gap: (gap) => void received.push(gap),
