@@ -315,8 +315,7 @@ test.each([
     await subscribe(before, caller, { caller });
     await at(ROOT, 'refuseWakes', true);
     await disconnect(caller);
-    // What is made within the time that the bus's call takes may be ended too.
-    await setTimeout(3_000);
+    await setTimeout(3_000); // Longer than a late call of the bus takes.
     await subscribe(after, caller, { caller });
     await meanwhile(caller);
     await at(ROOT, 'refuseWakes', false);
