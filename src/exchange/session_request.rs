@@ -1,8 +1,10 @@
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
+    clock::Millis,
     http::Response,
     legacy::{LegacyCall, LegacyRequest, event_id},
+    listen::{ServerStream, StreamKind},
     session::{Ask, Claim, Excess, Question, Reply},
     upstream::{ResumePoint, SessionStart},
     vocabulary::{
@@ -13,7 +15,7 @@ use crate::{
     },
 };
 
-use super::{SessionRules, Step, opening::StreamOpening};
+use super::{SessionRules, Step};
 
 /// A request in a session that is kept here.
 #[derive(Clone, Debug)]
@@ -33,16 +35,28 @@ enum Stage {
         ask: Ask,
         has_response: bool,
     },
-    /// Waits for the host to decide whether the caller may subscribe to this resource.
-    Authorize(Uri),
+    /// Waits for the host to decide which part of the subscription, or of the opening stream, the
+    /// caller may receive.
+    Authorize(Option<Opening>),
     /// Forwards to the upstream server; `updates_session`: because the session has to be updated
     /// there first.
     Send {
         upstream_id: Option<Box<str>>,
         updates_session: bool,
     },
+    Open(Opening),
     Forward,
     Responded(Response),
+}
+
+/// The stream of a session before it is open.
+#[derive(Clone, Debug)]
+struct Opening {
+    capabilities: Capabilities,
+    stream: u64,
+    since: Box<str>,
+    subscriptions: Vec<Uri>,
+    permit: Option<SubscriptionFilter>,
 }
 
 impl SessionRequest {
@@ -93,24 +107,21 @@ impl SessionRequest {
                 principal: self.principal.clone(),
                 ask: ask.clone(),
             }),
-            Stage::Authorize(uri) => Step::Authorize {
-                requested: SubscriptionFilter {
-                    resource_subscriptions: vec![uri.clone()],
-                    ..SubscriptionFilter::default()
-                },
+            Stage::Authorize(opening) => Step::Authorize {
+                requested: self.requested(opening.as_ref()),
             },
             Stage::Send { upstream_id, .. } => Step::Send {
                 upstream_id: upstream_id.clone(),
             },
+            Stage::Open(_) => Step::OpenSession,
             Stage::Forward => Step::Forward,
             Stage::Responded(response) => Step::Respond(response.clone()),
         }
     }
 
-    /// Handles a reply of the session. Returns the stream that may open then.
-    pub(super) fn handle_reply(&mut self, reply: Reply) -> Option<StreamOpening> {
+    pub(super) fn handle_reply(&mut self, reply: Reply) {
         let Stage::Ask { ask, has_response } = &self.stage else {
-            return None;
+            return;
         };
         self.stage = match reply {
             _ if *has_response => Stage::Forward,
@@ -131,45 +142,44 @@ impl SessionRequest {
                 stream,
                 since,
                 subscriptions,
-            } => {
-                let start = SessionStart {
-                    session: Claim {
-                        session: self.session.clone(),
-                        stream,
-                        principal: self.principal.clone(),
-                    },
-                    past: self.past(&since),
-                    denied: subscriptions,
-                };
-                let offered = Capabilities::from_json(&capabilities);
-                let mut opening = StreamOpening::of_session(start, offered);
-                if !self.rules.authorizes {
-                    opening.handle_permit(None);
-                }
-                return Some(opening);
-            }
+            } => self.opening(Opening {
+                capabilities: Capabilities::from_json(&capabilities),
+                stream,
+                since,
+                subscriptions,
+                permit: None,
+            }),
             Reply::Done => self.done(ask),
             // The upstream server has received it already.
             Reply::ForwardFirst(_) => self.refused(Reason::Unavailable),
         };
-        None
     }
 
-    /// Handles what the caller may receive; `None`: everything.
+    /// Grants the permitted part of what was requested; `None` grants all of it.
     pub(super) fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
-        let Stage::Authorize(uri) = &self.stage else {
+        let Stage::Authorize(opening) = &self.stage else {
             return;
         };
-        let is_permitted = permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
-        // A denied resource is handled like one that does not exist and never changes.
-        self.stage = Self::asking(if is_permitted {
-            Ask::Subscribe {
-                uri: uri.clone(),
-                limits: self.rules.limits,
+        self.stage = match (opening, &self.request.call) {
+            (Some(opening), _) => Stage::Open(Opening {
+                permit,
+                ..opening.clone()
+            }),
+            (None, LegacyCall::Subscribe(uri)) => {
+                let is_permitted =
+                    permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
+                // A denied resource is handled like one that does not exist and never changes.
+                Self::asking(if is_permitted {
+                    Ask::Subscribe {
+                        uri: uri.clone(),
+                        limits: self.rules.limits,
+                    }
+                } else {
+                    Ask::Unsubscribe(uri.clone())
+                })
             }
-        } else {
-            Ask::Unsubscribe(uri.clone())
-        });
+            (None, _) => self.refused(Reason::Unavailable),
+        };
     }
 
     /// Handles the status of the upstream server's response.
@@ -202,23 +212,73 @@ impl SessionRequest {
         };
     }
 
-    /// Returns what the client of a session, which began at the event id `since`, has received. A
-    /// client without an event id may have received nothing since then.
-    fn past(&self, since: &str) -> ResumePoint {
-        let since: &str = match &self.request.call {
+    /// Returns the stream, after [`Step::OpenSession`].
+    pub(super) fn stream(
+        &self,
+        keep_alive: Millis,
+        now: Millis,
+    ) -> Option<(ServerStream, SessionStart)> {
+        let Stage::Open(opening) = &self.stage else {
+            return None;
+        };
+        let permit = opening.permit.as_ref();
+        let lists = SubscriptionFilter::lists(opening.capabilities);
+        let honored = lists.honored(opening.capabilities, permit);
+        let stream = ServerStream::with_kind(StreamKind::Session, honored, keep_alive, now);
+        let is_denied =
+            |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
+        // A client without an event id may have received nothing since the session began.
+        let since = match &self.request.call {
             LegacyCall::Open {
                 last_event_id: Some(id),
             } => id,
-            _ => since,
+            _ => &opening.since,
         };
-        event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since)
+        let start = SessionStart {
+            session: Claim {
+                session: self.session.clone(),
+                stream: opening.stream,
+                principal: self.principal.clone(),
+            },
+            past: event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since),
+            denied: opening
+                .subscriptions
+                .iter()
+                .filter(is_denied)
+                .cloned()
+                .collect(),
+        };
+        Some((stream, start))
+    }
+
+    fn opening(&self, opening: Opening) -> Stage {
+        if self.rules.authorizes {
+            Stage::Authorize(Some(opening))
+        } else {
+            Stage::Open(opening)
+        }
+    }
+
+    fn requested(&self, opening: Option<&Opening>) -> SubscriptionFilter {
+        let (filter, uris) = match (opening, &self.request.call) {
+            (Some(opening), _) => (
+                SubscriptionFilter::lists(opening.capabilities),
+                opening.subscriptions.clone(),
+            ),
+            (None, LegacyCall::Subscribe(uri)) => {
+                (SubscriptionFilter::default(), vec![uri.clone()])
+            }
+            (None, _) => Default::default(),
+        };
+        SubscriptionFilter {
+            resource_subscriptions: uris,
+            ..filter
+        }
     }
 
     fn done(&self, ask: &Ask) -> Stage {
         let response = match &self.request.call {
-            LegacyCall::Subscribe(uri) if *ask == Ask::MaySubscribe => {
-                return Stage::Authorize(uri.clone());
-            }
+            LegacyCall::Subscribe(_) if *ask == Ask::MaySubscribe => return Stage::Authorize(None),
             LegacyCall::Invalid(reason) => return self.in_band(reason.clone()),
             LegacyCall::Initialize => {
                 let why = "This session is initialized already";

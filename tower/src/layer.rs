@@ -47,7 +47,12 @@ impl ListenLayer {
         Self {
             settings: Settings {
                 bus,
-                discovered: capabilities.into(),
+                discovered: Discovered {
+                    capabilities,
+                    server_info: None,
+                    fresh_until: None,
+                    is_public: true,
+                },
                 policy: Policy::default(),
                 limits: Limits::default(),
                 max_subscriptions: MAX_SUBSCRIPTIONS,

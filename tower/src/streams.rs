@@ -78,7 +78,7 @@ impl Streams {
         max: usize,
         principals: &[Name],
         disconnects: u64,
-        stream: ServerStream,
+        make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamBody, Full> {
         let admit = |shared: &Shared| {
             if shared.disconnects.include(principals, disconnects) {
@@ -89,7 +89,7 @@ impl Streams {
             }
             Ok(())
         };
-        let id = self.register(admit, |fanout, now| fanout.open(stream, now))?;
+        let id = self.register(admit, |fanout, now| fanout.open(make(now), now))?;
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
@@ -231,8 +231,7 @@ impl Streams {
         Some(self.started + Duration::from(at))
     }
 
-    /// Returns the time on the clock of the streams.
-    pub(crate) fn now(&self) -> Millis {
+    fn now(&self) -> Millis {
         self.started.elapsed().into()
     }
 
