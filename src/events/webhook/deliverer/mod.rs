@@ -221,7 +221,7 @@ impl<S: WebhookStore> Deliverer<S> {
             match read.purpose {
                 Purpose::Call(call) => self.log_read(call, &page, now)?,
                 Purpose::Type => self.page_read(read, page, now),
-                Purpose::Match(_) => {}
+                Purpose::Match(..) => {}
             }
         }
         self.retry_reads();
@@ -251,7 +251,7 @@ impl<S: WebhookStore> Deliverer<S> {
         now: Millis,
     ) -> Result<(), S::Error> {
         if let Some(read) = self.pages.end(read)
-            && let Purpose::Match(id) = &read.purpose
+            && let Purpose::Match(id, _) = &read.purpose
             && let Some(entry) = self.subscriptions.get_mut(id)
         {
             entry.matches.succeed();

@@ -169,7 +169,7 @@ impl<S: WebhookStore> Deliverer<S> {
                 }
                 self.queue_type(&read.name);
             }
-            Purpose::Match(id) => {
+            Purpose::Match(id, _) => {
                 if let Some(entry) = self.subscriptions.get_mut(&id) {
                     entry.matches.fail(now, random);
                 }

@@ -9,7 +9,10 @@ use crate::{
         page::{LogQuery, Page},
     },
     sorted::Map,
-    vocabulary::{position::Cursor, scope::Name},
+    vocabulary::{
+        position::{Cursor, Position},
+        scope::Name,
+    },
 };
 
 use super::in_flight::MAX_WAIT;
@@ -51,8 +54,8 @@ pub(super) enum Purpose {
     Type,
     /// For a call that makes a subscription.
     Call(u32),
-    /// The match results of the server for a page and one subscription.
-    Match(Box<str>),
+    /// The match results of the server for the page that ends here, and one subscription.
+    Match(Box<str>, Position),
 }
 
 /// A subscription that receives occurrences.
@@ -87,7 +90,8 @@ impl Pages {
             return Lookup::Missing;
         };
         let is_known = cached.selections.contains_key(reader.id);
-        if !is_known && reader.expected.for_host().is_some() {
+        let is_empty = cached.page.events.is_empty();
+        if !is_known && !is_empty && reader.expected.for_host().is_some() {
             return Lookup::Unmatched(&cached.page);
         }
         if !is_known {
@@ -145,7 +149,7 @@ impl Pages {
         results: &[MatchResult],
     ) {
         let mut cached = self.cached.iter_mut();
-        if let Some(cached) = cached.find(|cached| cached.is_at(&read.name, &read.after)) {
+        if let Some(cached) = cached.find(|cached| cached.is_of(read)) {
             let payloads = Payloads::new(&cached.page, core::iter::empty());
             let receives = (reader.expected, reader.groups);
             let selected = select(&cached.page, &payloads, receives, results);
@@ -186,17 +190,18 @@ impl Pages {
         (self.begin(name, after, Purpose::Type, now), query)
     }
 
-    /// Begins to have the server match a page, unless that is under way.
+    /// Begins to have the server match the page between these places, unless it is matching one
+    /// for the subscription already.
     pub(super) fn begin_match(
         &mut self,
         id: &str,
         name: &EventName,
-        at: &Cursor,
+        (after, through): (&Cursor, Position),
         now: Millis,
     ) -> Option<u32> {
-        let purpose = Purpose::Match(id.into());
-        let is_begun = self.reads.values().any(|read| read.purpose == purpose);
-        (!is_begun).then(|| self.begin(name, at, purpose, now))
+        let is_of = |read: &Read| matches!(&read.purpose, Purpose::Match(of, _) if **of == *id);
+        let is_begun = self.reads.values().any(is_of);
+        (!is_begun).then(|| self.begin(name, after, Purpose::Match(id.into(), through), now))
     }
 
     /// Records that something is being read. Returns its number.
@@ -244,8 +249,12 @@ impl CachedPage {
         is_inside && page.epoch == after.epoch && self.name == *name
     }
 
-    fn is_at(&self, name: &EventName, at: &Cursor) -> bool {
-        self.page.from == at.position && self.page.epoch == at.epoch && self.name == *name
+    /// Whether the server has matched this page for a read. Others may begin at the same place.
+    fn is_of(&self, read: &Read) -> bool {
+        let page = &self.page;
+        matches!(read.purpose, Purpose::Match(_, through) if through == page.through)
+            && page.cursor_at(page.from) == read.after
+            && self.name == read.name
     }
 
     fn select<'r>(&mut self, readers: impl Iterator<Item = Reader<'r>> + Clone) {

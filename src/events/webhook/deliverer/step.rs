@@ -205,8 +205,9 @@ impl<S: WebhookStore> Deliverer<S> {
         match source {
             Source::Log => self.read(&row.name.clone(), after, now),
             Source::Server(..) if entry.matches.until() > now => {}
-            Source::Server(at, page) => {
-                if let Some(read) = self.pages.begin_match(id, &row.name, &at, now) {
+            Source::Server(after, through, page) => {
+                let place = (&after, through);
+                if let Some(read) = self.pages.begin_match(id, &row.name, place, now) {
                     self.outputs.push_back(DelivererOutput::Match {
                         read,
                         name: row.name.clone(),
@@ -262,14 +263,16 @@ impl<S: WebhookStore> Deliverer<S> {
 enum Source {
     /// The log.
     Log,
-    /// The functions of the server, which match the page that begins here.
-    Server(Cursor, String),
+    /// The functions of the server, which match the page between these places.
+    Server(Cursor, Position, String),
 }
 
 impl Source {
     fn of(found: &Lookup<'_>) -> Self {
         match found {
-            Lookup::Unmatched(page) => Self::Server(page.cursor_at(page.from), page.to_json()),
+            Lookup::Unmatched(page) => {
+                Self::Server(page.cursor_at(page.from), page.through, page.to_json())
+            }
             _ => Self::Log,
         }
     }

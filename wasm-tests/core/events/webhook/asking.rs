@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use mcp_listen::events::{
+    Window,
     matching::{MatchResult, MatchRule},
-    webhook::{Authorization, DelivererOptions, DelivererOutput, MatchRules},
+    webhook::{Authorization, DelivererOptions, DelivererOutput, MatchRules, SubscribeRequest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -63,6 +64,51 @@ fn a_match_that_fails_delays_only_its_subscription() {
     }
     // After 1, 2, 4, 8, 16 and 32 seconds.
     assert_eq!(failed, 6);
+}
+
+/// Responds to the requests to match, one occurrence each. Returns how many there were.
+fn respond_to_matches(rig: &mut Rig) -> usize {
+    let mut count = 0;
+    while let Some(output) = rig.outputs.pop() {
+        if let DelivererOutput::Match { read, page, .. } = output {
+            let results = vec![MatchResult::Matched; page.matches("eventId").count()];
+            rig.deliverer
+                .handle_match_results(read, &results, rig.now)
+                .unwrap();
+            rig.drain();
+            count += 1;
+        }
+        assert!(count < 10, "it requests the same again");
+    }
+    count
+}
+
+#[test]
+fn a_page_is_matched_once_whatever_was_read_from_its_place_before() {
+    let rules: MatchRules = [(named("order.paid"), MatchRule::Host)]
+        .into_iter()
+        .collect();
+    let mut rig = Rig::with(DelivererOptions::default(), rules);
+    rig.begin(&subscribe(1));
+    // A new log has no occurrences, so this is the page that is read first.
+    rig.empty_log(Window::default());
+    rig.wake("order.paid");
+    rig.respond_all(200);
+    assert_eq!(respond_to_matches(&mut rig), 0);
+    rig.publish("order.paid", "{}");
+    assert_eq!(respond_to_matches(&mut rig), 1);
+    assert_eq!(rig.respond_all(200).len(), 1);
+    // A second subscription reads on from there, and further than the first.
+    let cursor = rig.cursor(0);
+    rig.publish("order.paid", "{}");
+    respond_to_matches(&mut rig);
+    rig.respond_all(200);
+    rig.begin(&SubscribeRequest {
+        cursor: Some(cursor.into()),
+        ..subscribe(2)
+    });
+    assert!(respond_to_matches(&mut rig) <= 2);
+    assert_eq!(rig.respond_all(200).len(), 2);
 }
 
 #[test]
