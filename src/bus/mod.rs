@@ -57,6 +57,7 @@ pub struct Bus {
 
 /// A published event, ready to be logged and sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Publication {
     /// The position of the event in the log.
     pub position: Position,

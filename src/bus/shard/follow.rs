@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use crate::{
     bus::{follow_reply::Persist, registry::EdgeId, replay::Replay},
     clock::Millis,
+    sorted::Map,
     vocabulary::{
         position::Cursor,
         topic::{Delta, Topic, Topics},
@@ -51,17 +52,12 @@ impl Shard {
         }
         self.waiting.remove(edge);
         let is_current = session.is_none() && self.is_current(&topics, since.as_ref());
-        let call = self.call_that_serves(&topics, session.as_ref(), since.as_ref());
+        let is_served = self.is_served(&topics, session.as_ref(), since.as_ref());
         if is_current {
             self.respond(edge, seq, since, None, Vec::new());
         } else {
             let what = Asked::All { since, session };
-            self.waiting.push(Waiting {
-                edge,
-                seq,
-                what,
-                call,
-            });
+            self.waiting.push(Waiting { edge, seq, what }, is_served);
         }
     }
 
@@ -110,31 +106,23 @@ impl Shard {
             && topics.iter().all(|topic| self.interest.is_followed(topic))
     }
 
-    /// Returns the pending call if it serves an edge: one whose topics that call adds or that are
+    /// Whether the call in flight serves an edge: one whose topics that call adds or that are
     /// followed, and that needs no earlier events.
-    fn call_that_serves(
-        &self,
-        topics: &[Topic],
-        session: Option<&Claim>,
-        since: Option<&Cursor>,
-    ) -> Option<u64> {
-        let call = self.flight.call()?;
+    fn is_served(&self, topics: &[Topic], session: Option<&Claim>, since: Option<&Cursor>) -> bool {
         let is_added = |topic| self.interest.is_followed(topic) || self.interest.is_asked(topic);
-        let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
-        is_served.then_some(call.number)
+        let is_new = session.is_none() && since.is_none();
+        !self.flight.is_empty() && is_new && topics.iter().all(is_added)
     }
 
     pub(super) fn respond_to_waiting(
         &mut self,
-        call: u64,
         cursor: &Cursor,
         missed: Option<&Backlog>,
         joined: &[SessionInterest],
     ) {
-        for waiting in self.waiting.take(call, |_| true) {
-            let Waiting {
-                edge, seq, what, ..
-            } = waiting;
+        let joined = joined.iter().map(|interest| (&interest.session, interest));
+        let joined: Map<&Claim, &SessionInterest> = joined.collect();
+        for Waiting { edge, seq, what } in self.waiting.take(|_| true) {
             let (since, session) = match what {
                 Asked::More(_) => {
                     self.confirm(edge, seq, cursor);
@@ -142,16 +130,11 @@ impl Shard {
                 }
                 Asked::All { since, session } => (since, session),
             };
-            let interest = session.as_ref().map(|session| {
-                let mut joined = joined.iter();
-                joined
-                    .find(|interest| interest.session == *session)
-                    .cloned()
-            });
-            match interest {
+            match session.as_ref().map(|session| joined.get(session)) {
                 Some(None) => self.close(edge, EdgeCloseReason::Over),
                 interest => {
-                    let interest: Vec<_> = interest.flatten().into_iter().collect();
+                    let interest = interest.flatten().copied().cloned();
+                    let interest: Vec<_> = interest.into_iter().collect();
                     for interest in &interest {
                         self.set_interest(edge, interest);
                     }
@@ -185,14 +168,12 @@ impl Shard {
             return;
         };
         let mut replay = Replay::new(after);
-        let missed_events = missed.map_or(&[][..], |missed| &missed.events);
-        let missed_events = missed_events
-            .iter()
-            .filter(|_| is_replayed)
-            .map(|(at, event)| (*at, event));
-        let arrived = self.arrived.values().map(|(at, event)| (*at, event));
-        let arrived = arrived.filter(|(at, _)| from.is_some() && *at > end.position);
-        for (position, event) in missed_events.chain(arrived).filter(|(at, _)| *at > after) {
+        let missed = missed.filter(|_| is_replayed);
+        let missed = missed.map_or(&[][..], |missed| &missed.events).iter();
+        let arrived = from.iter().flat_map(|_| self.arrived.values());
+        let arrived = arrived.filter(|(at, _)| *at > end.position);
+        let events = missed.chain(arrived).map(|(at, event)| (*at, event));
+        for (position, event) in events.filter(|(at, _)| *at > after) {
             if topics.accepts(event) {
                 replay.push(position, event);
             }
@@ -221,10 +202,10 @@ impl Shard {
             .admits(self.edges.followed_name_bytes(), new, now)
     }
 
-    /// Refuses the edges that wait for topics of a call for which the root has no room.
-    pub(super) fn refuse_waiting(&mut self, seq: u64) {
+    /// Refuses the edges that wait for topics of the call, for which the root has no room.
+    pub(super) fn refuse_waiting(&mut self) {
         let mut waiting = core::mem::take(&mut self.waiting);
-        let refused = waiting.take(seq, |edge| self.lacks(edge));
+        let refused = waiting.take(|edge| self.lacks(edge));
         self.waiting = waiting;
         for waiting in refused {
             match waiting.what {
@@ -240,12 +221,9 @@ impl Shard {
         if let Some(cursor) = self.cursor.clone().filter(|_| is_current) {
             return self.confirm(edge, seq, &cursor);
         }
-        self.waiting.push(Waiting {
-            edge,
-            seq,
-            call: self.call_that_serves(&topics, None, None),
-            what: Asked::More(delta.add.clone()),
-        });
+        let what = Asked::More(delta.add.clone());
+        let is_served = self.is_served(&topics, None, None);
+        self.waiting.push(Waiting { edge, seq, what }, is_served);
     }
 
     /// Whether some topics of an edge are not followed.

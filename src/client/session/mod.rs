@@ -27,6 +27,7 @@ use crate::client::{
 
 /// A session, as established by the response to `initialize`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClientSession {
     /// The session id; `None` if the server assigns none.
     pub id: Option<Box<str>>,

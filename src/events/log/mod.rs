@@ -25,6 +25,7 @@ pub use window::Window;
 
 /// The receipt of an occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Appended {
     /// The position of the occurrence.
     pub position: Position,

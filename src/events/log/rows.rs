@@ -71,6 +71,7 @@ pub trait EventRows {
 
 /// An occurrence to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NewRow<'r> {
     /// Its position in the log.
     pub position: Position,

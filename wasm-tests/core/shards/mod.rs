@@ -16,5 +16,6 @@ mod root;
 mod sessions;
 mod shard;
 mod strays;
+mod waiting;
 mod whole;
 pub(crate) mod world;

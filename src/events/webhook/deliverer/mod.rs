@@ -73,6 +73,7 @@ pub struct Deliverer<S> {
 
 /// What a deliverer has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DelivererCounts {
     /// The subscriptions, except those that have ended.
     pub subscriptions: usize,
