@@ -80,9 +80,7 @@ export class RootBus implements WatchedBus {
     const store = events?.open(new EventTable(sql), this.#log.epoch, trapped);
     this.#occurrences = new Occurrences(store, this.webhooks);
     this.#attachments = new SocketAttachments(sql);
-    this.#sessionTable = new SessionTable(sql, (error) =>
-      ctx.abort(`a session could not be read or written: ${error}`),
-    );
+    this.#sessionTable = new SessionTable(ctx);
     this.#core = new Bus(this.#log, this.#sessionTable);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#attachments);
