@@ -148,7 +148,7 @@ export class InstanceGuard {
   #trapped(trap: Error): Error {
     const error = this.#afterTrap(trap);
     this.#isUnwinding = true;
-    for (const listener of [...this.#listeners]) listener(error);
+    for (const listener of [...this.#listeners]) notify(listener, error);
     return error;
   }
 
@@ -190,6 +190,15 @@ export class InstanceGuard {
     const error = this.#errorOf(message, cause);
     this.#trapErrors.add(error);
     return error;
+  }
+}
+
+/** Notifies a listener. One that throws does not stop the others. */
+function notify(listener: (error: Error) => void, error: Error): void {
+  try {
+    listener(error);
+  } catch (thrown) {
+    console.error('mcp-listen:', thrown);
   }
 }
 

@@ -88,3 +88,20 @@ test('objects that hibernate are collected, and wake as new ones', async () => {
     await expect.poll(() => instancesOf(object), polling).toBeLessThanOrEqual(2);
   }
 }, 120_000);
+
+test('a trap of the core resets all objects that use it, whichever of them called it', async () => {
+  const callers = ['bob', 'eve'];
+  const hooks = await Promise.all(callers.map(subscribed));
+  // After that the bus is the last one that has begun to use the core.
+  await send(ROOT, 'reset');
+  for (const caller of callers) await publish(caller, `${caller}-before`);
+  for (const [index, hook] of hooks.entries()) await received(hook, `${callers[index]}-before`);
+  const before = await starts();
+  await fetch(`${workerd.bus}/poison`);
+  await publish('other').catch(() => {});
+  for (const caller of callers) await publish(caller, `${caller}-after`);
+  for (const [index, hook] of hooks.entries()) await received(hook, `${callers[index]}-after`);
+  const after = await starts();
+  for (const object of [ROOT, ...callers.map(objectFor)])
+    expect(after[object]).toBeGreaterThan(before[object] ?? 0);
+});
