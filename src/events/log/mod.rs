@@ -143,7 +143,7 @@ impl<R: EventRows> EventLog<R> {
         head: &Cursor,
         at: Millis,
     ) -> Result<Position, R::Error> {
-        let first = self.rows.since(name, at)?;
+        let first = self.rows.since(name, from, at)?;
         Ok(first.map_or(head.position, Position::previous).max(from))
     }
 

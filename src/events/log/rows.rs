@@ -38,9 +38,15 @@ pub trait EventRows {
         take: &mut dyn FnMut(StoredRow) -> bool,
     ) -> Result<(), Self::Error>;
 
-    /// Returns the position of the first occurrence of a name that was published at `at` or later.
+    /// Returns the position of the first occurrence of a name after a position that was published
+    /// at `at` or later.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
-    fn since(&self, name: &str, at: Millis) -> Result<Option<Position>, Self::Error>;
+    fn since(
+        &self,
+        name: &str,
+        after: Position,
+        at: Millis,
+    ) -> Result<Option<Position>, Self::Error>;
 
     /// Removes the oldest occurrences of a name: as few as have `bytes` together, and at most
     /// `count`.

@@ -4,7 +4,7 @@ import {
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import { InMemoryBus, ListenError, type ServerEvent } from 'mcp-listen';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { listChanged, updated } from '../../host/listen.ts';
 import { notebook } from '../sdk/notebook.ts';
 import { listenRequest, open, refusal, serving } from '../serving.ts';
@@ -108,6 +108,25 @@ describe('the in-memory bus', () => {
     expect(received).toEqual([{ kind: 'resource_updated', uri: 'note://a' }]);
     expect(onError).toHaveBeenCalledTimes(2);
     expect(onError).toHaveBeenCalledWith(problem);
+  });
+
+  test('delivers to all others when a subscriber and onError throw', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
+    const failing = (): never => {
+      throw new Error('it fails');
+    };
+    const bus = new InMemoryBus({ onError: failing });
+    bus.subscribe(failing);
+    const received: ServerEvent[] = [];
+    bus.subscribe((event) => received.push(event));
+    const stream = await open(serving({ bus }), TOOLS);
+    await stream.message();
+    await bus.publish({ kind: 'tools_list_changed' });
+    expect(received).toEqual([{ kind: 'tools_list_changed' }]);
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    await expect(bus.publish({ kind: 'unheard-of' } as unknown as ServerEvent)).rejects.toThrow();
+    expect(log).toHaveBeenCalledTimes(2);
   });
 
   test.each([

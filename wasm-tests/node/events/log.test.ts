@@ -1,6 +1,7 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, type EventLogOptions, eventLog } from 'mcp-listen/events';
 import { expect, test } from 'vitest';
+import { poisonEvents } from '../../host/poison.ts';
 import { discovering, requestOf } from './requests.ts';
 
 interface Polled {
@@ -11,7 +12,7 @@ interface Polled {
 
 /** A server with one event type, and its bus. */
 function serving(log: EventLogOptions = {}) {
-  const bus = new InMemoryBus({ events: eventLog(log) });
+  const bus = new InMemoryBus({ events: eventLog(log), onError: () => {} });
   const events = defineEvents({ paid: {} });
   const server = createListenHandler(discovering, { bus, events });
   const poll = async (cursor?: string): Promise<Polled> => {
@@ -45,6 +46,19 @@ test('most of the log remains when it has too many bytes', async () => {
   const { events } = await poll(oldest);
   expect(events.length).toBeGreaterThan(50);
   expect(events.at(-1)).toMatchObject({ eventId: '74' });
+});
+
+test('the log keeps its events when the core traps', async () => {
+  const { bus, poll } = serving();
+  const { cursor } = await poll();
+  await bus.emit('paid', {}, { id: 'before' });
+  poisonEvents();
+  const failed = bus.emit('paid', {}, { id: 'failed' });
+  await expect(failed).rejects.toMatchObject({ code: 'core-trapped' });
+  await bus.emit('paid', {}, { id: 'after' });
+  const { events, truncated } = await poll(cursor);
+  expect(events).toMatchObject([{ eventId: 'before' }, { eventId: 'after' }]);
+  expect(truncated).toBe(false);
 });
 
 test('a caller has four polls at a time, and callers without a name 64', async () => {

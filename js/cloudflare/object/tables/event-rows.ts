@@ -46,8 +46,13 @@ export class EventTable implements EventRows {
     return eventRows(rows);
   }
 
-  since(name: string, at: number): number | undefined {
-    return this.#position('name = ? AND at >= ? ORDER BY position LIMIT 1', name, at);
+  since(name: string, position: number, at: number): number | undefined {
+    return this.#position(
+      'name = ? AND position > ? AND at >= ? ORDER BY position LIMIT 1',
+      name,
+      position,
+      at,
+    );
   }
 
   removeOldest(name: string, count: number, bytes: number): RemovedEvent[] {

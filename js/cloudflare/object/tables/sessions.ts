@@ -1,14 +1,16 @@
 import type { SessionKeys, SessionRows, SessionTotals } from '../../../wasm/server/bindings.js';
 
-/** The sessions of one bus in SQLite, with the resources that each one subscribes to. */
+/**
+ * The sessions of one bus in SQLite, with the resources that each one subscribes to. Resets the
+ * object if the disk fails, because the core may then be ahead of it. It has no reference to the
+ * bus: the core keeps it until the bus is collected.
+ */
 export class SessionTable implements SessionRows {
-  readonly #sql: SqlStorage;
-  readonly #onFailure: (error: unknown) => void;
+  readonly #ctx: DurableObjectState;
 
-  /** @param onFailure - called if the disk fails: the core may then be ahead of it. */
-  constructor(sql: SqlStorage, onFailure: (error: unknown) => void) {
-    this.#sql = sql;
-    this.#onFailure = onFailure;
+  constructor(ctx: DurableObjectState) {
+    this.#ctx = ctx;
+    const { sql } = ctx.storage;
     // Sessions from versions whose core did not keep them are dropped.
     const columns = sql
       .exec<{ name: string }>("SELECT name FROM pragma_table_info('session')")
@@ -101,9 +103,9 @@ export class SessionTable implements SessionRows {
     ...values: SqlStorageValue[]
   ): Row[] {
     try {
-      return this.#sql.exec<Row>(query, ...values).toArray();
+      return this.#ctx.storage.sql.exec<Row>(query, ...values).toArray();
     } catch (error) {
-      this.#onFailure(error);
+      this.#ctx.abort(`a session could not be read or written: ${error}`);
       throw error;
     }
   }
