@@ -39,9 +39,13 @@ export class Follower {
     return this.#of.names().every((name) => this.#followed.has(name));
   }
 
-  /** Whether the bus has to learn another number of subscriptions. */
+  /**
+   * Whether the bus has to learn another number of subscriptions now. After a failure that waits
+   * until `retryAt`.
+   */
   get isOutdated(): boolean {
-    return this.#reported !== undefined && this.#reported !== this.#of.subscriptions();
+    if (this.retryAt !== undefined || this.#reported === undefined) return false;
+    return this.#reported !== this.#of.subscriptions();
   }
 
   /** Returns whether the last report has failed; the caller then reports again. */
