@@ -59,6 +59,26 @@ test('a report that the bus does not respond to holds up no later subscription',
   expect(JSON.parse(await subscribed)).toHaveProperty('result.id');
 });
 
+test('a bus that does not respond delays each of several subscriptions by ten seconds at most', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  const follow = vi.fn(hanging);
+  const delivery = deploy({ ...emptyStore(), follow }, TYPES, { onError: () => {} });
+  let responses = 0;
+  for (let count = 0; count < 5; count += 1) {
+    const webhook = { ...webhookOf(hook), arguments: `{"n":${count}}` };
+    void delivery.subscribe(webhook).then(() => {
+      responses += 1;
+    });
+  }
+  await settle();
+  for (let seconds = 0; seconds < 10; seconds += 5) {
+    await pass(5_000);
+    await settle();
+  }
+  expect(responses).toBe(5);
+  expect(follow.mock.calls.length).toBeLessThanOrEqual(2);
+});
+
 test('a report that fails at once is repeated after five seconds, whatever is delivered meanwhile', async () => {
   const hook = await endpoint(HOOK_SECRET);
   let [isAway, reports] = [false, 0];
