@@ -59,7 +59,6 @@ export class StreamManager {
 
   readonly #quota: PrincipalQuota;
   readonly #preparer: OpeningPreparer;
-  #openingCount = 0;
   #isClosing = false;
   #isDraining = false;
 
@@ -90,7 +89,7 @@ export class StreamManager {
 
   /** Whether no stream is open or opening, and new ones are accepted. */
   get isIdle(): boolean {
-    return this.#streams.size + this.#openingCount === 0 && !this.#isClosing && !this.#isDraining;
+    return this.#streams.size + this.#quota.opening === 0 && !this.#isClosing && !this.#isDraining;
   }
 
   /**
@@ -102,7 +101,7 @@ export class StreamManager {
     const { headerBytes } = this.#options.limits;
     if (this.#preparer.isReauthorized && exceed(caller.request.headers, headerBytes))
       return Refusal.HeadersTooLarge;
-    if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
+    if (this.#streams.size + this.#quota.opening >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
     return this.#quota.refusal(caller, names);
   }
@@ -186,7 +185,6 @@ export class StreamManager {
   ): Promise<ServerStream | Refusal> {
     const refusal = this.refusal(caller, names);
     if (refusal !== undefined) return refusal;
-    this.#openingCount += 1;
     const share = this.#quota.reserve(caller, names);
     const since = performance.now();
     try {
@@ -201,8 +199,6 @@ export class StreamManager {
       if (!caller.request.signal.aborted) this.#options.onError(error as Error);
       if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
-    } finally {
-      this.#openingCount -= 1;
     }
   }
 
@@ -210,7 +206,6 @@ export class StreamManager {
   async openSession(core: Exchange, caller: CallerContext): Promise<ServerStream | Refusal> {
     const refusal = this.refusal(caller);
     if (refusal !== undefined) return refusal;
-    this.#openingCount += 1;
     const share = this.#quota.reserve(caller, 0);
     try {
       const stream = await this.#attached(await this.#openedSession(core, caller));
@@ -219,8 +214,6 @@ export class StreamManager {
     } catch (error) {
       this.#quota.free(share);
       throw error;
-    } finally {
-      this.#openingCount -= 1;
     }
   }
 
