@@ -3,7 +3,6 @@ use alloc::vec::Vec;
 use crate::{
     bus::{follow_reply::Persist, registry::EdgeId, replay::Replay},
     clock::Millis,
-    sorted::Map,
     vocabulary::{
         position::Cursor,
         topic::{Delta, Topic, Topics},
@@ -52,12 +51,17 @@ impl Shard {
         }
         self.waiting.remove(edge);
         let is_current = session.is_none() && self.is_current(&topics, since.as_ref());
-        let is_served = self.is_served(&topics, session.as_ref(), since.as_ref());
+        let call = self.call_that_serves(&topics, session.as_ref(), since.as_ref());
         if is_current {
             self.respond(edge, seq, since, None, Vec::new());
         } else {
             let what = Asked::All { since, session };
-            self.waiting.push(Waiting { edge, seq, what }, is_served);
+            self.waiting.push(Waiting {
+                edge,
+                seq,
+                what,
+                call,
+            });
         }
     }
 
@@ -106,23 +110,31 @@ impl Shard {
             && topics.iter().all(|topic| self.interest.is_followed(topic))
     }
 
-    /// Whether the call in flight serves an edge: one whose topics that call adds or that are
+    /// Returns the pending call if it serves an edge: one whose topics that call adds or that are
     /// followed, and that needs no earlier events.
-    fn is_served(&self, topics: &[Topic], session: Option<&Claim>, since: Option<&Cursor>) -> bool {
+    fn call_that_serves(
+        &self,
+        topics: &[Topic],
+        session: Option<&Claim>,
+        since: Option<&Cursor>,
+    ) -> Option<u64> {
+        let call = self.flight.call()?;
         let is_added = |topic| self.interest.is_followed(topic) || self.interest.is_asked(topic);
-        let is_new = session.is_none() && since.is_none();
-        !self.flight.is_empty() && is_new && topics.iter().all(is_added)
+        let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
+        is_served.then_some(call.number)
     }
 
     pub(super) fn respond_to_waiting(
         &mut self,
+        call: u64,
         cursor: &Cursor,
         missed: Option<&Backlog>,
         joined: &[SessionInterest],
     ) {
-        let joined = joined.iter().map(|interest| (&interest.session, interest));
-        let joined: Map<&Claim, &SessionInterest> = joined.collect();
-        for Waiting { edge, seq, what } in self.waiting.take(|_| true) {
+        for waiting in self.waiting.take(call, |_| true) {
+            let Waiting {
+                edge, seq, what, ..
+            } = waiting;
             let (since, session) = match what {
                 Asked::More(_) => {
                     self.confirm(edge, seq, cursor);
@@ -130,11 +142,16 @@ impl Shard {
                 }
                 Asked::All { since, session } => (since, session),
             };
-            match session.as_ref().map(|session| joined.get(session)) {
+            let interest = session.as_ref().map(|session| {
+                let mut joined = joined.iter();
+                joined
+                    .find(|interest| interest.session == *session)
+                    .cloned()
+            });
+            match interest {
                 Some(None) => self.close(edge, EdgeCloseReason::Over),
                 interest => {
-                    let interest = interest.flatten().copied().cloned();
-                    let interest: Vec<_> = interest.into_iter().collect();
+                    let interest: Vec<_> = interest.flatten().into_iter().collect();
                     for interest in &interest {
                         self.set_interest(edge, interest);
                     }
@@ -168,12 +185,14 @@ impl Shard {
             return;
         };
         let mut replay = Replay::new(after);
-        let missed = missed.filter(|_| is_replayed);
-        let missed = missed.map_or(&[][..], |missed| &missed.events).iter();
-        let arrived = from.iter().flat_map(|_| self.arrived.values());
-        let arrived = arrived.filter(|(at, _)| *at > end.position);
-        let events = missed.chain(arrived).map(|(at, event)| (*at, event));
-        for (position, event) in events.filter(|(at, _)| *at > after) {
+        let missed_events = missed.map_or(&[][..], |missed| &missed.events);
+        let missed_events = missed_events
+            .iter()
+            .filter(|_| is_replayed)
+            .map(|(at, event)| (*at, event));
+        let arrived = self.arrived.values().map(|(at, event)| (*at, event));
+        let arrived = arrived.filter(|(at, _)| from.is_some() && *at > end.position);
+        for (position, event) in missed_events.chain(arrived).filter(|(at, _)| *at > after) {
             if topics.accepts(event) {
                 replay.push(position, event);
             }
@@ -202,10 +221,10 @@ impl Shard {
             .admits(self.edges.followed_name_bytes(), new, now)
     }
 
-    /// Refuses the edges that wait for topics of the call, for which the root has no room.
-    pub(super) fn refuse_waiting(&mut self) {
+    /// Refuses the edges that wait for topics of a call for which the root has no room.
+    pub(super) fn refuse_waiting(&mut self, seq: u64) {
         let mut waiting = core::mem::take(&mut self.waiting);
-        let refused = waiting.take(|edge| self.lacks(edge));
+        let refused = waiting.take(seq, |edge| self.lacks(edge));
         self.waiting = waiting;
         for waiting in refused {
             match waiting.what {
@@ -221,9 +240,12 @@ impl Shard {
         if let Some(cursor) = self.cursor.clone().filter(|_| is_current) {
             return self.confirm(edge, seq, &cursor);
         }
-        let what = Asked::More(delta.add.clone());
-        let is_served = self.is_served(&topics, None, None);
-        self.waiting.push(Waiting { edge, seq, what }, is_served);
+        self.waiting.push(Waiting {
+            edge,
+            seq,
+            call: self.call_that_serves(&topics, None, None),
+            what: Asked::More(delta.add.clone()),
+        });
     }
 
     /// Whether some topics of an edge are not followed.

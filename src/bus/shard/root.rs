@@ -22,7 +22,7 @@ impl Shard {
         }
         self.seq = self.seq.saturating_add(1);
         let seq = self.seq;
-        let mut joined = self.waiting.assign();
+        let mut joined = self.waiting.assign(seq);
         let left = self.sessions.assign(seq, &mut joined);
         self.arrived.clear();
         let Delta { add, drop } = self.interest.begin();
@@ -122,7 +122,7 @@ impl Shard {
         let Some(call) = self.flight.take() else {
             return;
         };
-        self.refuse_waiting();
+        self.refuse_waiting(call.number);
         self.interest.refuse(|topic| self.edges.is_wanted(topic));
         self.ask_again(call.sent.left);
     }
@@ -165,7 +165,7 @@ impl Shard {
         }
         self.is_behind = call.sent.is_passed;
         self.count_from(&cursor, has_added);
-        self.respond_to_waiting(&cursor, missed.as_ref(), &interests);
+        self.respond_to_waiting(call.number, &cursor, missed.as_ref(), &interests);
         self.respond_to_interest_changes(call.number, &interests);
         self.low.handle_count(self.edges.attached(), now);
     }

@@ -16,6 +16,5 @@ mod root;
 mod sessions;
 mod shard;
 mod strays;
-mod waiting;
 mod whole;
 pub(crate) mod world;
