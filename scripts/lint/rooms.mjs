@@ -28,7 +28,8 @@ export const rooms = {
     operator: 'bus model observe options web',
     sessions: 'auth bus handler http model wasm web',
     'listen-handler':
-      'auth bus events handler http model observe operator options sessions streams timing wasm web',
+      'auth bus events handler http model observe operator options sessions streams ' +
+      'timing wasm web',
     cloudflare:
       'auth bus client events handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
