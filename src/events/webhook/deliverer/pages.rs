@@ -118,8 +118,20 @@ impl Pages {
         cached.select(readers.filter(|reader| reader.expected.for_host().is_none()));
         self.bytes += cached.bytes;
         self.cached.push_back(cached);
-        while self.cached.len() > MAX_PAGES || (self.bytes > MAX_BYTES && self.cached.len() > 1) {
-            self.bytes -= self.cached.pop_front().map_or(0, |cached| cached.bytes);
+        self.evict();
+    }
+
+    /// Removes the oldest pages beyond the limits. The newest one stays, and those that the server
+    /// is matching: otherwise they would be read and matched again and again.
+    fn evict(&mut self) {
+        while self.cached.len() > MAX_PAGES || self.bytes > MAX_BYTES {
+            let older = self.cached.iter().rev().skip(1).rev();
+            let is_matched = |page: &CachedPage| self.reads.values().any(|read| page.is_of(read));
+            let mut places = older.enumerate().filter(|(_, page)| !is_matched(page));
+            let Some((place, _)) = places.next() else {
+                break;
+            };
+            self.bytes -= self.cached.remove(place).map_or(0, |page| page.bytes);
         }
     }
 
@@ -162,6 +174,13 @@ impl Pages {
         let mut reads = self.reads.values();
         reads
             .any(|read| read.purpose == Purpose::Type && read.after == *after && read.name == *name)
+    }
+
+    /// Whether the server is matching as many pages as it may.
+    pub(super) fn is_matching_full(&self) -> bool {
+        let reads = self.reads.values();
+        let matches = reads.filter(|read| matches!(read.purpose, Purpose::Match(..)));
+        matches.count() >= MAX_MATCHES
     }
 
     /// Whether no more may be read now.
@@ -273,6 +292,9 @@ const MAX_PAGES: usize = 16;
 const MAX_BYTES: usize = 4 << 20;
 /// Maximum number of queries to the log at a time.
 const MAX_READS: usize = 4;
+/// Maximum number of pages that the server matches at a time. With those that are being read they
+/// fit into memory.
+const MAX_MATCHES: usize = 8;
 /// Maximum number of occurrences of a page.
 const MAX_PAGE_EVENTS: usize = 100;
 /// Maximum bytes of the occurrences of a page.

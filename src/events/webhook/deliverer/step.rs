@@ -30,6 +30,8 @@ pub(super) enum StepResult {
     More,
     /// A limit keeps the subscription from sending.
     Blocked(Capacity),
+    /// A limit keeps the subscription from reading, or from being matched.
+    Postponed,
 }
 
 impl<S: WebhookStore> Deliverer<S> {
@@ -202,8 +204,13 @@ impl<S: WebhookStore> Deliverer<S> {
     ) -> Option<StepResult> {
         let entry = self.subscriptions.get(id)?;
         let row = &entry.row;
+        let is_for_host = entry.expected.for_host().is_some();
         match source {
-            Source::Log => self.read(&row.name.clone(), after, now),
+            // The page would have to wait for its match, and might be removed meanwhile.
+            Source::Log if is_for_host && self.pages.is_matching_full() => {
+                return Some(StepResult::Postponed);
+            }
+            Source::Log => return Some(self.read(&row.name.clone(), after, now)),
             Source::Server(..) if entry.matches.until() > now => {}
             Source::Server(after, through, page) => {
                 let place = (&after, through);
@@ -220,20 +227,20 @@ impl<S: WebhookStore> Deliverer<S> {
         Some(StepResult::Done)
     }
 
-    fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) {
+    fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) -> StepResult {
         let may_read = |event_type: &SubscribedType| event_type.reads.until() <= now;
         let may_read = self.subscriptions.event_type(name).is_some_and(may_read);
         if !may_read || self.pages.is_reading(name, after) {
-            return;
+            return StepResult::Done;
         }
         if self.pages.is_full() {
-            self.is_read_postponed = true;
-            return;
+            return StepResult::Postponed;
         }
         let groups = self.subscriptions.groups(name);
         let (read, query) = self.pages.read(name, after, groups, now);
         self.outputs
             .push_back(DelivererOutput::Read { read, query });
+        StepResult::Done
     }
 
     fn post(

@@ -134,3 +134,55 @@ fn an_authorization_from_before_a_renewal_changes_nothing() {
     rig.publish("order.paid", "{}");
     assert_eq!(&*rig.post().message, "evt_e1_1");
 }
+
+/// A deliverer whose server matches the occurrences of these event types.
+fn matching(names: &[String]) -> Rig {
+    let rules = names.iter().map(|name| (named(name), MatchRule::Host));
+    Rig::with(DelivererOptions::default(), rules.collect())
+}
+
+fn of_caller(caller: u32, number: u32) -> SubscribeRequest {
+    SubscribeRequest {
+        principal: format!("caller {caller}").into(),
+        ..subscribe(number)
+    }
+}
+
+/// Responds to the oldest request to match. Returns whether there was one.
+fn respond_to_oldest(rig: &mut Rig, result: &MatchResult) -> bool {
+    let is_match = |output: &DelivererOutput| matches!(output, DelivererOutput::Match { .. });
+    let Some(at) = rig.outputs.iter().position(is_match) else {
+        return false;
+    };
+    if let DelivererOutput::Match { read, page, .. } = rig.outputs.remove(at) {
+        let results = vec![result.clone(); page.matches("eventId").count()];
+        rig.deliverer
+            .handle_match_results(read, &results, rig.now)
+            .unwrap();
+        rig.drain();
+    }
+    true
+}
+
+#[test]
+fn more_event_types_than_there_are_pages_in_memory_are_matched() {
+    let names: Vec<String> = (1..=17).map(|number| format!("t{number}")).collect();
+    let mut rig = matching(&names);
+    for (number, name) in (1..).zip(&names) {
+        let request = SubscribeRequest {
+            name: named(name),
+            ..of_caller(number, number)
+        };
+        rig.subscribe(&request).unwrap();
+    }
+    rig.pass(1_000);
+    for name in &names {
+        rig.publish(name, "{}");
+    }
+    let mut posts = 0;
+    for _ in 0..34 {
+        respond_to_oldest(&mut rig, &MatchResult::Matched);
+        posts += rig.respond_all(200).len();
+    }
+    assert_eq!(posts, 17);
+}
