@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
@@ -71,8 +71,8 @@ pub(super) struct Reader<'r> {
 pub(super) enum Lookup<'p> {
     /// Nothing: the log has to be read.
     Missing,
-    /// The page, but the server has to match it.
-    Unmatched(&'p Page),
+    /// A page that the server has to match.
+    Unmatched,
     /// The page, and what the subscription receives of it.
     Selected(&'p Page, &'p [Selected]),
 }
@@ -92,7 +92,7 @@ impl Pages {
         let is_known = cached.selections.contains_key(reader.id);
         let is_empty = cached.page.events.is_empty();
         if !is_known && !is_empty && reader.expected.for_host().is_some() {
-            return Lookup::Unmatched(&cached.page);
+            return Lookup::Unmatched;
         }
         if !is_known {
             cached.select(core::iter::once(*reader));
@@ -176,11 +176,12 @@ impl Pages {
             .any(|read| read.purpose == Purpose::Type && read.after == *after && read.name == *name)
     }
 
-    /// Whether the server is matching as many pages as it may.
-    pub(super) fn is_matching_full(&self) -> bool {
-        let reads = self.reads.values();
-        let matches = reads.filter(|read| matches!(read.purpose, Purpose::Match(..)));
-        matches.count() >= MAX_MATCHES
+    /// Returns the subscriptions for which the server is matching a page.
+    pub(super) fn matching(&self) -> impl Iterator<Item = &str> {
+        self.reads.values().filter_map(|read| match &read.purpose {
+            Purpose::Match(id, _) => Some(&**id),
+            Purpose::Type | Purpose::Call(_) => None,
+        })
     }
 
     /// Whether no more may be read now.
@@ -209,18 +210,20 @@ impl Pages {
         (self.begin(name, after, Purpose::Type, now), query)
     }
 
-    /// Begins to have the server match the page between these places, unless it is matching one
-    /// for the subscription already.
+    /// Begins to have the server match the page after a position for a subscription. Returns the
+    /// page as JSON.
     pub(super) fn begin_match(
         &mut self,
         id: &str,
         name: &EventName,
-        (after, through): (&Cursor, Position),
+        after: &Cursor,
         now: Millis,
-    ) -> Option<u32> {
-        let is_of = |read: &Read| matches!(&read.purpose, Purpose::Match(of, _) if **of == *id);
-        let is_begun = self.reads.values().any(is_of);
-        (!is_begun).then(|| self.begin(name, after, Purpose::Match(id.into(), through), now))
+    ) -> Option<(u32, String)> {
+        let mut cached = self.cached.iter();
+        let page = &cached.find(|cached| cached.covers(name, after))?.page;
+        let (from, text) = (page.cursor_at(page.from), page.to_json());
+        let purpose = Purpose::Match(id.into(), page.through);
+        Some((self.begin(name, &from, purpose, now), text))
     }
 
     /// Records that something is being read. Returns its number.
@@ -294,7 +297,7 @@ const MAX_BYTES: usize = 4 << 20;
 const MAX_READS: usize = 4;
 /// Maximum number of pages that the server matches at a time. With those that are being read they
 /// fit into memory.
-const MAX_MATCHES: usize = 8;
+pub(super) const MAX_MATCHES: usize = 8;
 /// Maximum number of occurrences of a page.
 const MAX_PAGE_EVENTS: usize = 100;
 /// Maximum bytes of the occurrences of a page.

@@ -18,7 +18,7 @@ use super::{
     Deliverer, DelivererOutput, MessageKind, Post,
     in_flight::{Capacity, Content, Destination},
     message_id,
-    pages::Lookup,
+    pages::{Lookup, MAX_MATCHES},
     subscriptions::SubscribedType,
 };
 
@@ -144,10 +144,8 @@ impl<S: WebhookStore> Deliverer<S> {
                 self.send_or_skip(id, &progress.cursor_at(position), message, now)?;
                 Some(StepResult::More)
             }
-            found => {
-                let source = Source::of(&found);
-                self.request(id, &after, source, now)
-            }
+            Lookup::Missing => self.request(id, &after, Source::Log, now),
+            Lookup::Unmatched => self.request(id, &after, Source::Server, now),
         }
     }
 
@@ -181,10 +179,8 @@ impl<S: WebhookStore> Deliverer<S> {
         }
         let (taken, through) = match self.pages.find(&row.name, &read, &entry.reader(id)) {
             Lookup::Selected(page, selected) => next_of(page, selected, read.position, room),
-            found => {
-                let source = Source::of(&found);
-                return self.request(id, &read, source, now);
-            }
+            Lookup::Missing => return self.request(id, &read, Source::Log, now),
+            Lookup::Unmatched => return self.request(id, &read, Source::Server, now),
         };
         let progress = &mut self.subscriptions.get_mut(id)?.row.progress;
         for position in taken {
@@ -204,27 +200,41 @@ impl<S: WebhookStore> Deliverer<S> {
     ) -> Option<StepResult> {
         let entry = self.subscriptions.get(id)?;
         let row = &entry.row;
-        let is_for_host = entry.expected.for_host().is_some();
-        match source {
-            // The page would have to wait for its match, and might be removed meanwhile.
-            Source::Log if is_for_host && self.pages.is_matching_full() => {
+        if entry.expected.for_host().is_some() {
+            if self.pages.matching().any(|matching| *matching == *id) {
+                return Some(StepResult::Done);
+            }
+            // A page that is read would wait for its match, and might be removed meanwhile.
+            if !self.may_match(&row.principal) {
                 return Some(StepResult::Postponed);
             }
+        }
+        match source {
             Source::Log => return Some(self.read(&row.name.clone(), after, now)),
-            Source::Server(..) if entry.matches.until() > now => {}
-            Source::Server(after, through, page) => {
-                let place = (&after, through);
-                if let Some(read) = self.pages.begin_match(id, &row.name, place, now) {
-                    self.outputs.push_back(DelivererOutput::Match {
-                        read,
-                        name: row.name.clone(),
-                        arguments: row.arguments.clone(),
-                        page,
-                    });
-                }
+            Source::Server if entry.matches.until() > now => {}
+            Source::Server => {
+                let (read, page) = self.pages.begin_match(id, &row.name, after, now)?;
+                self.outputs.push_back(DelivererOutput::Match {
+                    read,
+                    name: row.name.clone(),
+                    arguments: row.arguments.clone(),
+                    page,
+                });
             }
         }
         Some(StepResult::Done)
+    }
+
+    /// Whether the server may match another page for a subscriber. As for messages, more places
+    /// have to be free than the subscriber has.
+    fn may_match(&self, principal: &str) -> bool {
+        let free = MAX_MATCHES.saturating_sub(self.pages.matching().count());
+        let entries = self
+            .pages
+            .matching()
+            .filter_map(|id| self.subscriptions.get(id));
+        let own = entries.filter(|entry| *entry.row.principal == *principal);
+        own.count() < free
     }
 
     fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) -> StepResult {
@@ -267,22 +277,12 @@ impl<S: WebhookStore> Deliverer<S> {
 }
 
 /// Where to find out what comes next.
+#[derive(Clone, Copy)]
 enum Source {
     /// The log.
     Log,
-    /// The functions of the server, which match the page between these places.
-    Server(Cursor, Position, String),
-}
-
-impl Source {
-    fn of(found: &Lookup<'_>) -> Self {
-        match found {
-            Lookup::Unmatched(page) => {
-                Self::Server(page.cursor_at(page.from), page.through, page.to_json())
-            }
-            _ => Self::Log,
-        }
-    }
+    /// The functions of the server, which match a page.
+    Server,
 }
 
 /// Returns the positions of at most `room` occurrences after `read` that a subscription receives,

@@ -148,6 +148,12 @@ fn of_caller(caller: u32, number: u32) -> SubscribeRequest {
     }
 }
 
+/// Returns the number of requests to match that wait for their results.
+fn waiting_matches(rig: &Rig) -> usize {
+    let is_match = |output: &&DelivererOutput| matches!(output, DelivererOutput::Match { .. });
+    rig.outputs.iter().filter(is_match).count()
+}
+
 /// Responds to the oldest request to match. Returns whether there was one.
 fn respond_to_oldest(rig: &mut Rig, result: &MatchResult) -> bool {
     let is_match = |output: &DelivererOutput| matches!(output, DelivererOutput::Match { .. });
@@ -185,4 +191,39 @@ fn more_event_types_than_there_are_pages_in_memory_are_matched() {
         posts += rig.respond_all(200).len();
     }
     assert_eq!(posts, 17);
+}
+
+#[test]
+fn a_page_is_matched_for_eight_subscriptions_at_a_time() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=50 {
+        rig.subscribe(&of_caller(number % 20, number)).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    assert_eq!(waiting_matches(&rig), 8);
+    let mut posts = 0;
+    while respond_to_oldest(&mut rig, &MatchResult::Matched) {
+        assert!(waiting_matches(&rig) <= 8);
+        posts += rig.respond_all(200).len();
+    }
+    assert_eq!(posts, 50);
+}
+
+#[test]
+fn a_caller_whose_matches_take_long_leaves_room_for_others() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=9 {
+        rig.subscribe(&of_caller(1, number)).unwrap();
+    }
+    let own = SubscribeRequest {
+        arguments: r#"{"of":"another"}"#.into(),
+        ..of_caller(2, 10)
+    };
+    rig.subscribe(&own).unwrap();
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    let is_own = |output: &DelivererOutput| matches!(output, DelivererOutput::Match { arguments, .. } if *arguments == own.arguments);
+    assert!(rig.outputs.iter().any(is_own));
+    assert!(waiting_matches(&rig) < 8);
 }
