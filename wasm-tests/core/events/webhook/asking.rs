@@ -227,3 +227,55 @@ fn a_caller_whose_matches_take_long_leaves_room_for_others() {
     assert!(rig.outputs.iter().any(is_own));
     assert!(waiting_matches(&rig) < 8);
 }
+
+/// A payload that the function of a server makes of a small one.
+fn large() -> MatchResult {
+    let text = "x".repeat(190_000);
+    MatchResult::Transformed(format!(r#"{{"text":"{text}"}}"#).into())
+}
+
+#[test]
+fn pages_in_memory_are_counted_with_the_payloads_that_the_server_made() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=5 {
+        rig.subscribe(&of_caller(number, number)).unwrap();
+    }
+    rig.pass(1_000);
+    for number in 0..12 {
+        rig.publish("order.paid", "{}");
+        while respond_to_oldest(&mut rig, &large()) {
+            let status = if number == 0 { 500 } else { 200 };
+            assert_eq!(rig.respond_all(status).len(), 1);
+        }
+    }
+    let reads = rig.reads;
+    rig.pass(6_000);
+    assert_eq!(rig.reads, reads + 1);
+    let mut posts = rig.respond_all(200).len();
+    while respond_to_oldest(&mut rig, &large()) {
+        posts += rig.respond_all(200).len();
+    }
+    assert_eq!(posts, 5);
+}
+
+#[test]
+fn what_the_server_made_of_one_page_is_limited_too() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=50 {
+        rig.subscribe(&of_caller(number, number)).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    while respond_to_oldest(&mut rig, &large()) {
+        assert_eq!(rig.respond_all(500).len(), 1);
+    }
+    rig.pass(6_000);
+    let mut matches = 0;
+    let mut posts = rig.respond_all(200).len();
+    while respond_to_oldest(&mut rig, &large()) {
+        posts += rig.respond_all(200).len();
+        matches += 1;
+    }
+    assert_eq!(posts, 50);
+    assert!(matches >= 25, "{matches}");
+}
