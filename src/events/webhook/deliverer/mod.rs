@@ -53,7 +53,7 @@ pub struct Deliverer<S> {
     pages: Pages,
     in_flight: InFlight,
     calls: Calls,
-    /// The subscriptions that have something to do.
+    /// The subscriptions that have something to do, or wait until they may.
     queue: VecDeque<Box<str>>,
     outputs: VecDeque<DelivererOutput>,
     /// The messages that are sent once the alarm is set.
@@ -67,8 +67,6 @@ pub struct Deliverer<S> {
     scanned_at: Millis,
     /// Whether something has changed since then.
     is_scan_outdated: bool,
-    /// Whether a subscription waits to read because too many reads are under way.
-    is_read_postponed: bool,
 }
 
 /// What a deliverer has to do.
@@ -116,7 +114,6 @@ impl<S: WebhookStore> Deliverer<S> {
             next_due: None,
             scanned_at: Millis(0),
             is_scan_outdated: true,
-            is_read_postponed: false,
         })
     }
 
@@ -225,7 +222,6 @@ impl<S: WebhookStore> Deliverer<S> {
                 Purpose::Match(..) => {}
             }
         }
-        self.retry_reads();
         self.advance(now)
     }
 
@@ -238,7 +234,6 @@ impl<S: WebhookStore> Deliverer<S> {
         random: f64,
     ) -> Result<(), S::Error> {
         self.read_failed(read, now, random)?;
-        self.retry_reads();
         self.advance(now)
     }
 

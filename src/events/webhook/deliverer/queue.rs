@@ -25,7 +25,9 @@ impl<S: WebhookStore> Deliverer<S> {
         while let Some(id) = self.queue.pop_front() {
             match self.step(&id, now)? {
                 StepResult::More => self.queue.push_back(id),
-                StepResult::Blocked(Capacity::ShareFull) => waiting.push_back(id),
+                StepResult::Postponed | StepResult::Blocked(Capacity::ShareFull) => {
+                    waiting.push_back(id);
+                }
                 StepResult::Blocked(_) => {
                     self.queue.push_front(id);
                     break;
@@ -73,13 +75,6 @@ impl<S: WebhookStore> Deliverer<S> {
 
     pub(super) fn queue_all(&mut self) {
         self.queue_if(|_, _| true);
-    }
-
-    /// Queues all subscriptions if one could not read because too many reads were under way.
-    pub(super) fn retry_reads(&mut self) {
-        if core::mem::take(&mut self.is_read_postponed) {
-            self.queue_all();
-        }
     }
 
     fn queue_due(&mut self, now: Millis) {
