@@ -35,8 +35,8 @@ export interface EventRows {
    * Removes the oldest occurrences of a name: as few as have `bytes` together, and at most `count`.
    */
   removeOldest(name: string, count: number, bytes: number): RemovedEvent[];
-  /** Removes the occurrences published before `at`. */
-  removeBefore(at: number): RemovedEvent[];
+  /** Removes occurrences published before `at`: at most `count`, and of each name the oldest. */
+  removeBefore(at: number, count: number): RemovedEvent[];
   /** Returns the stored row of each name. */
   names(): EventNameRow[];
   /** Stores the row of a name, replacing its previous row. */
@@ -113,7 +113,7 @@ extern "C" {
         bytes: f64,
     ) -> Result<Vec<JsRemoved>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = removeBefore)]
-    fn remove_before(this: &Rows, at: f64) -> Result<Vec<JsRemoved>, JsValue>;
+    fn remove_before(this: &Rows, at: f64, count: usize) -> Result<Vec<JsRemoved>, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
     fn names(this: &Rows) -> Result<Vec<JsName>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = keepName)]
@@ -236,8 +236,8 @@ impl EventRows for Rows {
         Ok(removed(&Rows::remove_oldest(self, name, count, bytes)?))
     }
 
-    fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, JsValue> {
-        Ok(removed(&Rows::remove_before(self, time(at))?))
+    fn remove_before(&mut self, at: Millis, count: usize) -> Result<Vec<Removed>, JsValue> {
+        Ok(removed(&Rows::remove_before(self, time(at), count)?))
     }
 
     fn names(&self) -> Result<Vec<NameRow>, JsValue> {

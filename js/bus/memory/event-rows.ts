@@ -47,10 +47,10 @@ export class MemoryEventRows implements EventRows {
     return this.#remove(oldest);
   }
 
-  removeBefore(at: number): RemovedEvent[] {
+  removeBefore(at: number, count: number): RemovedEvent[] {
     const old: NewEventRow[] = [];
     for (const row of this.#rows.values()) {
-      if (row.at >= at) break;
+      if (row.at >= at || old.length >= count) break;
       old.push(row);
     }
     return this.#remove(old);

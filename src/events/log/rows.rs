@@ -58,9 +58,10 @@ pub trait EventRows {
         bytes: u64,
     ) -> Result<Vec<Removed>, Self::Error>;
 
-    /// Removes the occurrences that were published before `at`.
+    /// Removes occurrences that were published before `at`: at most `count`, and of each name the
+    /// oldest.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
-    fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, Self::Error>;
+    fn remove_before(&mut self, at: Millis, count: usize) -> Result<Vec<Removed>, Self::Error>;
 
     /// Returns the stored row of each name.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]

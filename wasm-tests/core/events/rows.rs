@@ -120,9 +120,9 @@ impl EventRows for MemoryRows {
         Ok(self.take(positions))
     }
 
-    fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, Infallible> {
+    fn remove_before(&mut self, at: Millis, count: usize) -> Result<Vec<Removed>, Infallible> {
         let rows = self.rows.iter().filter(|(_, row)| row.stored.at < at);
-        let positions = rows.map(|(position, _)| *position).collect();
+        let positions = rows.take(count).map(|(position, _)| *position).collect();
         Ok(self.take(positions))
     }
 

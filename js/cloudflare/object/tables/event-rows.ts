@@ -70,8 +70,9 @@ export class EventTable implements EventRows {
     return this.#remove('name = ? AND position <= ?', name, through);
   }
 
-  removeBefore(at: number): RemovedEvent[] {
-    return this.#remove('at < ?', at);
+  removeBefore(at: number, count: number): RemovedEvent[] {
+    const oldest = 'SELECT name, position FROM event_log WHERE at < ? ORDER BY name, position';
+    return this.#remove(`(name, position) IN (${oldest} LIMIT ?)`, at, count);
   }
 
   names(): EventNameRow[] {

@@ -87,6 +87,10 @@ impl<S: WebhookStore> Deliverer<S> {
                 due_at(entry, event_type, now).is_some_and(|at| at <= now)
             });
         }
+        if is_due {
+            // A time that has passed would set the alarm again at once.
+            self.next_due = self.scan(now, false);
+        }
     }
 
     fn queue_if(&mut self, is_due: impl Fn(&SubscriptionEntry, Option<&SubscribedType>) -> bool) {
