@@ -40,8 +40,13 @@ enum Step {
     Reply(Index, Reply),
     Respond(Index, Reaction),
     RespondAll(Reaction),
+    /// A reply of bus or server, or the outcome of a message never arrives.
+    LoseReply(Index),
+    LoseOutcome(Index),
     /// Time passes with its alarms. All responses arrive, or none.
     Pass(u64, Option<Reaction>),
+    /// Time passes, in which something is published every minute.
+    PassWith(usize),
     /// Time passes in which the alarm is late.
     Skip(u64),
     Unsubscribe(usize),
@@ -120,7 +125,10 @@ fn any_step() -> impl Strategy<Value = Step> {
         10 => (one(), any_reply()).prop_map(|(index, reply)| Step::Reply(index, reply)),
         10 => (one(), any_reaction()).prop_map(|(index, with)| Step::Respond(index, with)),
         6 => any_reaction().prop_map(Step::RespondAll),
+        2 => one().prop_map(Step::LoseReply),
+        1 => one().prop_map(Step::LoseOutcome),
         8 => any_pass(),
+        2 => (0..NAMES.len()).prop_map(Step::PassWith),
         1 => skipped.prop_map(Step::Skip),
         1 => (0..TASTES.len()).prop_map(Step::Unsubscribe),
         1 => (0..PRINCIPALS.len(), late).prop_map(|(who, late)| Step::Disconnect(who, late)),
@@ -161,9 +169,22 @@ fn take(world: &mut World, step: Step) {
         Step::Respond(index, reaction) if messages > 0 => {
             world.respond(index.index(messages), reaction);
         }
-        Step::Fetch(_) | Step::Reply(..) | Step::Respond(..) => {}
+        Step::LoseReply(index) if requests > 0 => world.lose_reply(index.index(requests)),
+        Step::LoseOutcome(index) if messages > 0 => world.lose_outcome(index.index(messages)),
+        Step::Fetch(_)
+        | Step::Reply(..)
+        | Step::Respond(..)
+        | Step::LoseReply(_)
+        | Step::LoseOutcome(_) => {}
         Step::RespondAll(reaction) => world.respond_all(reaction),
         Step::Pass(span, reaction) => world.pass(span, reaction),
+        Step::PassWith(of) => {
+            for _ in 0..12 {
+                world.publish(of, 1, None);
+                world.wake(of);
+                world.pass(60_000, Some(Reaction::Accept));
+            }
+        }
         Step::Skip(span) => world.skip(span),
         Step::Unsubscribe(who) => world.unsubscribe(who),
         Step::Disconnect(caller, late) => world.disconnect(caller, late),

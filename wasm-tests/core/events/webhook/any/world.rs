@@ -197,6 +197,14 @@ impl World {
         self.collect();
     }
 
+    pub(super) fn lose_reply(&mut self, place: usize) {
+        self.requests.remove(place);
+    }
+
+    pub(super) fn lose_outcome(&mut self, place: usize) {
+        self.messages.remove(place);
+    }
+
     /// Replies to all requests and lets the endpoints handle all messages, also those that follow
     /// at once.
     pub(super) fn respond_all(&mut self, reaction: Reaction) {
@@ -305,10 +313,8 @@ impl World {
 
     fn renew_all(&mut self) {
         let live = self.judge.live(self.rig.now);
-        let live: Vec<(usize, Vec<usize>)> = live
-            .map(|(who, client)| (who, client.grant.groups.clone()))
-            .collect();
-        for (who, groups) in live {
+        let renewals = live.map(|(who, client)| (who, client.grant.groups.clone()));
+        for (who, groups) in renewals.collect::<Vec<_>>() {
             self.subscribe(who, &groups, None, true);
         }
     }
@@ -386,7 +392,7 @@ const SHORT_TTL: Millis = Millis(600_000);
 const DAY: Millis = Millis(86_400_000);
 /// Longer than any wait for another attempt.
 const HALF_AN_HOUR: u64 = 1_800_000;
-/// More than one input or alarm leads to, with all that follows at once.
+/// More than follow at once on one input or alarm.
 const MAX_REQUESTS: usize = 200;
 const MAX_MESSAGES: usize = 1_000;
 /// More alarms than there are in half an hour.
