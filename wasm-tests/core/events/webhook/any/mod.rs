@@ -204,7 +204,7 @@ fn run(window: Window, steps: Vec<Step>) {
 #[test]
 fn each_subscription_receives_what_is_for_it_once_everything_works_again() {
     check(vec(any_step(), 1..60), |steps| {
-        run(Window::default(), steps)
+        run(Window::default(), steps);
     });
 }
 
