@@ -179,9 +179,7 @@ impl Client {
 
     /// Notes an occurrence if the subscription has to receive it.
     pub(super) fn publish(&mut self, number: usize, one: &Published) {
-        let groups = &self.grant.groups;
-        let is_own = one.group.is_none_or(|group| groups.contains(&group));
-        if is_own && one.place > self.begun && self.taste.payload(one).is_some() {
+        if self.has_group(one) && one.place > self.begun && self.taste.payload(one).is_some() {
             let owed = Owed {
                 one: *one,
                 is_done: false,
@@ -190,6 +188,11 @@ impl Client {
             };
             self.owed.insert(number, owed);
         }
+    }
+
+    fn has_group(&self, one: &Published) -> bool {
+        let groups = &self.grant.groups;
+        one.group.is_none_or(|group| groups.contains(&group))
     }
 
     /// Whether it has neither ended nor expired.
@@ -215,9 +218,7 @@ impl Client {
         assert!(one.place > self.begun, "it begins after {one:?}");
         let payload = self.taste.payload(one).expect("an occurrence that matches");
         assert!(body.contains(&format!("\"data\":{payload}")), "{body}");
-        let groups = &self.grant.groups;
-        let is_own = one.group.is_none_or(|group| groups.contains(&group));
-        assert!(is_own, "only occurrences of its groups: {one:?}");
+        assert!(self.has_group(one), "only occurrences of its groups");
         if self.started.insert(number) && !is_down {
             assert!(self.last < Some(number), "first attempts are in order");
             self.last = Some(number);
