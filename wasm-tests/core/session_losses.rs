@@ -9,7 +9,11 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::{client::tools, listener::Host, subscription::JSON};
+use crate::{
+    client::tools,
+    listener::Host,
+    subscription::{JSON, STREAM},
+};
 
 const LOST: CloseReason = CloseReason::Lost(Loss::Disconnected);
 
@@ -106,4 +110,17 @@ fn silence_counts_only_after_a_keep_alive() {
     assert_eq!(host.transfers(), [HttpAction::Close(stream)]);
     host.wait();
     assert_eq!(host.request().1.method, "GET");
+}
+
+#[test]
+fn a_server_that_asks_for_no_pause_gets_no_burst_of_requests() {
+    let (mut host, mut stream) = Host::open();
+    for _ in 0..50 {
+        host.bytes(stream, b"retry: 0\n");
+        host.end(stream);
+        host.wait();
+        stream = host.request().0;
+        host.head(stream, 200, STREAM);
+    }
+    assert!(host.now >= 50 * 500, "{} ms", host.now);
 }

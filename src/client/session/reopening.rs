@@ -55,11 +55,16 @@ impl Reopening {
     pub(super) fn next_wait(&mut self, asked: Option<Millis>) -> Option<Millis> {
         self.failures += 1;
         let may_reopen = self.has_streamed && self.failures <= MAX_FAILURES;
-        may_reopen.then(|| asked.unwrap_or_else(|| self.backoff.next_wait()))
+        may_reopen.then(|| match asked {
+            Some(asked) => asked.max(MIN_ASKED_WAIT),
+            None => self.backoff.next_wait(),
+        })
     }
 }
 
 /// Consecutive failed attempts to reopen the stream before the session is given up.
 const MAX_FAILURES: u32 = 5;
+/// The shortest wait that a server can ask for: it may close each stream at once.
+const MIN_ASKED_WAIT: Millis = Millis(500);
 const METHOD_NOT_ALLOWED: u16 = 405;
 const METHOD_NOT_FOUND: i32 = -32_601;
