@@ -121,6 +121,38 @@ fn a_pending_session_end_is_still_sent() {
 }
 
 #[test]
+fn a_redirect_of_the_end_of_the_previous_session_does_not_stop_the_watch() {
+    let mut host = Host::new();
+    let stream = host.session();
+    host.reported();
+    host.watch.handle_end(stream, host.now);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 404, "");
+    host.reported();
+    let (end, request) = host.request();
+    assert_eq!(request.method, "DELETE");
+    host.wait();
+    host.head(end, 302, "location: https://elsewhere.example");
+    assert_eq!(host.reported(), []);
+    host.session();
+    assert_eq!(host.reported().first(), Some(&live(tools(), true)));
+}
+
+#[test]
+fn a_redirect_in_the_current_session_still_stops_the_watch() {
+    let mut host = Host::new();
+    let stream = host.session();
+    host.reported();
+    host.watch.handle_end(stream, host.now);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 302, "");
+    let lost = CloseReason::Lost(Loss::Redirected);
+    assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
+}
+
+#[test]
 fn a_watch_of_a_resource_waits_if_its_subscribe_fails() {
     let requested = SubscriptionFilter {
         resource_subscriptions: vec![uri("a")],
