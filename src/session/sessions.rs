@@ -3,7 +3,7 @@ use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 use crate::{
     bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
-    sorted::Map,
+    sorted::{Map, Set},
     wire::{SessionCall, SessionInterest},
 };
 
@@ -170,10 +170,13 @@ impl<S: SessionStore> Sessions<S> {
     }
 
     /// Removes the sessions that have ended, and repeats the calls that shards have not confirmed.
+    /// Returns the shards with the streams of sessions that had no request for their idle time: only
+    /// the stream keeps such a session.
     ///
     /// # Errors
     /// The errors of the store.
-    pub fn sweep(&mut self, now: Millis) -> Result<(), S::Error> {
+    pub fn sweep(&mut self, now: Millis) -> Result<Vec<u32>, S::Error> {
+        let mut shards = Set::default();
         for id in self.store.ended(now)? {
             let Some(mut session) = self.store.get(&id)? else {
                 continue;
@@ -185,13 +188,17 @@ impl<S: SessionStore> Sessions<S> {
                 self.store.put(&id, &session)?;
                 self.notify_shard(shard, &id, &session, false);
             } else if self.is_streaming(&id, &session) {
+                if let Some(shard) = session.at_shard() {
+                    shards.insert(shard);
+                }
                 self.touch(&id, &mut session, now)?;
             } else {
                 session.used_at = self.used_at(&id, &session);
                 self.store.put(&id, &session)?;
             }
         }
-        self.release_again()
+        self.release_again()?;
+        Ok(shards.into_keys().collect())
     }
 
     fn room(&mut self) -> Result<&mut StoreTotals, S::Error> {
