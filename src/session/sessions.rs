@@ -23,6 +23,7 @@ pub struct Sessions<S> {
     /// When sessions were last used, more exactly than in the store, and the order of uses.
     used: Map<Box<str>, (Millis, u64)>,
     uses: u64,
+    swept_at: Option<Millis>,
     pub(super) outputs: VecDeque<SessionOutput>,
 }
 
@@ -58,6 +59,7 @@ impl<S: SessionStore> Sessions<S> {
             local: LocalStreams::default(),
             used: Map::new(),
             uses: 0,
+            swept_at: None,
             outputs: VecDeque::new(),
         }
     }
@@ -176,6 +178,7 @@ impl<S: SessionStore> Sessions<S> {
     /// # Errors
     /// The errors of the store.
     pub fn sweep(&mut self, now: Millis) -> Result<Vec<u32>, S::Error> {
+        self.swept_at = Some(now);
         let mut shards = Set::default();
         for id in self.store.ended(now)? {
             let Some(mut session) = self.store.get(&id)? else {
@@ -231,7 +234,8 @@ impl<S: SessionStore> Sessions<S> {
                 }
             }
         }
-        if !self.room()?.admits(new, limits) {
+        let may_sweep = self.swept_at.is_none_or(|at| at + SWEEP_SPACING <= now);
+        if may_sweep && !self.room()?.admits(new, limits) {
             self.sweep(now)?;
         }
         Ok(self.room()?.admits(new, limits))
@@ -379,3 +383,6 @@ impl<S: SessionStore> Sessions<S> {
 fn bytes_of(uri: &str) -> usize {
     uri.len() + 64
 }
+
+/// Milliseconds between two sweeps that make room: each repeats all pending calls to shards.
+const SWEEP_SPACING: Millis = Millis(1_000);
