@@ -163,6 +163,20 @@ fn after_a_restart_numbers_are_not_reused_and_shards_count_as_full() {
     assert_eq!(shard(&mut root, "OC", Some(ShardId(3))), 6);
 }
 
+#[test]
+fn after_a_restart_the_newest_shard_that_has_not_reported_is_tried_first() {
+    let mut root = root();
+    for shard in 1..=8 {
+        root.restore_shard(ShardId(shard), "EU", 8, false);
+    }
+    assert_eq!(placed(&mut root, &["EU", "EU"]), [8, 8]);
+    assert_eq!(shard(&mut root, "EU", Some(ShardId(8))), 7);
+    report(&mut root, 2, 9, 0, false);
+    assert_eq!(placed(&mut root, &["EU"]), [7], "an empty shard may close");
+    report(&mut root, 2, 10, 1, false);
+    assert_eq!(placed(&mut root, &["EU"]), [2]);
+}
+
 /// The call that announced the bus to it may have been lost with the root.
 #[test]
 fn a_shard_that_has_never_called_is_asked_again_after_a_restart() {
