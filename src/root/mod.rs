@@ -10,10 +10,10 @@ pub use log::Log;
 pub use output::{RootOutput, RootReceived};
 
 use crate::{
-    bus::{self, Bus, EdgeId, FollowReply, FollowSender, JournalEntry, ShardId},
+    bus::{self, Bus, EdgeId, FollowReply, FollowSender, JournalEntry, Publication, ShardId},
     clock::Millis,
     session::{self, ROOT, SessionStore, Sessions},
-    vocabulary::{position::Position, topic::Topics},
+    vocabulary::{event::ServerEvent, position::Position, topic::Topics},
     wire::{Claim, ProtocolError},
 };
 
@@ -49,8 +49,8 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
         &self.bus
     }
 
-    /// Returns the bus, for everything that needs neither log nor sessions. Pass the frames of
-    /// edges, the follows of shards and the end of connections to the root instead.
+    /// Returns the bus, for everything that needs neither log nor sessions. Pass events, the frames
+    /// of edges, the follows of shards and the end of connections to the root instead.
     pub fn bus_mut(&mut self) -> &mut Bus {
         &mut self.bus
     }
@@ -107,6 +107,15 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn handle_restored(&mut self, now: Millis) -> Result<(), L::Error> {
         self.handle_emptied(ROOT, now)
+    }
+
+    /// Publishes an event; see [`Bus::publish_at`].
+    pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
+        // Otherwise the index of a log from which no edge reads would grow without bound.
+        if self.bus.is_log_indexed() {
+            self.bus.handle_trimmed(self.log.floor());
+        }
+        self.bus.publish_at(event, at)
     }
 
     /// Handles a frame of an edge; `now` is on the clock of the sessions.

@@ -144,6 +144,25 @@ fn events_after_a_failed_read_of_the_log_are_replayed() {
     assert_eq!(replayed(received), [Position(1), Position(3)]);
 }
 
+#[test]
+fn the_index_of_the_log_is_dropped_once_the_log_was_trimmed() {
+    let mut world = SessionRoot::new();
+    let since = mcp_listen::root::Log::cursor(&world.log);
+    world.publish(&ServerEvent::ToolsListChanged);
+    let edge = world.root.bus_mut().connect();
+    let follow = Follow::fresh(1, vec![Topic::Tools]).since(&since);
+    let received = world
+        .root
+        .handle_message(edge, &follow.to_json(), NOW)
+        .unwrap();
+    assert_eq!(replayed(Ok(received)), [Position(1)]);
+    world.publish(&updated("a"));
+    assert!(world.root.bus().is_log_indexed(), "nothing was trimmed");
+    world.log.trim(1);
+    world.publish(&updated("b"));
+    assert!(!world.root.bus().is_log_indexed());
+}
+
 /// Returns the positions of the events that a reply replays.
 fn replayed(received: Result<RootReceived, Unreadable>) -> Vec<Position> {
     let Ok(RootReceived::Followed { frames, .. }) = received else {
