@@ -113,7 +113,7 @@ fn sessions_refused_in_quick_succession_repeat_pending_calls_once() {
     );
     for caller in ["bob", "cid", "dan", "eve"] {
         let lasting = NewSession {
-            idle: Duration::from_secs(3_600),
+            idle: Duration::from_hours(1),
             ..of(Some(caller))
         };
         assert!(world.begin(caller, lasting));
