@@ -168,8 +168,8 @@ impl Placement {
 }
 
 impl ShardInfo {
-    /// Returns the number of edges. A shard that has not reported counts as empty; if it is full, it
-    /// refuses.
+    /// Returns the number of edges. A shard that has not reported counts as empty; if it is full,
+    /// it refuses.
     fn known_edges(&self) -> u32 {
         self.edges.unwrap_or_default()
     }

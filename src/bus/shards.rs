@@ -219,8 +219,8 @@ impl Shards {
         }
     }
 
-    /// Asks those of these shards that have not reported since the start for their number of edges. A
-    /// shard that has restarted too learns of its bus in this way, and reports that it is empty.
+    /// Asks those of these shards that have not reported since the start for their number of edges.
+    /// A shard that has restarted too learns of its bus in this way, and reports that it is empty.
     pub(super) fn ask_unreported(&mut self, is_meant: impl Fn(ShardId) -> bool) {
         let unreported = self
             .all()

@@ -163,9 +163,9 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
         }
     }
 
-    /// [Sweeps](Sessions::sweep) the sessions. If only a stream at a shard keeps a session, and that
-    /// shard has not reported since the last restart, asks the shard: it may have restarted too.
-    /// `now` is on the clock of the sessions.
+    /// [Sweeps](Sessions::sweep) the sessions. If only a stream at a shard keeps a session, and
+    /// that shard has not reported since the last restart, asks the shard: it may have restarted
+    /// too. `now` is on the clock of the sessions.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn sweep(&mut self, now: Millis) -> Result<(), L::Error> {
         if let Some(sessions) = &mut self.sessions {

@@ -172,8 +172,8 @@ impl<S: SessionStore> Sessions<S> {
     }
 
     /// Removes the sessions that have ended, and repeats the calls that shards have not confirmed.
-    /// Returns the shards with the streams of sessions that had no request for their idle time: only
-    /// the stream keeps such a session.
+    /// Returns the shards with the streams of sessions that had no request for their idle time:
+    /// only the stream keeps such a session.
     ///
     /// # Errors
     /// The errors of the store.
