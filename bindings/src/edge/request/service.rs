@@ -6,10 +6,18 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     exchange::{self, LegacyMode, SessionRules},
     http::{self, Headers, Policy},
-    json, session,
+    json,
+    limits::Limits,
+    session,
+    uri::Uri,
 };
 
-use crate::{edge::options::limits_of, error::coded, object::object, response::HttpResponse};
+use crate::{
+    edge::options::limits_of,
+    error::{coded, out_of_place},
+    object::object,
+    response::HttpResponse,
+};
 
 use super::{exchange::Exchange, refusal::Refusal};
 
@@ -142,6 +150,16 @@ impl Service {
             headers,
             is_readable,
         ))
+    }
+
+    /// Creates the exchange of a stream that the server itself reads, of the updates of this
+    /// resource. Throws if `uri` is not valid.
+    #[wasm_bindgen(js_name = exchangeOf)]
+    pub fn exchange_of(&self, uri: &str) -> Result<Exchange, JsValue> {
+        let uri = Uri::new(uri, Limits::default().uri_bytes)
+            .map_err(|_| out_of_place("the request opens no stream"))?;
+        let exchange = exchange::Exchange::of_resource(self.0.clone(), uri);
+        Ok(Exchange::from(exchange))
     }
 }
 
