@@ -34,13 +34,16 @@ struct Unwritable;
 
 type Written<T = ()> = Result<T, Unwritable>;
 
+// A copy of these functions for each member of each type would weigh in WebAssembly.
 #[expect(clippy::unnecessary_wraps, reason = "it ends what serde calls")]
 impl<'o> Writer<'o> {
+    #[inline(never)]
     fn push(self, text: &str) -> Written {
         self.0.push_str(text);
         Ok(())
     }
 
+    #[inline(never)]
     fn items(self, open: char, close: char) -> Items<'o> {
         self.0.push(open);
         Items {
@@ -51,12 +54,28 @@ impl<'o> Writer<'o> {
     }
 }
 
+// A copy of these functions for each member of each type would weigh in WebAssembly.
 #[expect(clippy::unnecessary_wraps, reason = "it ends what serde calls")]
 impl Items<'_> {
+    #[inline(never)]
     fn next(&mut self) -> &mut String {
         if core::mem::replace(&mut self.is_begun, true) {
             self.out.push(',');
         }
+        self.out
+    }
+
+    /// Begins a member, whose value follows.
+    #[inline(never)]
+    fn member(&mut self, name: &str) -> &mut String {
+        push_string(self.next(), name);
+        self.value()
+    }
+
+    /// Begins the value of the member whose name was written.
+    #[inline(never)]
+    fn value(&mut self) -> &mut String {
+        self.out.push(':');
         self.out
     }
 
@@ -149,9 +168,9 @@ impl<'o> ser::Serializer for Writer<'o> {
         variant: &'static str,
         value: &T,
     ) -> Written {
-        let mut member = self.items('{', '}');
-        ser::SerializeMap::serialize_entry(&mut member, variant, value)?;
-        member.close()
+        let mut object = self.items('{', '}');
+        value.serialize(Writer(object.member(variant)))?;
+        object.close()
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Written<Items<'o>> {
@@ -191,10 +210,9 @@ impl<'o> ser::Serializer for Writer<'o> {
         variant: &'static str,
         _: usize,
     ) -> Written<Variant<'o>> {
-        self.0.push('{');
-        push_string(self.0, variant);
-        self.0.push(':');
-        Ok(Variant(self.items('{', '}')))
+        let mut object = self.items('{', '}');
+        object.member(variant);
+        Ok(Variant(Writer(object.out).items('{', '}')))
     }
 }
 
@@ -220,8 +238,7 @@ impl ser::SerializeMap for Items<'_> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
-        self.out.push(':');
-        value.serialize(Writer(self.out))
+        value.serialize(Writer(self.value()))
     }
 
     fn end(self) -> Written {
@@ -234,7 +251,7 @@ impl ser::SerializeStruct for Items<'_> {
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
-        ser::SerializeMap::serialize_entry(self, name, value)
+        value.serialize(Writer(self.member(name)))
     }
 
     fn end(self) -> Written {
@@ -247,7 +264,7 @@ impl ser::SerializeStructVariant for Variant<'_> {
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
-        ser::SerializeMap::serialize_entry(&mut self.0, name, value)
+        value.serialize(Writer(self.0.member(name)))
     }
 
     fn end(self) -> Written {
