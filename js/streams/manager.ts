@@ -129,7 +129,8 @@ export class StreamManager {
     service: Service,
     { caller, groups, uri, ...inner }: InnerStreamOptions,
   ): Promise<ServerStream | Refusal> {
-    const core = calling(() => service.exchangeOf(uri));
+    const core = service.exchangeOf(uri);
+    if (core === undefined) throw new ListenError('internal-error', 'this is no URI of a resource');
     try {
       return await this.open(core, { ...caller, groups: [...groups] }, inner);
     } finally {

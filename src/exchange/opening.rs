@@ -136,8 +136,7 @@ impl StreamOpening {
             scope,
             ..SubscriptionFilter::default()
         };
-        let topics = [self.requested.topics(), of_caller.topics()];
-        topics.iter().flatten().map(Topic::name_bytes).sum()
+        name_bytes(&self.requested) + name_bytes(&of_caller)
     }
 
     /// Returns the stream, and how it joins its session if it is the stream of one; once.
@@ -156,4 +155,8 @@ impl StreamOpening {
             .with_server_info(discovered.server_info);
         Some((stream, self.session.take()))
     }
+}
+
+fn name_bytes(filter: &SubscriptionFilter) -> usize {
+    filter.topics().iter().map(Topic::name_bytes).sum()
 }
