@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { toNodeHandler as sdkNodeHandler } from '@modelcontextprotocol/node';
 import type { ListenHandler } from 'mcp-listen';
 import { toNodeHandler, type WebHandler } from 'mcp-listen/node';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { served } from '../../host/http-server.ts';
 import {
   acknowledged,
@@ -20,6 +20,7 @@ import {
   listen,
   listenBody,
 } from '../../host/listen.ts';
+import { serveOnNode } from '../../host/node-http.ts';
 import { echo } from '../../host/servers/behind.ts';
 import { serving, TOOLS } from '../serving.ts';
 import { asking, readLate } from './slow-client.ts';
@@ -183,6 +184,18 @@ describe('the body of a request under node:http', () => {
       body,
     );
     expect(first.status).toBe(status);
+    const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
+    expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
+    agent.destroy();
+  });
+
+  test('that is refused leaves its connection usable as a stream of Readable.toWeb', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const server = serving();
+    const { origin, stop } = await serveOnNode((request) => server.fetch(request));
+    onTestFinished(stop);
+    const first = await post(origin, agent, { origin: 'http://evil.example' }, 'hello');
+    expect(first.status).toBe(403);
     const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
     expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
     agent.destroy();
