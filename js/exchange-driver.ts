@@ -13,13 +13,12 @@ import type { FetchHandler } from './handler/handler.js';
 import type { ResponseLimits } from './handler/upstream-response.js';
 import type { ErrorResponses } from './http/error-response.js';
 import { type InboundExchange, pass, refuse } from './http/inbound.js';
-import { cancelBody } from './http/screen.js';
 import { calling, ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
 import type { SessionHandler } from './sessions/handler.js';
 import type { StreamManager } from './streams/index.js';
 import { type Exchange, type HttpResponse, Refusal, type Step } from './wasm/server/bindings.js';
-import { readStart } from './web/request-body.js';
+import { cancelBody, readStart } from './web/request-body.js';
 
 /** The parts of a server that carry out the steps of its exchanges. */
 export interface ExchangeHost {
@@ -164,8 +163,6 @@ export class ExchangeDriver {
     response: HttpResponse,
     sent?: Response,
   ): Promise<Response> {
-    // Nothing is awaited before: Node 24 throws an uncaught error if a body of `Readable.toWeb` is
-    // cancelled after its first chunk was requested, and its connection cannot be used again.
     if (response.isUnread) await cancelBody(inbound.request);
     await sent?.body?.cancel();
     return refuse(this.#host.refusals.respond(response), inbound);

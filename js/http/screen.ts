@@ -3,6 +3,7 @@ import { PerInstance } from '../wasm/per-instance.js';
 import { type HttpResponse, Service, type ServiceOptions } from '../wasm/server/bindings.js';
 import { expectLoaded } from '../wasm/server/load.js';
 import { headerLines } from '../web/header-lines.js';
+import { cancelBody } from '../web/request-body.js';
 import { ErrorResponses } from './error-response.js';
 
 /** Which hosts and origins are served in addition to the defaults. */
@@ -101,11 +102,6 @@ export function serviceOf(
   return new PerInstance(() =>
     calling(() => new Service(JSON.stringify({ ...options, hosts, origins }))),
   );
-}
-
-/** Cancels a body that is not read here. A locked body belongs to its reader, which cancels it. */
-export async function cancelBody({ body }: Request): Promise<void> {
-  if (body?.locked === false) await body.cancel();
 }
 
 /** Joins entries as lines; an entry must not be empty. */

@@ -189,17 +189,26 @@ describe('the body of a request under node:http', () => {
     agent.destroy();
   });
 
-  test('that is refused leaves its connection usable as a stream of Readable.toWeb', async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const server = serving();
-    const { origin, stop } = await serveOnNode((request) => server.fetch(request));
-    onTestFinished(stop);
-    const first = await post(origin, agent, { origin: 'http://evil.example' }, 'hello');
-    expect(first.status).toBe(403);
-    const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
-    expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
-    agent.destroy();
-  });
+  test.each([
+    ['at once', 0],
+    ['after other code', 1],
+  ])(
+    'that Readable.toWeb reads and that is refused %s leaves its connection usable',
+    async (_, awaits) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const server = serving();
+      const { origin, stop } = await serveOnNode(async (request) => {
+        for (let turn = 0; turn < awaits; turn += 1) await Promise.resolve();
+        return server.fetch(request);
+      });
+      onTestFinished(stop);
+      const first = await post(origin, agent, { origin: 'http://evil.example' }, 'hello');
+      expect(first.status).toBe(403);
+      const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
+      expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
+      agent.destroy();
+    },
+  );
 
   test('that the handler reads in part leaves its connection usable', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
