@@ -1,6 +1,6 @@
 use crate::{
     clock::Millis,
-    listen::{Accepted, ServerStream, StreamKind},
+    listen::{Accepted, ServerStream, StreamKind, stream_of},
     upstream::SessionStart,
     vocabulary::{
         capabilities::{Capabilities, Discovered},
@@ -149,10 +149,8 @@ impl StreamOpening {
             return None;
         }
         let discovered = self.discovered.take()?;
-        let permit = self.permit.as_ref();
-        let honored = self.requested.honored(discovered.capabilities, permit);
-        let stream = ServerStream::with_kind(self.kind.clone(), honored, keep_alive, now)
-            .with_server_info(discovered.server_info);
+        let (kind, permit) = (self.kind.clone(), self.permit.as_ref());
+        let stream = stream_of(kind, &self.requested, &discovered, permit, keep_alive, now);
         Some((stream, self.session.take()))
     }
 }
