@@ -75,20 +75,28 @@ impl Exchange {
             Stage::Other
         };
         let stage = screening.response().map_or(passed, Stage::Responded);
-        Self {
-            method: method.into(),
-            headers: headers.into(),
-            fields: screening.fields().to_vec(),
-            ..Self::at(stage, service)
-        }
+        Self::at(stage, service, method, headers, screening.fields())
     }
 
-    fn at(stage: Stage, service: Arc<Service>) -> Self {
+    /// Creates the exchange of a stream that the server itself reads: of the updates of a resource.
+    /// No request has to be checked, so the first step is [`Step::Admit`].
+    pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
+        let opening = StreamOpening::of_resource(uri);
+        Self::at(Stage::Opening(Box::new(opening)), service, "", "", &[])
+    }
+
+    fn at(
+        stage: Stage,
+        service: Arc<Service>,
+        method: &str,
+        headers: &str,
+        fields: &[Field],
+    ) -> Self {
         Self {
             service,
-            method: Box::default(),
-            headers: Box::default(),
-            fields: Vec::new(),
+            method: method.into(),
+            headers: headers.into(),
+            fields: fields.to_vec(),
             body: None,
             is_named: false,
             principal: None,
@@ -97,13 +105,6 @@ impl Exchange {
             id: None,
             stage,
         }
-    }
-
-    /// Creates the exchange of a stream that the server itself reads: of the updates of a resource.
-    /// No request has to be checked, so the first step is [`Step::Admit`].
-    pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
-        let opening = StreamOpening::of_resource(uri);
-        Self::at(Stage::Opening(Box::new(opening)), service)
     }
 
     /// Returns header fields to add to the response, even to one of the upstream server.
@@ -352,10 +353,10 @@ impl Exchange {
         if step.is_some() {
             return step;
         }
-        match verdict.clone() {
-            legacy::LegacyOutcome::Legacy(request) => self.in_session(request),
-            legacy::LegacyOutcome::Rejected(rejection) => self.reject(&rejection),
-            legacy::LegacyOutcome::PassThrough => Some(self.pass()),
+        match mem::replace(&mut self.stage, Stage::Other) {
+            Stage::Session(legacy::LegacyOutcome::Legacy(request)) => self.in_session(request),
+            Stage::Session(legacy::LegacyOutcome::Rejected(rejection)) => self.reject(&rejection),
+            _ => Some(self.pass()),
         }
     }
 
