@@ -1,5 +1,4 @@
-//! The course of one HTTP request through a server: what its host has to find out, in which order,
-//! and how the request ends.
+//! The course of one HTTP request through a server: the steps of its host, and how it ends.
 
 mod opening;
 mod service;
@@ -69,20 +68,21 @@ impl Exchange {
         is_readable: bool,
     ) -> Self {
         let screening = service.screen(method, url, &Headers::new(headers));
+        let (response, fields) = screening.into_parts();
         let passed = if is_readable {
             Stage::Begun
         } else {
             Stage::Other
         };
-        let stage = screening.response().map_or(passed, Stage::Responded);
-        Self::at(stage, service, method, headers, screening.fields())
+        let stage = response.map_or(passed, Stage::Responded);
+        Self::at(stage, service, method, headers, fields)
     }
 
     /// Creates the exchange of a stream that the server itself reads: of the updates of a resource.
     /// No request has to be checked, so the first step is [`Step::Admit`].
     pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
-        let opening = StreamOpening::of_resource(uri);
-        Self::at(Stage::Opening(Box::new(opening)), service, "", "", &[])
+        let stage = Stage::Opening(Box::new(StreamOpening::of_resource(uri)));
+        Self::at(stage, service, "", "", Vec::new())
     }
 
     fn at(
@@ -90,13 +90,13 @@ impl Exchange {
         service: Arc<Service>,
         method: &str,
         headers: &str,
-        fields: &[Field],
+        fields: Vec<Field>,
     ) -> Self {
         Self {
             service,
             method: method.into(),
             headers: headers.into(),
-            fields: fields.to_vec(),
+            fields,
             body: None,
             is_named: false,
             principal: None,
