@@ -35,6 +35,7 @@ import {
 import { SessionHandler } from './sessions/handler.js';
 import { idleOf, sessionLimits } from './sessions/limits.js';
 import { StreamManager } from './streams/index.js';
+import { ConcurrencyLimit } from './timing/concurrency-limit.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {
   type Exchange,
@@ -134,8 +135,8 @@ class RequestHandler {
     listeners: (max, hasCallers) => this.#streams.listeners(max, hasCallers),
     streamsOf: (principal) => this.listeners(principal),
   };
-  /** Number of requests that are being handled. */
-  #pendingRequests = 0;
+  /** The requests that are being handled. */
+  readonly #pending = new ConcurrencyLimit<undefined>();
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
     const { authorize, principal } = options;
@@ -172,7 +173,7 @@ class RequestHandler {
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
     const { bodyUsed, headers, method, url } = request;
     let core: Exchange | undefined;
-    this.#pendingRequests += 1;
+    const place = this.#pending.enter(undefined);
     try {
       const lines = headerLines(headers);
       core = this.#service.value.exchange(method, url, lines, !bodyUsed);
@@ -182,13 +183,13 @@ class RequestHandler {
     } catch (error) {
       return this.#afterFailure(error);
     } finally {
-      this.#pendingRequests -= 1;
+      place?.leave();
       core?.free();
     }
   };
 
   get isIdle(): boolean {
-    return this.#pendingRequests === 0 && this.#streams.isIdle;
+    return this.#pending.isEmpty && this.#streams.isIdle;
   }
 
   readonly close = (): Promise<void> => this.#streams.close();

@@ -39,7 +39,7 @@
 //!
 //! Enums are `non_exhaustive`, except [`json::Value`]: they may gain variants. A host that leaves
 //! out an output may lose events: clippy's `wildcard_enum_match_arm` finds those that it does not
-//! name.
+//! name. Most structs that only the core makes are `non_exhaustive` too: they may gain fields.
 //!
 //! The crate `mcp-listen-browser` listens from a browser page, in Rust; `mcp-listen-tower` is a
 //! layer for servers.

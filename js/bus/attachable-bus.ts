@@ -31,8 +31,8 @@ export interface AttachableBus extends ListenBus {
    */
   openStream?(opening: Opening, options: AttachOptions): Promise<ServerStream>;
   /**
-   * Resolves once the bus receives everything published from then on; fed streams open after that.
-   * If absent, the bus always does.
+   * Resolves once the bus receives everything published from then on; fed streams open after that,
+   * and sinks from before receive a gap. If absent, the bus always does.
    *
    * @throws ListenError (as a rejection) `bus-lost`.
    */

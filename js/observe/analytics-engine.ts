@@ -48,7 +48,7 @@ export function analyticsWriter(
     const groups = groupsOf(stats());
     for (const [group, counts] of Object.entries(groups)) {
       const before = previous?.[group as keyof Groups] ?? [];
-      const doubles = counts.map((count, index) => count - (before[index] ?? 0));
+      const doubles = counts.map((count, index) => sinceThen(count, before[index]));
       // `open` and `away` are gauges: write the current value, not the difference.
       if (group === 'streams') doubles.splice(0, GAUGES, ...counts.slice(0, GAUGES));
       if (doubles.some((double) => double !== 0))
@@ -56,6 +56,11 @@ export function analyticsWriter(
     }
     previous = groups;
   };
+}
+
+/** What was counted since a count, which begins at 0 again after a trap of the core. */
+function sinceThen(count: number, before = 0): number {
+  return count < before ? count : count - before;
 }
 
 type Groups = Record<'streams' | 'refused' | 'ended' | 'written', number[]>;

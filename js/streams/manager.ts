@@ -58,7 +58,6 @@ export class StreamManager {
 
   readonly #quota: PrincipalQuota;
   readonly #preparer: OpeningPreparer;
-  #openingCount = 0;
   #isClosing = false;
   #isDraining = false;
 
@@ -89,7 +88,7 @@ export class StreamManager {
 
   /** Whether no stream is open or opening, and new ones are accepted. */
   get isIdle(): boolean {
-    return this.#streams.size + this.#openingCount === 0 && !this.#isClosing && !this.#isDraining;
+    return this.#streams.size + this.#quota.opening === 0 && !this.#isClosing && !this.#isDraining;
   }
 
   /** Ends all streams gracefully and opens no more. */
@@ -156,7 +155,6 @@ export class StreamManager {
     const names = core.names(scopeOf(caller));
     const refusal = this.#refusal(caller, names);
     if (refusal !== undefined) return refusal;
-    this.#openingCount += 1;
     const share = this.#quota.reserve(caller, names);
     const since = performance.now();
     try {
@@ -173,8 +171,6 @@ export class StreamManager {
       if (!caller.request.signal.aborted) this.#options.onError(error as Error);
       if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
-    } finally {
-      this.#openingCount -= 1;
     }
   }
 
@@ -187,7 +183,7 @@ export class StreamManager {
     const { headerBytes } = this.#options.limits;
     if (this.#preparer.isReauthorized && exceed(caller.request.headers, headerBytes))
       return Refusal.HeadersTooLarge;
-    if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
+    if (this.#streams.size + this.#quota.opening >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
     return this.#quota.refusal(caller, names);
   }

@@ -2,6 +2,8 @@ import type { CallerContext } from '../auth/authorize.js';
 import { callerId } from '../auth/caller-id.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { ListenLimits } from '../model/limits.js';
+import { DelayQueue } from '../timing/delay-queue.js';
+import { MINUTE_MS } from '../timing/spans.js';
 import { Refusal } from '../wasm/server/bindings.js';
 
 /**
@@ -30,6 +32,11 @@ export class PrincipalQuota {
   readonly #sharedBytes: number;
   readonly #maxPerCaller: number;
   readonly #used = new Map<string, { streams: number; names: number }>();
+  /**
+   * The shares of streams that are opening. They expire, because Workers may stop without running
+   * `catch` or `finally` when the client disconnects.
+   */
+  readonly #opening = new DelayQueue<QuotaShare>(MINUTE_MS);
   readonly #shares = new WeakMap<ServerStream, QuotaShare>();
   #large = 0;
 
@@ -44,12 +51,19 @@ export class PrincipalQuota {
     this.#maxPerCaller = Math.max(this.#reservedBytes, Math.floor(namesBytes / CALLER_PARTS));
   }
 
+  /** The number of streams that are opening. */
+  get opening(): number {
+    this.#expire();
+    return this.#opening.size;
+  }
+
   /**
    * Returns why the caller cannot open another stream now, whose names count `names` bytes;
    * undefined if it can.
    */
   refusal(context: CallerContext, names: number): Refusal | undefined {
     const { maxSubscriptionsPerAddress, maxSubscriptionsPerPrincipal } = this.#limits;
+    this.#expire();
     const caller = callerId(context);
     if (caller !== undefined) {
       const used = this.#used.get(caller) ?? { streams: 0, names: 0 };
@@ -67,42 +81,51 @@ export class PrincipalQuota {
 
   /** Returns how many streams the caller with this name holds or is opening. */
   streamsOf(principal: string): number {
+    this.#expire();
     return this.#used.get(`principal ${principal}`)?.streams ?? 0;
   }
 
   /** Counts a stream that is opening. */
   reserve(context: CallerContext, names: number): QuotaShare {
     const share = { caller: callerId(context), names };
-    this.#large += this.#excess(names);
-    if (share.caller !== undefined) this.#count(share.caller, 1, names);
+    this.#opening.add(share, Date.now());
+    this.#count(share, 1);
     return share;
   }
 
-  /** Releases the share of a stream that was not opened or has ended. */
-  free({ caller, names }: QuotaShare): void {
-    this.#large -= this.#excess(names);
-    if (caller !== undefined) this.#count(caller, -1, -names);
+  /** Releases the share of a stream that was not opened. */
+  free(share: QuotaShare): void {
+    if (this.#opening.delete(share)) this.#count(share, -1);
   }
 
   /** Assigns the share to an open stream. */
   assign(stream: ServerStream, share: QuotaShare): void {
+    const hasExpired = !this.#opening.delete(share);
+    if (hasExpired) this.#count(share, 1);
     this.#shares.set(stream, share);
   }
 
   /** Handles the end of a stream. */
   release(stream: ServerStream): void {
     const share = this.#shares.get(stream);
-    if (share !== undefined && this.#shares.delete(stream)) this.free(share);
+    if (share !== undefined && this.#shares.delete(stream)) this.#count(share, -1);
   }
 
   #excess(names: number): number {
     return Math.max(0, names - this.#reservedBytes);
   }
 
-  #count(caller: string, streams: number, names: number): void {
+  #expire(): void {
+    for (const share of this.#opening.take(Date.now())) this.#count(share, -1);
+  }
+
+  /** Adds `streams`, 1 or -1, streams with this share. */
+  #count({ caller, names }: QuotaShare, streams: 1 | -1): void {
+    this.#large += streams * this.#excess(names);
+    if (caller === undefined) return;
     const used = this.#used.get(caller) ?? { streams: 0, names: 0 };
     used.streams += streams;
-    used.names += names;
+    used.names += streams * names;
     if (used.streams > 0) this.#used.set(caller, used);
     else this.#used.delete(caller);
   }

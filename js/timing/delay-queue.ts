@@ -1,8 +1,8 @@
 /** Keys that are due a constant time after they are added; each operation takes constant time. */
-export class DelayQueue {
+export class DelayQueue<Key = string> {
   readonly #delayMs: number;
   /** When each key is due, the earliest first. */
-  readonly #due = new Map<string, number>();
+  readonly #due = new Map<Key, number>();
 
   constructor(delayMs: number) {
     this.#delayMs = delayMs;
@@ -13,23 +13,29 @@ export class DelayQueue {
     return this.#due.values().next().value;
   }
 
+  /** The number of keys. */
+  get size(): number {
+    return this.#due.size;
+  }
+
   /** Whether the key has been added and is not due at `now`. */
-  isWaiting(key: string, now: number): boolean {
+  isWaiting(key: Key, now: number): boolean {
     return (this.#due.get(key) ?? now) > now;
   }
 
   /** Adds a key, or adds it again. */
-  add(key: string, now: number): void {
+  add(key: Key, now: number): void {
     this.#due.delete(key);
     this.#due.set(key, now + this.#delayMs);
   }
 
-  delete(key: string): void {
-    this.#due.delete(key);
+  /** Removes a key; returns whether it was there. */
+  delete(key: Key): boolean {
+    return this.#due.delete(key);
   }
 
   /** Removes the keys that are due, and yields them. */
-  *take(now: number): Iterable<string> {
+  *take(now: number): Iterable<Key> {
     for (const [key, due] of this.#due) {
       if (due > now) return;
       this.#due.delete(key);

@@ -1,6 +1,12 @@
 /** Creates the error that reports a trap of the core to its callers. */
 export type TrapErrorMaker = (message: string, cause: unknown) => Error;
 
+/** An object that uses a core, and is never closed. */
+export interface CoreUser {
+  /** Handles that the core has trapped; see {@link InstanceGuard.onReset} for what it may do. */
+  handleReset(): void;
+}
+
 /**
  * Guards the instances of a core. After a trap nothing in the memory of an instance can be trusted,
  * so the guard replaces it by a new instance.
@@ -41,6 +47,19 @@ export class InstanceGuard {
   onReset(listener: (error: Error) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * Calls `user.handleReset` once, when {@link onReset} would call a listener. The guard does not
+   * keep `user` alive, as it would keep whatever the scope of a listener captures.
+   */
+  onResetOf(user: CoreUser): void {
+    const weak = new WeakRef(user);
+    const leave = this.onReset(() => {
+      leave();
+      weak.deref()?.handleReset();
+    });
+    collected.register(user, leave);
   }
 
   /**
@@ -129,7 +148,7 @@ export class InstanceGuard {
   #trapped(trap: Error): Error {
     const error = this.#afterTrap(trap);
     this.#isUnwinding = true;
-    for (const listener of [...this.#listeners]) listener(error);
+    for (const listener of [...this.#listeners]) notify(listener, error);
     return error;
   }
 
@@ -173,6 +192,18 @@ export class InstanceGuard {
     return error;
   }
 }
+
+/** Notifies a listener. One that throws does not stop the others. */
+function notify(listener: (error: Error) => void, error: Error): void {
+  try {
+    listener(error);
+  } catch (thrown) {
+    console.error('mcp-listen:', thrown);
+  }
+}
+
+/** Removes the listeners of objects that were collected. */
+const collected = new FinalizationRegistry<() => void>((leave) => leave());
 
 /** The generated bindings of a core. */
 interface Bindings {

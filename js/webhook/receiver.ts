@@ -2,6 +2,7 @@ import { expectAmounts } from '../model/amount.js';
 import { ListenError } from '../model/error.js';
 import type { EventOccurrence } from '../model/events/occurrence.js';
 import { guarded, report } from '../observe/on-error.js';
+import { ConcurrencyLimit } from '../timing/concurrency-limit.js';
 import { isBodyTimeout, readStart } from '../web/request-body.js';
 import { headOf, type MessageHead } from './head.js';
 import { messageOf, type WebhookMessage } from './message.js';
@@ -13,7 +14,7 @@ import type {
 } from './options.js';
 import { type RefusalCode, WebhookRefusal } from './refusal.js';
 import { expectSecrets, listed, type SecretLists } from './secrets.js';
-import { HandledNow, RecentMessageIds, type SeenEvents } from './seen-events.js';
+import { RecentMessageIds, type SeenEvents } from './seen-events.js';
 import { signer } from './signature.js';
 
 /** Receives the messages that servers send to the endpoint of webhook subscriptions. */
@@ -59,7 +60,8 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
   readonly #toleranceMs: number;
   readonly #seen: SeenEvents;
   readonly #onError: (error: Error) => void;
-  readonly #handledNow = new HandledNow();
+  /** The messages that are being handled. */
+  readonly #handled = new ConcurrencyLimit<string>();
 
   constructor(options: WebhookReceiverOptions<Rest, Schemas>) {
     const {
@@ -128,13 +130,14 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
     const { message, context } = delivery;
     const id = message.type === 'event' ? message.event.eventId : context.messageId;
     const key = JSON.stringify([context.subscriptionId, id]);
-    if (!this.#handledNow.enter(key)) throw new WebhookRefusal('being-handled');
+    const place = this.#handled.enter(key, 1);
+    if (place === undefined) throw new WebhookRefusal('being-handled');
     try {
       if (await this.#seen.has(key)) return;
       await this.#handle(delivery);
       await this.#remember(key);
     } finally {
-      this.#handledNow.leave(key);
+      place.leave();
     }
   }
 

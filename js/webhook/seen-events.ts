@@ -1,5 +1,3 @@
-import { MINUTE_MS } from '../timing/spans.js';
-
 /**
  * Remembers which messages were handled, so that a repeated delivery is not handled again. A key is
  * a short text that identifies a message of a subscription. A store that forgets a key, or that
@@ -32,25 +30,5 @@ export class RecentMessageIds implements SeenEvents {
     this.#keys.add(key);
     const [oldest] = this.#keys;
     if (this.#keys.size > this.#max && oldest !== undefined) this.#keys.delete(oldest);
-  }
-}
-
-/** The messages that are being handled in this process or isolate. */
-export class HandledNow {
-  readonly #until = new Map<string, number>();
-
-  /** Adds a message; returns whether no other request is handling it. */
-  enter(key: string): boolean {
-    const now = Date.now();
-    // Workers may stop without running `finally` when the client disconnects.
-    for (const [other, until] of this.#until) if (now >= until) this.#until.delete(other);
-    if (this.#until.has(key)) return false;
-    this.#until.set(key, now + MINUTE_MS);
-    return true;
-  }
-
-  /** Removes a message. */
-  leave(key: string): void {
-    this.#until.delete(key);
   }
 }

@@ -9,6 +9,7 @@ from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, S
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
+from nats.js.errors import ServiceUnavailableError
 
 from mcp_listen_bus import BusError
 from mcp_listen_bus.nats import NatsBus
@@ -212,6 +213,27 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             self.assertFalse(publish.done(), url)
             await link.open()
             await publish
+
+    async def test_a_client_that_the_server_has_closed_is_replaced(self) -> None:
+        bus, other, received = self.make(NATS_URL, "expired"), self.make(NATS_URL, "expired"), list[ServerEvent]()
+        bus.subscribe(received.append)
+        await bus.ready()
+        assert bus._client is not None
+        await bus._client._process_err("'User Authentication Expired'")
+        received.clear()
+        await other.publish(PromptsListChanged())
+        await eventually(lambda: PromptsListChanged() in received)
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: received[-1] == ToolsListChanged())
+
+    async def test_a_jetstream_that_is_unavailable_for_a_moment_is_used_afterwards(self) -> None:
+        error = ServiceUnavailableError(code=503, err_code=10_008)
+        bus = self.make(NATS_URL, "moment")
+        with unittest.mock.patch.object(JetStreamContext, "account_info", side_effect=error):
+            with self.assertRaises(BusError):
+                await bus.publish(ToolsListChanged())
+        await bus.publish(ToolsListChanged())
+        self.assertIsNotNone(bus._jetstream)
 
     async def test_a_connection_without_the_jetstream_that_is_required_is_closed(self) -> None:
         link = await self.link(PLAIN_NATS_URL)

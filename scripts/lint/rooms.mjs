@@ -29,7 +29,8 @@ export const rooms = {
     sessions: 'auth bus handler http model wasm web',
     'exchange-driver': 'auth bus events handler http model sessions streams wasm web',
     'listen-handler':
-      'auth bus events exchange-driver handler http model observe operator options sessions streams wasm web',
+      'auth bus events exchange-driver handler http model observe operator options sessions ' +
+      'streams timing wasm web',
     cloudflare:
       'auth bus client events handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',

@@ -90,6 +90,9 @@ impl Bus {
             }),
             Some(_) => Outcome::Accepted(self.accept(shard, follow)),
         };
+        if self.is_crowded() {
+            self.shards.ask_unreported(|_| true);
+        }
         Ok(FollowReply {
             from: FollowSender::Shard(shard),
             persist: Persist::Nothing,

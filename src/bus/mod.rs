@@ -57,6 +57,7 @@ pub struct Bus {
 
 /// A published event, ready to be logged and sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Publication {
     /// The position of the event in the log.
     pub position: Position,
@@ -226,6 +227,12 @@ impl Bus {
         self.shards.all()
     }
 
+    /// Asks those of these shards that have not reported since a restart for their edges.
+    pub(crate) fn ask_unreported(&mut self, shards: &[u32]) {
+        self.shards
+            .ask_unreported(|ShardId(shard)| shards.contains(&shard));
+    }
+
     /// Whether the filter of any stream names this topic, at an edge or at a shard.
     pub fn wants(&self, topic: &Topic) -> bool {
         self.edges.contains(topic) || self.shards.follows().contains(topic)
@@ -260,6 +267,11 @@ impl Bus {
     fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
         let names = self.shards.follows().grown_by(shard, follow);
         names.is_none_or(|names| names <= self.edges.room().spare())
+    }
+
+    /// Whether the names that shards follow take more than half of their room.
+    fn is_crowded(&self) -> bool {
+        self.shards.follows().name_bytes() > self.edges.room().spare() / 2
     }
 
     /// Returns the maximum bytes of the names of a shard: half of what is left stays for the

@@ -79,7 +79,7 @@ impl Placement {
         let info = shards
             .filter(|info| !info.is_leaving && *info.continent == *continent)
             .filter(|info| info.known_edges() < per_shard)
-            .max_by_key(|info| (info.known_edges(), Reverse(info.shard)))?;
+            .max_by_key(|info| info.rank())?;
         info.edges = info.edges.map(|edges| edges + 1);
         Some(Route::Shard(info.shard))
     }
@@ -168,9 +168,17 @@ impl Placement {
 }
 
 impl ShardInfo {
-    /// Returns the number of edges. A shard that has not reported counts as empty, so it is tried
-    /// last; if it is full, it refuses.
+    /// Returns the number of edges. A shard that has not reported counts as empty; if it is full, it
+    /// refuses.
     fn known_edges(&self) -> u32 {
         self.edges.unwrap_or_default()
+    }
+
+    /// Returns the key of the order in which shards are tried, the greatest first: the fullest and
+    /// of those the oldest, then the newest that has not reported, because older ones filled up
+    /// before it was opened.
+    fn rank(&self) -> (u32, Option<ShardId>, Reverse<ShardId>) {
+        let unreported = self.edges.is_none().then_some(self.shard);
+        (self.known_edges(), unreported, Reverse(self.shard))
     }
 }

@@ -219,6 +219,18 @@ impl Shards {
         }
     }
 
+    /// Asks those of these shards that have not reported since the start for their number of edges. A
+    /// shard that has restarted too learns of its bus in this way, and reports that it is empty.
+    pub(super) fn ask_unreported(&mut self, is_meant: impl Fn(ShardId) -> bool) {
+        let unreported = self
+            .all()
+            .filter(|(shard, _, edges)| edges.is_none() && is_meant(*shard));
+        let unreported: Vec<ShardId> = unreported.map(|(shard, ..)| shard).collect();
+        for shard in unreported {
+            self.dispatcher.enqueue(shard, Outbox::ask);
+        }
+    }
+
     fn open(&mut self, continent: &str, head: Position) -> ShardId {
         if self.is_empty() {
             self.set_settled(head);

@@ -41,6 +41,8 @@ pub struct Listener {
     pub(super) carrier: Carrier,
     seed: u64,
     pub(super) queue: RequestQueue,
+    /// The first request of this subscription; the one before may have ended its session since.
+    first_call: RequestHandle,
     pub(super) step: ListenerStep,
     retry_after: Option<Millis>,
 }
@@ -98,6 +100,7 @@ impl Listener {
             carrier,
             seed,
             queue: RequestQueue::new(ids),
+            first_call: 0,
             step: ListenerStep::Ended(None),
             retry_after: None,
         }
@@ -106,6 +109,7 @@ impl Listener {
     /// Contacts the server, with new ids and call numbers.
     pub(super) fn begin(&mut self, hint: ServerHint, now: Millis) {
         self.retry_after = None;
+        self.first_call = self.queue.next_call();
         match hint {
             ServerHint::Discover { is_page } => self.ask(ProbeRequest::discover(is_page), now),
             ServerHint::Modern => self.listen(now),
@@ -127,7 +131,7 @@ impl Listener {
         headers: &Headers<'_>,
         now: Millis,
     ) {
-        if is_redirect(status) && !self.is_ended() {
+        if is_redirect(status) && call >= self.first_call && !self.is_ended() {
             return self.end(CloseReason::Lost(Loss::Redirected), None);
         }
         match &mut self.step {

@@ -10,6 +10,7 @@ use crate::{
 
 /// An event to deliver to the streams of a [`Fanout`](super::Fanout).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Published {
     /// What changed.
     pub event: ServerEvent,

@@ -5,6 +5,7 @@ use super::StreamId;
 /// What to write now: chunks, and which stream gets which. Streams that get the same bytes share a
 /// chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WriteBatch {
     /// The chunks, one after another.
     pub bytes: Vec<u8>,

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 
 /// A whole JSON text.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Document<'a> {
     /// The outermost value.
     pub root: Node<'a>,
@@ -12,6 +13,7 @@ pub struct Document<'a> {
 
 /// One value, with its source text.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Node<'a> {
     /// The text of the value, without surrounding white space.
     pub raw: &'a str,

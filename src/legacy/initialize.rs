@@ -12,6 +12,7 @@ use super::VERSIONS;
 
 /// The response to an `initialize` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Initialized {
     /// The JSON-RPC message.
     pub response: String,

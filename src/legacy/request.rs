@@ -31,6 +31,7 @@ pub enum LegacyOutcome {
 
 /// A request of an earlier revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LegacyRequest {
     /// The `Mcp-Session-Id` header.
     pub session: Option<Box<str>>,

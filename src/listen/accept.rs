@@ -45,6 +45,7 @@ pub enum Classified {
 
 /// A well-formed listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Accepted {
     /// The request's id, which becomes the subscription id.
     pub id: RequestId,

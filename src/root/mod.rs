@@ -10,10 +10,10 @@ pub use log::Log;
 pub use output::{RootOutput, RootReceived};
 
 use crate::{
-    bus::{self, Bus, EdgeId, FollowReply, FollowSender, JournalEntry, ShardId},
+    bus::{self, Bus, EdgeId, FollowReply, FollowSender, JournalEntry, Publication, ShardId},
     clock::Millis,
     session::{self, ROOT, SessionStore, Sessions},
-    vocabulary::{position::Position, topic::Topics},
+    vocabulary::{event::ServerEvent, position::Position, topic::Topics},
     wire::{Claim, ProtocolError},
 };
 
@@ -49,8 +49,8 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
         &self.bus
     }
 
-    /// Returns the bus, for everything that needs neither log nor sessions. Pass the frames of
-    /// edges, the follows of shards and the end of connections to the root instead.
+    /// Returns the bus, for everything that needs neither log nor sessions. Pass events, the frames
+    /// of edges, the follows of shards and the end of connections to the root instead.
     pub fn bus_mut(&mut self) -> &mut Bus {
         &mut self.bus
     }
@@ -109,6 +109,15 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
         self.handle_emptied(ROOT, now)
     }
 
+    /// Publishes an event; see [`Bus::publish_at`].
+    pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
+        // Otherwise the index of a log from which no edge reads would grow without bound.
+        if self.bus.is_log_indexed() {
+            self.bus.handle_trimmed(self.log.floor());
+        }
+        self.bus.publish_at(event, at)
+    }
+
     /// Handles a frame of an edge; `now` is on the clock of the sessions.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
     pub fn handle_message(
@@ -152,6 +161,18 @@ impl<L: Log, S: SessionStore<Error = L::Error>> Root<L, S> {
             Some(sessions) => sessions.handle_left(edge, now),
             None => Ok(()),
         }
+    }
+
+    /// [Sweeps](Sessions::sweep) the sessions. If only a stream at a shard keeps a session, and that
+    /// shard has not reported since the last restart, asks the shard: it may have restarted too.
+    /// `now` is on the clock of the sessions.
+    #[expect(clippy::missing_errors_doc, reason = "the errors are those of restore")]
+    pub fn sweep(&mut self, now: Millis) -> Result<(), L::Error> {
+        if let Some(sessions) = &mut self.sessions {
+            let shards = sessions.sweep(now)?;
+            self.bus.ask_unreported(&shards);
+        }
+        Ok(())
     }
 
     /// Returns the next output; `session_now` is on the clock of the sessions.

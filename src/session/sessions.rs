@@ -3,7 +3,7 @@ use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 use crate::{
     bus::{EdgeCloseReason, EdgeId},
     clock::Millis,
-    sorted::Map,
+    sorted::{Map, Set},
     wire::{SessionCall, SessionInterest},
 };
 
@@ -23,6 +23,7 @@ pub struct Sessions<S> {
     /// When sessions were last used, more exactly than in the store, and the order of uses.
     used: Map<Box<str>, (Millis, u64)>,
     uses: u64,
+    swept_at: Option<Millis>,
     pub(super) outputs: VecDeque<SessionOutput>,
 }
 
@@ -58,6 +59,7 @@ impl<S: SessionStore> Sessions<S> {
             local: LocalStreams::default(),
             used: Map::new(),
             uses: 0,
+            swept_at: None,
             outputs: VecDeque::new(),
         }
     }
@@ -170,10 +172,14 @@ impl<S: SessionStore> Sessions<S> {
     }
 
     /// Removes the sessions that have ended, and repeats the calls that shards have not confirmed.
+    /// Returns the shards with the streams of sessions that had no request for their idle time: only
+    /// the stream keeps such a session.
     ///
     /// # Errors
     /// The errors of the store.
-    pub fn sweep(&mut self, now: Millis) -> Result<(), S::Error> {
+    pub fn sweep(&mut self, now: Millis) -> Result<Vec<u32>, S::Error> {
+        self.swept_at = Some(now);
+        let mut shards = Set::default();
         for id in self.store.ended(now)? {
             let Some(mut session) = self.store.get(&id)? else {
                 continue;
@@ -185,13 +191,17 @@ impl<S: SessionStore> Sessions<S> {
                 self.store.put(&id, &session)?;
                 self.notify_shard(shard, &id, &session, false);
             } else if self.is_streaming(&id, &session) {
+                if let Some(shard) = session.at_shard() {
+                    shards.insert(shard);
+                }
                 self.touch(&id, &mut session, now)?;
             } else {
                 session.used_at = self.used_at(&id, &session);
                 self.store.put(&id, &session)?;
             }
         }
-        self.release_again()
+        self.release_again()?;
+        Ok(shards.into_keys().collect())
     }
 
     fn room(&mut self) -> Result<&mut StoreTotals, S::Error> {
@@ -224,7 +234,8 @@ impl<S: SessionStore> Sessions<S> {
                 }
             }
         }
-        if !self.room()?.admits(new, limits) {
+        let may_sweep = self.swept_at.is_none_or(|at| at + SWEEP_SPACING <= now);
+        if may_sweep && !self.room()?.admits(new, limits) {
             self.sweep(now)?;
         }
         Ok(self.room()?.admits(new, limits))
@@ -372,3 +383,6 @@ impl<S: SessionStore> Sessions<S> {
 fn bytes_of(uri: &str) -> usize {
     uri.len() + 64
 }
+
+/// Milliseconds between two sweeps that make room: each repeats all pending calls to shards.
+const SWEEP_SPACING: Millis = Millis(1_000);

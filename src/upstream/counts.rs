@@ -1,5 +1,6 @@
 /// Counters of outages and gaps of a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutageCounts {
     /// The number of times that the bus was lost.
     pub outages: u32,

@@ -22,6 +22,9 @@ pub(crate) struct InterestTracker {
     missing: Set<Topic>,
     /// Topics that are not wanted here but that the bus may follow.
     unwanted: Set<Topic>,
+    /// Topics of which it is unknown whether the bus follows them: a request that named them had no
+    /// reply, or was refused.
+    unsure: Set<Topic>,
     is_noisy: bool,
     /// The change that was requested and has no reply yet.
     asked: Option<Delta>,
@@ -36,6 +39,7 @@ impl InterestTracker {
             followed: Set::default(),
             missing: Set::default(),
             unwanted: Set::default(),
+            unsure: Set::default(),
             is_noisy: false,
             asked: None,
             room: ReportedRoom::new(room),
@@ -47,6 +51,7 @@ impl InterestTracker {
         self.followed = Set::default();
         self.missing = Set::default();
         self.unwanted = Set::default();
+        self.unsure = Set::default();
         self.is_noisy = false;
         self.asked = None;
     }
@@ -62,7 +67,7 @@ impl InterestTracker {
 
     /// Releases `topic`, which is no longer wanted here.
     pub(crate) fn release(&mut self, topic: Topic) {
-        if !self.missing.remove(&topic) {
+        if !self.missing.remove(&topic) || self.unsure.contains(&topic) {
             self.unwanted.insert(topic);
         }
     }
@@ -70,6 +75,7 @@ impl InterestTracker {
     /// Records that the bus has confirmed `topic`.
     pub(crate) fn confirm(&mut self, topic: Topic) {
         self.missing.remove(&topic);
+        self.unsure.remove(&topic);
         self.followed.insert(topic);
     }
 
@@ -141,6 +147,9 @@ impl InterestTracker {
     pub(crate) fn finish(&mut self, is_wanted: impl Fn(&Topic) -> bool) -> bool {
         let asked = self.asked.take().unwrap_or_default();
         let has_added = !asked.add.is_empty();
+        for topic in &asked.drop {
+            self.unsure.remove(topic);
+        }
         for topic in asked.add {
             if !is_wanted(&topic) {
                 self.unwanted.insert(topic.clone());
@@ -157,7 +166,7 @@ impl InterestTracker {
         for topic in &add {
             if is_wanted(topic) {
                 self.missing.insert(topic.clone());
-            } else {
+            } else if !self.unsure.contains(topic) {
                 self.unwanted.remove(topic);
             }
         }
@@ -174,6 +183,7 @@ impl InterestTracker {
 
     fn mark_unconfirmed(&mut self, topics: Vec<Topic>, is_wanted: impl Fn(&Topic) -> bool) {
         for topic in topics {
+            self.unsure.insert(topic.clone());
             if is_wanted(&topic) {
                 self.missing.insert(topic);
             } else {

@@ -7,6 +7,7 @@ use crate::vocabulary::id::RequestId;
 
 /// A rejected request: the reason, and the request's id if it could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rejection {
     /// Why the request is rejected.
     pub reason: Reason,

@@ -24,65 +24,73 @@ const SESSION: &str = "content-type: application/json\nmcp-session-id: s-1";
 const CAPABLE: &str = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#;
 
 /// A listener and the requests that it has sent.
-struct Host {
-    listener: Listener,
-    now: u64,
+pub struct Host {
+    pub listener: Listener,
+    pub now: u64,
 }
 
 impl Host {
     fn new(hint: ServerHint) -> Self {
-        let wanted = watched(&["a"]);
+        Self::of(hint, &["a"])
+    }
+
+    fn of(hint: ServerHint, uris: &[&str]) -> Self {
+        let wanted = watched(uris);
         let ids = (Ids::default(), 7);
         let listener = Listener::new(wanted, SubscriptionOptions::default(), hint, ids, Millis(0));
         Self { listener, now: 0 }
     }
 
     /// Requests to send, and responses to close.
-    fn transfers(&mut self) -> Vec<HttpAction> {
+    pub fn transfers(&mut self) -> Vec<HttpAction> {
         std::iter::from_fn(|| self.listener.poll_action()).collect()
     }
 
     /// Returns the only request to send.
-    fn request(&mut self) -> (RequestHandle, HttpRequest) {
+    pub fn request(&mut self) -> (RequestHandle, HttpRequest) {
         match self.transfers().as_slice() {
             [HttpAction::Send(call, request)] => (*call, request.clone()),
             other => panic!("{other:?}"),
         }
     }
 
-    fn head(&mut self, call: RequestHandle, status: u16, fields: &str) {
+    pub fn head(&mut self, call: RequestHandle, status: u16, fields: &str) {
         let headers = Headers::new(fields);
         self.listener
             .handle_head(call, status, &headers, Millis(self.now));
     }
 
-    fn bytes(&mut self, call: RequestHandle, bytes: &[u8]) {
+    pub fn bytes(&mut self, call: RequestHandle, bytes: &[u8]) {
         self.listener.handle_bytes(call, bytes, Millis(self.now));
     }
 
-    fn respond(&mut self, call: RequestHandle, status: u16, fields: &str, body: &str) {
+    pub fn respond(&mut self, call: RequestHandle, status: u16, fields: &str, body: &str) {
         self.head(call, status, fields);
         self.bytes(call, body.as_bytes());
         self.end(call);
     }
 
-    fn end(&mut self, call: RequestHandle) {
+    pub fn end(&mut self, call: RequestHandle) {
         self.listener.handle_end(call, Millis(self.now));
     }
 
-    fn wait(&mut self) {
+    pub fn wait(&mut self) {
         let deadline = self.listener.poll_timeout().unwrap();
         self.now = deadline.0;
         self.listener.handle_timeout(deadline);
     }
 
-    fn reported(&mut self) -> Vec<SubscriptionOutput> {
+    pub fn reported(&mut self) -> Vec<SubscriptionOutput> {
         std::iter::from_fn(|| self.listener.poll_output()).collect()
     }
 
     /// Begins a session up to the head of its stream, and returns the number of that request.
-    fn session() -> (Self, RequestHandle) {
-        let mut host = Self::new(ServerHint::Legacy);
+    pub fn session() -> (Self, RequestHandle) {
+        Self::session_of(&["a"])
+    }
+
+    pub fn session_of(uris: &[&str]) -> (Self, RequestHandle) {
+        let mut host = Self::of(ServerHint::Legacy, uris);
         let (call, _) = host.request();
         host.respond(call, 200, SESSION, &initialized(CAPABLE));
         let (call, request) = host.request();
@@ -95,7 +103,7 @@ impl Host {
     }
 
     /// Begins a session whose subscription is open.
-    fn open() -> (Self, RequestHandle) {
+    pub fn open() -> (Self, RequestHandle) {
         let (mut host, stream) = Self::session();
         let (call, request) = host.request();
         assert!(request.body.unwrap().contains("resources/subscribe"));
@@ -336,17 +344,6 @@ fn an_ended_or_unreachable_session_is_a_loss() {
             Loss::Disconnected
         ))]
     );
-}
-
-#[test]
-fn silence_counts_only_after_a_keep_alive() {
-    let (mut host, stream) = Host::open();
-    assert_eq!(host.listener.poll_timeout(), None);
-    host.bytes(stream, sse::KEEP_ALIVE);
-    host.wait();
-    assert_eq!(host.transfers(), [HttpAction::Close(stream)]);
-    host.wait();
-    assert_eq!(host.request().1.method, "GET");
 }
 
 #[test]

@@ -82,6 +82,7 @@ mod serde;
 mod server_corpus;
 mod session;
 mod session_host;
+mod session_losses;
 mod session_request;
 mod session_root;
 mod sessions;

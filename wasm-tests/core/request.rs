@@ -1,7 +1,6 @@
 //! A listen request, and its outcome.
 
 use mcp_listen::{
-    error::Rejection,
     http::Headers,
     id::RequestId,
     limits::Limits,
@@ -43,9 +42,10 @@ pub fn accept(headers: &str, body: impl AsRef<[u8]>) -> ListenOutcome {
 
 #[track_caller]
 pub fn assert_rejected(verdict: ListenOutcome, status: u16, code: i32, id: Option<&str>) {
-    let ListenOutcome::Rejected(Rejection { reason, id: read }) = verdict else {
+    let ListenOutcome::Rejected(rejection) = verdict else {
         panic!("{verdict:?} is no rejection");
     };
+    let (reason, read) = (rejection.reason, rejection.id);
     assert_eq!(
         (reason.status(), reason.json_rpc_code()),
         (status, code),

@@ -1,7 +1,7 @@
 //! What a root decides between its bus, its log and its sessions.
 
 use mcp_listen::{
-    bus::{EdgeId, JournalEntry, Route, ShardId},
+    bus::{BatchCall, EdgeId, JournalEntry, Route, Shard, ShardId},
     clock::Millis,
     event::ServerEvent,
     position::Position,
@@ -21,6 +21,8 @@ use crate::{
 };
 
 const NOW: Millis = Millis(0);
+/// How long the session lives without a request or a stream.
+const IDLE: Millis = Millis(1_000);
 
 impl SessionRoot {
     /// Attaches the stream of the session at a new edge.
@@ -142,6 +144,25 @@ fn events_after_a_failed_read_of_the_log_are_replayed() {
     assert_eq!(replayed(received), [Position(1), Position(3)]);
 }
 
+#[test]
+fn the_index_of_the_log_is_dropped_once_the_log_was_trimmed() {
+    let mut world = SessionRoot::new();
+    let since = mcp_listen::root::Log::cursor(&world.log);
+    world.publish(&ServerEvent::ToolsListChanged);
+    let edge = world.root.bus_mut().connect();
+    let follow = Follow::fresh(1, vec![Topic::Tools]).since(&since);
+    let received = world
+        .root
+        .handle_message(edge, &follow.to_json(), NOW)
+        .unwrap();
+    assert_eq!(replayed(Ok(received)), [Position(1)]);
+    world.publish(&updated("a"));
+    assert!(world.root.bus().is_log_indexed(), "nothing was trimmed");
+    world.log.trim(1);
+    world.publish(&updated("b"));
+    assert!(!world.root.bus().is_log_indexed());
+}
+
 /// Returns the positions of the events that a reply replays.
 fn replayed(received: Result<RootReceived, Unreadable>) -> Vec<Position> {
     let Ok(RootReceived::Followed { frames, .. }) = received else {
@@ -182,4 +203,69 @@ fn the_sessions_of_a_closed_shard_have_no_stream() {
         assert!(call < 10, "it is not closed: {outputs:?}");
     }
     assert_eq!(world.shard_of_session(), None);
+}
+
+/// Returns the calls of the root to shards.
+fn batches(root: &mut Root, now: Millis) -> Vec<BatchCall> {
+    let outputs = std::iter::from_fn(|| root.poll_output(now, now).unwrap());
+    let batches = outputs.filter_map(|output| match output {
+        RootOutput::Batch(call) => Some(call),
+        _ => None,
+    });
+    batches.collect()
+}
+
+#[test]
+fn sessions_end_whose_shard_restarted_together_with_the_root() {
+    let mut world = SessionRoot::new();
+    let restore = |root: &mut Root| {
+        let bus = root.bus_mut();
+        bus.set_shards(Position(0), 2, 10);
+        bus.restore_shard(ShardId(1), "EU", 1, false);
+        bus.restore_shard(ShardId(2), "EU", 1, false);
+    };
+    restore(&mut world.root);
+    let follow = of_stream(2).to_json();
+    world.ask(Ask::Open { resumes: true });
+    let reply = world.root.handle_follow(ShardId(1), &follow, NOW).unwrap();
+    reply.unwrap();
+    assert_eq!(world.shard_of_session(), Some(1));
+
+    world.root = Root::new(world.log.clone(), Some(world.rows.clone()));
+    restore(&mut world.root);
+    let mut shard = Shard::new(2);
+    let mut now = NOW + IDLE;
+    world.root.sweep(now).unwrap();
+    assert_eq!(batches(&mut world.root, now), [], "it was just used");
+    now = now + Millis(1);
+    world.root.sweep(now).unwrap();
+    let [call] = <[BatchCall; 1]>::try_from(batches(&mut world.root, now)).unwrap();
+    assert_eq!(call.shard, ShardId(1), "the other one is not woken");
+    let ack = shard.handle_batch(&call.text, now).unwrap();
+    let bus = world.root.bus_mut();
+    bus.handle_ack(ShardId(1), call.call, &ack, now, 0.5)
+        .unwrap();
+    now = now + Millis(10_000);
+    shard.handle_timeout(now, 0.5);
+    let follow = shard.poll_call(now).unwrap();
+    let reply = world.root.handle_follow(ShardId(1), &follow.text, now);
+    reply.unwrap().unwrap();
+    assert_eq!(world.shard_of_session(), None);
+    world.root.sweep(now + IDLE + Millis(1)).unwrap();
+    assert_eq!(world.root.sessions_mut().unwrap().count(), Ok(0));
+}
+
+#[test]
+fn a_shard_that_has_reported_is_not_asked_by_a_sweep() {
+    let mut world = SessionRoot::new();
+    world.root.bus_mut().set_shards(Position(0), 1, 10);
+    let bus = world.root.bus_mut();
+    bus.restore_shard(ShardId(1), "EU", 0, false);
+    batches(&mut world.root, NOW);
+    let follow = of_stream(1).to_json();
+    let reply = world.root.handle_follow(ShardId(1), &follow, NOW).unwrap();
+    reply.unwrap();
+    let now = NOW + IDLE + Millis(1);
+    world.root.sweep(now).unwrap();
+    assert_eq!(batches(&mut world.root, now), []);
 }

@@ -68,15 +68,14 @@ fn initialize_names_the_latest_version_and_no_session() {
 
 #[test]
 fn a_valid_response_establishes_a_session() {
-    let expected = ClientSession {
-        id: Some("s-1".into()),
-        version: "2025-06-18",
-        capabilities: Capabilities {
-            tools_list_changed: true,
-            ..Capabilities::default()
-        },
+    let established = read(200, JSON, RESPONSE).unwrap();
+    assert_eq!(established.id.as_deref(), Some("s-1"));
+    assert_eq!(established.version, "2025-06-18");
+    let capabilities = Capabilities {
+        tools_list_changed: true,
+        ..Capabilities::default()
     };
-    assert_eq!(read(200, JSON, RESPONSE), Ok(expected.clone()));
+    assert_eq!(established.capabilities, capabilities);
     let stream = format!("id: 1\ndata:\n\nevent: message\ndata: {RESPONSE}\n\n");
     assert_eq!(
         read(
@@ -84,7 +83,7 @@ fn a_valid_response_establishes_a_session() {
             &JSON.replace("application/json", "text/event-stream"),
             &stream
         ),
-        Ok(expected)
+        Ok(established)
     );
     assert_eq!(
         read(200, "", RESPONSE).unwrap().id,

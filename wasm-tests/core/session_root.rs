@@ -15,7 +15,7 @@ use mcp_listen::{
 use crate::{
     alone::Alone,
     any::{claim, uri},
-    follow::{Publish as _, Receivers as _},
+    follow::Receivers as _,
     log::{Log, Root},
     sessions::rows::Rows,
 };
@@ -91,7 +91,7 @@ impl SessionRoot {
 
     pub(crate) fn publish(&mut self, event: &ServerEvent) -> Publication {
         self.log.push(event);
-        self.root.bus_mut().publish(event)
+        self.root.publish_at(event, None)
     }
 
     /// Publishes an event, which the stream at this edge receives.

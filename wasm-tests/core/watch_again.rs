@@ -105,7 +105,11 @@ impl Host {
 
     /// A subscription to a server that was probed; the next one uses the revision that was found.
     fn found() -> Self {
-        let mut host = Self::new(ASKED);
+        Self::found_by(ASKED)
+    }
+
+    fn found_by(hint: ServerHint) -> Self {
+        let mut host = Self::new(hint);
         host.discovered();
         let call = host.listened(2, &tools());
         assert_eq!(host.reported(), [live(false)]);
@@ -156,6 +160,40 @@ fn a_refused_caller_or_transient_refusal_does_not_probe_again() {
     ));
     let mut host = Host::found();
     let call = host.respond("subscriptions/listen", (503, ""), "");
+    host.watch.handle_end(call, host.now);
+    host.sleep();
+    host.listened(4, &tools());
+    assert_eq!(host.reported().first(), Some(&live(true)));
+}
+
+/// The CORS policy of a server of an earlier revision may hide its response.
+#[test]
+fn without_a_response_in_the_known_revision_a_page_probes_again() {
+    let mut host = Host::found_by(ServerHint::Discover { is_page: true });
+    let (call, _) = host.request();
+    host.watch.handle_end(call, host.now);
+    host.sleep();
+    let call = host.respond("server/discover", (200, JSON), DISCOVERED);
+    host.watch.handle_end(call, host.now);
+    host.listened(5, &tools());
+    assert_eq!(host.reported().first(), Some(&live(true)));
+}
+
+#[test]
+fn a_stream_that_breaks_off_in_a_page_does_not_probe_again() {
+    let mut host = Host::found_by(ServerHint::Discover { is_page: true });
+    let call = host.listened(3, &tools());
+    host.reported();
+    host.watch.handle_end(call, host.now);
+    host.sleep();
+    host.listened(4, &tools());
+    assert_eq!(host.reported().first(), Some(&live(true)));
+}
+
+#[test]
+fn without_a_response_a_client_outside_a_page_does_not_probe_again() {
+    let mut host = Host::found();
+    let (call, _) = host.request();
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.listened(4, &tools());

@@ -3,7 +3,7 @@
 use mcp_listen::{
     client::{
         CloseReason, HttpAction, HttpRequest, Loss, RequestHandle, ServerHint, SubscriptionOptions,
-        Watch, WatchOutput,
+        Watch, WatchOutput, WatchState,
     },
     clock::Millis,
     event::ServerEvent,
@@ -13,7 +13,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::{client::tools, subscription::STREAM};
+use crate::{any::uri, client::tools, subscription::STREAM};
 
 /// A watch and its clock.
 struct Host {
@@ -23,9 +23,13 @@ struct Host {
 
 impl Host {
     fn new() -> Self {
+        Self::of(tools())
+    }
+
+    fn of(requested: SubscriptionFilter) -> Self {
         let options = SubscriptionOptions::default();
         Self {
-            watch: Watch::new(tools(), options, ServerHint::Legacy, 7, Millis(0)),
+            watch: Watch::new(requested, options, ServerHint::Legacy, 7, Millis(0)),
             now: Millis(0),
         }
     }
@@ -116,8 +120,58 @@ fn a_pending_session_end_is_still_sent() {
     assert_eq!(host.watch.poll_action(), None);
 }
 
+#[test]
+fn a_redirect_of_the_end_of_the_previous_session_does_not_stop_the_watch() {
+    let mut host = Host::new();
+    let stream = host.session();
+    host.reported();
+    host.watch.handle_end(stream, host.now);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 404, "");
+    host.reported();
+    let (end, request) = host.request();
+    assert_eq!(request.method, "DELETE");
+    host.wait();
+    host.head(end, 302, "location: https://elsewhere.example");
+    assert_eq!(host.reported(), []);
+    host.session();
+    assert_eq!(host.reported().first(), Some(&live(tools(), true)));
+}
+
+#[test]
+fn a_redirect_in_the_current_session_still_stops_the_watch() {
+    let mut host = Host::new();
+    let stream = host.session();
+    host.reported();
+    host.watch.handle_end(stream, host.now);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 302, "");
+    let lost = CloseReason::Lost(Loss::Redirected);
+    assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
+}
+
+#[test]
+fn a_watch_of_a_resource_waits_if_its_subscribe_fails() {
+    let requested = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a")],
+        ..SubscriptionFilter::default()
+    };
+    let mut host = Host::of(requested);
+    host.session();
+    let (call, _) = host.request();
+    host.watch.handle_end(call, host.now);
+    let reported = host.reported();
+    let [WatchOutput::Waiting { end, .. }] = reported.as_slice() else {
+        panic!("{reported:?}");
+    };
+    assert_eq!(*end, CloseReason::Lost(Loss::Disconnected));
+    assert_eq!(host.watch.state(), WatchState::Waiting);
+}
+
 fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {
     WatchOutput::Live { honored, is_again }
 }
 
-const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
+const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}}"#;

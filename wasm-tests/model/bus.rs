@@ -174,7 +174,7 @@ impl Bus {
             return None;
         }
         let event = key.event(number);
-        let publication = memory.bus().publish_at(&event, None);
+        let publication = memory.root.publish_at(&event, None);
         if cut != Cut::BeforeLog {
             self.disk.log.append(publication.position, key, number, now);
             self.forward(now);

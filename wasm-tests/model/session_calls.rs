@@ -67,7 +67,7 @@ impl Bus {
             return;
         }
         let Some(memory) = self.memory() else { return };
-        memory.sessions().sweep(now).unwrap();
+        memory.root.sweep(now).unwrap();
         let next = self.disk().sessions.next_end();
         self.disk_mut().sweep_at = next;
         self.carry_out(now);

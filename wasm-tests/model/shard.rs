@@ -138,7 +138,7 @@ impl ShardObject {
         let mut out = Vec::new();
         while let Some(output) = self.life.as_mut().and_then(|life| life.shard.poll_output()) {
             match output {
-                ShardOutput::Send(Delivery { message, edges }) => {
+                ShardOutput::Send(Delivery { message, edges, .. }) => {
                     let note = note_of(&message);
                     for socket in edges.into_iter().filter_map(|edge| self.socket(edge)) {
                         let text = message.clone();

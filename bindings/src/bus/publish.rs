@@ -21,11 +21,11 @@ impl Bus {
     /// none if one is not valid. Returns the frames to send; undefined if there are none.
     #[wasm_bindgen(unchecked_return_type = "Delivery[] | undefined")]
     pub fn publish(&mut self, events: &str, at: f64) -> Result<JsValue, JsValue> {
-        let bus = self.root()?.bus_mut();
+        let root = self.root()?;
         let events: Result<Vec<ServerEvent>, JsValue> = events.lines().map(event_of).collect();
         let mut deliveries = Vec::new();
         for event in events? {
-            deliveries.extend(bus.publish_at(&event, Some(millis(at))).deliveries);
+            deliveries.extend(root.publish_at(&event, Some(millis(at))).deliveries);
         }
         if deliveries.is_empty() {
             return Ok(JsValue::UNDEFINED);

@@ -49,7 +49,7 @@ impl Bus {
     /// confirmed.
     #[wasm_bindgen(js_name = sweepSessions)]
     pub fn sweep_sessions(&mut self, now: f64) -> Result<(), JsValue> {
-        self.sessions()?.sweep(millis(now))
+        self.root()?.sweep(millis(now))
     }
 
     /// Completes the restore of edges after a restart: sessions whose stream was not restored no

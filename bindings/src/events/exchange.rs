@@ -84,12 +84,12 @@ impl EventExchange {
     }
 
     /// Handles the match results of the occurrences of the page, in order, as a JSON array of
-    /// `true`, `false`, `{"data":OBJECT}` for another payload, and `null` for a failure.
+    /// `true`, `false`, `{"data":OBJECT}` for another payload, and `null` for a failure. If the
+    /// text is no such array, all have failed.
     #[wasm_bindgen(js_name = handleMatchResults)]
-    pub fn handle_match_results(&mut self, results: &str) -> Result<(), JsValue> {
+    pub fn handle_match_results(&mut self, results: &str) {
         self.0
-            .handle_match_results(&match_results_of(Some(results))?);
-        Ok(())
+            .handle_match_results(&match_results(results).unwrap_or_default());
     }
 
     /// Handles the response of what keeps the subscriptions: JSON text of an object with `result`,
@@ -127,13 +127,4 @@ pub(super) fn page_of(page: &str) -> Result<Page, JsValue> {
 pub(super) fn error_of(error: &str) -> Result<EventError, JsValue> {
     let error = EventError::from_json(error);
     error.ok_or_else(|| malformed("the error"))
-}
-
-pub(super) fn match_results_of(
-    text: Option<&str>,
-) -> Result<Vec<mcp_listen::events::matching::MatchResult>, JsValue> {
-    let Some(text) = text else {
-        return Ok(Vec::new());
-    };
-    match_results(text).ok_or_else(|| malformed("the match results"))
 }

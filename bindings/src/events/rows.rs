@@ -26,14 +26,17 @@ export interface EventRows {
   find(name: string, group: string | undefined, eventId: string): number | undefined;
   /** Returns the occurrences of a name after a position, in order. */
   after(name: string, position: number): Iterator<EventRow>;
-  /** Returns the position of the first occurrence of a name published at `at` or later. */
-  since(name: string, at: number): number | undefined;
+  /**
+   * Returns the position of the first occurrence of a name after a position that was published at
+   * `at` or later.
+   */
+  since(name: string, position: number, at: number): number | undefined;
   /**
    * Removes the oldest occurrences of a name: as few as have `bytes` together, and at most `count`.
    */
   removeOldest(name: string, count: number, bytes: number): RemovedEvent[];
-  /** Removes the occurrences published before `at`. */
-  removeBefore(at: number): RemovedEvent[];
+  /** Removes occurrences published before `at`: at most `count`, and of each name the oldest. */
+  removeBefore(at: number, count: number): RemovedEvent[];
   /** Returns the stored row of each name. */
   names(): EventNameRow[];
   /** Stores the row of a name, replacing its previous row. */
@@ -101,7 +104,7 @@ extern "C" {
     #[wasm_bindgen(method, structural, catch)]
     fn after(this: &Rows, name: &str, position: f64) -> Result<Cursor, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
-    fn since(this: &Rows, name: &str, at: f64) -> Result<Option<f64>, JsValue>;
+    fn since(this: &Rows, name: &str, position: f64, at: f64) -> Result<Option<f64>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = removeOldest)]
     fn remove_oldest(
         this: &Rows,
@@ -110,7 +113,7 @@ extern "C" {
         bytes: f64,
     ) -> Result<Vec<JsRemoved>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = removeBefore)]
-    fn remove_before(this: &Rows, at: f64) -> Result<Vec<JsRemoved>, JsValue>;
+    fn remove_before(this: &Rows, at: f64, count: usize) -> Result<Vec<JsRemoved>, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
     fn names(this: &Rows) -> Result<Vec<JsName>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = keepName)]
@@ -219,8 +222,8 @@ impl EventRows for Rows {
         Ok(())
     }
 
-    fn since(&self, name: &str, at: Millis) -> Result<Option<Position>, JsValue> {
-        Ok(Rows::since(self, name, time(at))?.map(position))
+    fn since(&self, name: &str, after: Position, at: Millis) -> Result<Option<Position>, JsValue> {
+        Ok(Rows::since(self, name, number(after), time(at))?.map(position))
     }
 
     fn remove_oldest(
@@ -233,8 +236,8 @@ impl EventRows for Rows {
         Ok(removed(&Rows::remove_oldest(self, name, count, bytes)?))
     }
 
-    fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, JsValue> {
-        Ok(removed(&Rows::remove_before(self, time(at))?))
+    fn remove_before(&mut self, at: Millis, count: usize) -> Result<Vec<Removed>, JsValue> {
+        Ok(removed(&Rows::remove_before(self, time(at), count)?))
     }
 
     fn names(&self) -> Result<Vec<NameRow>, JsValue> {

@@ -2,18 +2,17 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    events::{self, EventName, exchange::Caller, matching::match_results_by_class},
+    events::{
+        self, EventName,
+        exchange::Caller,
+        matching::{MatchResult, match_results, match_results_by_class},
+    },
     fanout::StreamId,
 };
 
-use crate::{
-    error::{coded, malformed},
-    number::millis,
-    object::optional,
-    write_batch::packed,
-};
+use crate::{error::coded, number::millis, object::optional, write_batch::packed};
 
-use super::exchange::{EventExchange, error_of, match_results_of, page_of};
+use super::exchange::{EventExchange, error_of, page_of};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -58,15 +57,15 @@ impl EventStreams {
     }
 
     /// Begins a stream with the page for its query. Returns its first bytes; undefined if it has
-    /// begun before. `results` is a JSON array in the form of `EventExchange.matched`, for
-    /// `argumentsOf`.
+    /// begun before. `results` is a JSON array in the form of `EventExchange.handleMatchResults`,
+    /// for `argumentsOf`.
     pub fn begin(
         &mut self,
         stream: u32,
         page: &str,
         results: Option<String>,
     ) -> Result<Option<Vec<u8>>, JsValue> {
-        let (page, results) = (page_of(page)?, match_results_of(results.as_deref())?);
+        let (page, results) = (page_of(page)?, match_results_of(results.as_deref()));
         let id = self.0.id_at(stream);
         Ok(id.and_then(|id| self.0.begin(id, &page, &results)))
     }
@@ -79,7 +78,7 @@ impl EventStreams {
         page: &str,
         results: Option<String>,
     ) -> Result<Option<Vec<u8>>, JsValue> {
-        let (page, results) = (page_of(page)?, match_results_of(results.as_deref())?);
+        let (page, results) = (page_of(page)?, match_results_of(results.as_deref()));
         let id = self.0.id_at(stream);
         Ok(id.and_then(|id| self.0.handle_own_page(id, &page, &results)))
     }
@@ -117,12 +116,8 @@ impl EventStreams {
         results: Option<String>,
     ) -> Result<Option<Vec<u8>>, JsValue> {
         let page = page_of(page)?;
-        let results = match results {
-            Some(text) => {
-                match_results_by_class(&text).ok_or_else(|| malformed("the match results"))?
-            }
-            None => Vec::new(),
-        };
+        let results = results.as_deref().and_then(match_results_by_class);
+        let results = results.unwrap_or_default();
         with(name, |name| {
             self.0.handle_page((name, reading), page, &results);
         });
@@ -213,4 +208,9 @@ impl EventStreams {
 /// Calls `action` with a name; does nothing if it is none.
 fn with<T>(name: &str, action: impl FnOnce(&EventName) -> T) -> Option<T> {
     EventName::new(name).ok().as_ref().map(action)
+}
+
+/// Returns the match results of a page; where they cannot be read, all have failed.
+fn match_results_of(text: Option<&str>) -> Vec<MatchResult> {
+    text.and_then(match_results).unwrap_or_default()
 }

@@ -1,6 +1,9 @@
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::events::{cue_group, matching::MatchRule};
+use mcp_listen::events::{
+    cue_group,
+    matching::{self, MatchRule},
+};
 
 /// Returns the groups that readers of occurrences follow, for a caller with these groups: with the
 /// one for occurrences of every caller.
@@ -17,4 +20,11 @@ pub fn cue_groups(groups: Vec<String>) -> Vec<String> {
 pub fn matches(fields: &str, arguments: &str, data: &str) -> bool {
     let expected = MatchRule::from_json(fields).and_then(|fields| fields.expected(arguments));
     expected.is_some_and(|expected| expected.is_met(data))
+}
+
+/// Whether a text is a match result, see `EventExchange.handleMatchResults`, and not that of a
+/// failure.
+#[wasm_bindgen(js_name = isMatchResult)]
+pub fn is_match_result(text: &str) -> bool {
+    matching::is_match_result(text)
 }

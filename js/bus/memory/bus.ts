@@ -1,7 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
-import { report } from '../../observe/on-error.js';
+import { guarded, report } from '../../observe/on-error.js';
 import { PerInstance } from '../../wasm/per-instance.js';
 import {
   Bus,
@@ -82,7 +82,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
    */
   constructor({ events, onError = report, wanted, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
-    this.#onError = onError;
+    this.#onError = guarded(onError);
     this.#instance = new PerInstance(
       () => newInstance(retention, this.#rows),
       serverGuard,
@@ -239,17 +239,13 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     });
   }
 
-  /** The log of occurrences; it is empty after the bus was reset. */
+  /** The log of occurrences, whose rows outlive its core. It is empty after the bus was reset. */
   get #store(): EventStore {
     const instance = this.#instance.value;
-    const reset = (): void => {
+    const { eventRows, log } = instance;
+    instance.occurrences ??= this.#openEvents?.open(eventRows, log.epoch, () => {
       instance.occurrences = undefined;
-    };
-    instance.occurrences ??= this.#openEvents?.open(
-      new MemoryEventRows(),
-      instance.log.epoch,
-      reset,
-    );
+    });
     if (instance.occurrences !== undefined) return instance.occurrences;
     throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
   }
@@ -372,6 +368,7 @@ interface BusInstance {
   readonly log: MemoryLog;
   readonly core: Bus;
   readonly listeners: Map<number, AttachmentListener>;
+  readonly eventRows: MemoryEventRows;
   occurrences: EventStore | undefined;
 }
 
@@ -389,7 +386,8 @@ function newInstance(retention: RetentionOptions, rows: MemorySessionTable): Bus
   const log = new MemoryLog(retention);
   const core = new Bus(log, rows);
   core.restored(performance.now());
-  return { core, listeners: new Map(), log, occurrences: undefined };
+  const eventRows = new MemoryEventRows();
+  return { core, eventRows, listeners: new Map(), log, occurrences: undefined };
 }
 
 /**

@@ -30,9 +30,10 @@ export class MemoryEventRows implements EventRows {
     return rows.slice(firstIndex(rows, (row) => row.position > position)).values();
   }
 
-  since(name: string, at: number): number | undefined {
+  since(name: string, position: number, at: number): number | undefined {
     const rows = this.#byName.get(name)?.rows ?? [];
-    return rows[firstIndex(rows, (row) => row.at >= at)]?.position;
+    const first = firstIndex(rows, (row) => row.position > position && row.at >= at);
+    return rows[first]?.position;
   }
 
   removeOldest(name: string, count: number, bytes: number): RemovedEvent[] {
@@ -46,10 +47,10 @@ export class MemoryEventRows implements EventRows {
     return this.#remove(oldest);
   }
 
-  removeBefore(at: number): RemovedEvent[] {
+  removeBefore(at: number, count: number): RemovedEvent[] {
     const old: NewEventRow[] = [];
     for (const row of this.#rows.values()) {
-      if (row.at >= at) break;
+      if (row.at >= at || old.length >= count) break;
       old.push(row);
     }
     return this.#remove(old);

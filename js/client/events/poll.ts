@@ -18,7 +18,7 @@ export async function pollEvents(followed: Followed): Promise<never> {
     for (const event of page.events) await delivery.event(event);
     await delivery.reached(page.cursor);
     // If a server has more but its cursor does not move, polls are not faster than usual.
-    if (!page.hasMore || page.cursor === cursor) await delay(page.waitMs, signal);
+    if (!page.hasMore || delivery.cursor === cursor) await delay(page.waitMs, signal);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ChangeEvent } from '../../model/event.js';
 import type { TaskState } from '../../model/task.js';
+import { guarded } from '../guarded.js';
 
 /**
  * Handlers that read changed data again. Calls for one topic never overlap: changes during a call
@@ -104,7 +105,7 @@ export class CoalescedTask {
       try {
         await this.#task();
       } catch (error) {
-        this.#onError(error);
+        guarded(() => this.#onError(error));
       }
     }
     this.#isRunning = false;

@@ -37,6 +37,9 @@ export class ConnectionPool {
   /** Whether one request can write to the stream of another; undefined until it is known. */
   #canShare: boolean | undefined;
   #probe: Promise<boolean> | undefined;
+  /** When the probe began, on the clock of `performance.now()`. */
+  #probedAt = 0;
+  /** The number of probes that have ended. */
   #probes = 0;
 
   constructor(options: ConnectionPoolOptions) {
@@ -87,7 +90,13 @@ export class ConnectionPool {
    * long.
    */
   #probeResult(owner: Member): Promise<boolean> {
-    this.#probe ??= this.#runProbe(owner);
+    const now = performance.now();
+    // Workers may drop the request that runs it.
+    const isOver = now - this.#probedAt >= PROBE_WAIT_MS;
+    if (this.#probe === undefined || isOver) {
+      this.#probedAt = now;
+      this.#probe = this.#runProbe(owner);
+    }
     const late = () => new Error('the probe takes too long');
     return withTimeout(PROBE_WAIT_MS, this.#probe, late).catch(() => false);
   }
@@ -97,8 +106,8 @@ export class ConnectionPool {
    * first probes: then a later stream tries again.
    */
   async #runProbe(owner: Member): Promise<boolean> {
-    this.#probes += 1;
     const canWrite = await canWriteAcross(owner);
+    this.#probes += 1;
     this.#probe = undefined;
     const isProven = canWrite || (!owner.isGone && this.#probes >= MAX_PROBES);
     if (isProven && this.#canShare === undefined) this.#decide(canWrite);

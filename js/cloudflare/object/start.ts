@@ -1,17 +1,21 @@
 import { ListenError } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
+import type { CoreUser } from '../../wasm/instance-guard.js';
 import { serverGuard } from '../../wasm/server/guard.js';
 import { setAlarm } from './alarm.js';
+import { inOwnContext } from './own-context.js';
 import { ShardTable } from './tables/shards.js';
 import { WebhookFollowers } from './tables/webhook-followers.js';
 
 /**
  * Starts an object from its storage. After three failed starts of the core in a row, deletes the
  * storage: the object starts empty with a new epoch, so that every stream is notified that it may
- * have missed events.
+ * have missed events. Resets the object when the core has trapped later.
  */
-export class Start {
+export class Start implements CoreUser {
   readonly #ctx: DurableObjectState;
+  /** Undefined until the object uses the core. */
+  #handleTrap: (() => void) | undefined;
   #failure: ListenError | undefined;
   /** Resolves once the count of failures is on disk. */
   #counted: Promise<void> = Promise.resolve();
@@ -27,6 +31,7 @@ export class Start {
    */
   from<T>(start: () => T): T {
     if (this.#failure !== undefined) throw this.#failure;
+    this.#useCore();
     try {
       const role = start();
       this.#resetCount();
@@ -36,9 +41,19 @@ export class Start {
     }
   }
 
+  handleReset(): void {
+    this.#handleTrap?.();
+  }
+
   /** Resets the object once the count of failures is on disk. */
-  reset(why: string): void {
+  #reset(why: string): void {
     void this.#counted.then(() => this.#ctx.abort(why));
+  }
+
+  #useCore(): void {
+    if (this.#handleTrap !== undefined) return;
+    this.#handleTrap = inOwnContext(() => this.#reset('the core has trapped'));
+    serverGuard.onResetOf(this);
   }
 
   /**
@@ -52,7 +67,7 @@ export class Start {
       { cause },
     );
     this.#counted = this.#count(cause);
-    this.reset(this.#failure.message);
+    this.#reset(this.#failure.message);
     return this.#failure;
   }
 

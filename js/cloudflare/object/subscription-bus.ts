@@ -3,7 +3,6 @@ import type { EventLogMaker, EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { WantedOptions } from '../../bus/wanted/options.js';
 import type { BusStats } from '../../model/stats/bus.js';
-import { deferred } from '../../timing/deferred.js';
 import { shardAddress, webhookAddress } from '../wire/names.js';
 import type { ObjectReply, OperatorQuestion } from '../wire/operate.js';
 import type { IdempotencyKey, PublishedAt } from '../wire/publish.js';
@@ -14,7 +13,6 @@ import { RootBus } from './bus/root.js';
 import { type BusWatcher, type WatcherMaker, watchers } from './bus/watcher.js';
 import { Isolates, isolateTags } from './isolates.js';
 import { BusKey } from './key.js';
-import { onCoreReset } from './on-core-reset.js';
 import type { SubscriptionBusOptions } from './options.js';
 import { ShardBus } from './shard.js';
 import { Start } from './start.js';
@@ -264,7 +262,6 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
       wanted,
       watcher: watcherOf,
     } = this.constructor as typeof SubscriptionBus;
-    this.#onReset();
     this.#key.issue();
     const name = ctx.id.name ?? '';
     const address = shardAddress(name);
@@ -278,16 +275,6 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     const watcher = watchers([watcherOf?.(name, bus), hooks].filter((one) => one !== undefined));
     if (ctx.getWebSockets().length > 0 || hooks?.isDue === true) watcher?.wantedChanged();
     return { bus, watcher, hooks };
-  }
-
-  /**
-   * Resets the object after a trap of the core, in its own context, regardless of which one called
-   * the core.
-   */
-  #onReset(): void {
-    const reset = deferred();
-    void reset.promise.then(() => this.#start.reset('the core has trapped'));
-    onCoreReset(this.ctx.id.toString(), reset.resolve);
   }
 
   get #root(): RootBus {

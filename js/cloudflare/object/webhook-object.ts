@@ -10,6 +10,7 @@ import type { WebhookAddress } from '../wire/names.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { disconnectsIn, type WakeCall } from '../wire/webhooks.js';
 import { setAlarm } from './alarm.js';
+import { inOwnContext } from './own-context.js';
 import { ownNamespace } from './own-namespace.js';
 import { WebhookTable } from './tables/webhooks.js';
 
@@ -121,7 +122,8 @@ export class WebhookObject {
       setAlarm: (at) => (at === undefined ? storage.deleteAlarm() : setAlarm(storage, at)),
       page: async (query) => this.#root.readEvents(query),
       follow: (names, subscriptions) => this.#follow(names, subscriptions),
-      reset: () => this.#ctx.abort('the delivery to webhooks failed'),
+      // A trap of the core in another object ends this delivery too.
+      reset: inOwnContext(() => this.#ctx.abort('the delivery to webhooks failed')),
     };
   }
 

@@ -45,6 +45,7 @@ export interface EventDefinition<
     | ((args: Described<Input>, data: Described<Payload>) => boolean | Promise<boolean>);
   /**
    * Returns the payload for a subscription with these arguments. It must depend on nothing else.
+   * If it throws, or returns no valid payload, the occurrence has failed.
    *
    * @default the payload as it was published
    */

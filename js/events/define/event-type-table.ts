@@ -1,7 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import { isObject } from '../../model/json.js';
 import { withTimeout } from '../../timing/with-timeout.js';
-import { type EventDefinitionOptions, matches } from '../../wasm/events/bindings.js';
+import { type EventDefinitionOptions, isMatchResult, matches } from '../../wasm/events/bindings.js';
 import type { MatchOptions } from '../deliver/deliverer.js';
 import type { EventDefinition, EventTypes } from './definitions.js';
 import type { Validator } from './schema.js';
@@ -110,14 +110,27 @@ class EventType {
         typeof match === 'function'
           ? await inTime(ms, match(args, data))
           : isMatch(match, args, data);
-      if (!passes || transform === undefined) return JSON.stringify(passes) ?? FAILED;
-      return JSON.stringify({ data: transform(data, args) });
+      if (!passes || transform === undefined) return resultOf(passes);
+      return resultOf({ data: transform(data, args) });
     } catch (error) {
       // The core reports the failure to the subscriber.
       onError(error as Error);
       return FAILED;
     }
   }
+}
+
+/**
+ * Returns a match result as JSON text. One that the core cannot read would spoil those of the whole
+ * page: a transform may cut a character in half, or nest a payload too deep.
+ *
+ * @throws ListenError `invalid-event-data`.
+ */
+function resultOf(result: unknown): string {
+  const text = JSON.stringify(result) ?? FAILED;
+  if (isMatchResult(text)) return text;
+  const problem = '`match` returned no boolean, or `transform` no valid payload';
+  throw new ListenError('invalid-event-data', problem);
 }
 
 /** Waits for a decision, which is mostly there at once. */

@@ -18,6 +18,7 @@ import {
   type WebhookPost,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
+import type { CoreUser } from '../../wasm/instance-guard.js';
 import { authorizationOf, invalidGroups, type WebhookAuthorization } from './authorization.js';
 import { busReply } from './bus-reply.js';
 import { endedBy } from './ended.js';
@@ -45,7 +46,7 @@ export interface MatchOptions {
 }
 
 /** Performs what the core decides about the delivery to webhooks. */
-export class WebhookDeliverer implements WebhookDelivery {
+export class WebhookDeliverer implements WebhookDelivery, CoreUser {
   readonly #host: WebhookHost;
   readonly #types: DeliveredTypes;
   readonly #settings: WebhookSettings;
@@ -66,10 +67,7 @@ export class WebhookDeliverer implements WebhookDelivery {
     this.#types = types;
     this.#settings = settings;
     this.#dueAt = host.alarmAt;
-    const leave = eventsGuard.onReset(() => {
-      leave();
-      this.#end();
-    });
+    eventsGuard.onResetOf(this);
     this.#core = new EventDeliverer(
       host.rows,
       settings.delivererOptions(host),
@@ -138,6 +136,10 @@ export class WebhookDeliverer implements WebhookDelivery {
     if (this.#isOver) return;
     if (hasFailed || !this.#follower.isComplete) await this.#follower.update();
     await this.#alarmSet;
+  }
+
+  handleReset(): void {
+    this.#end();
   }
 
   /** Has the core handle a subscription; resolves with its response. */

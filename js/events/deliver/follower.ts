@@ -23,10 +23,10 @@ export class Follower {
   #followed: ReadonlySet<string>;
   /** The number of subscriptions that the bus knows; undefined: what it was before a restart. */
   #reported: number | undefined;
-  /** The last call of the bus, which never rejects: calls are made in turn. */
+  /** The last report, which never rejects: reports are made in turn. */
   #last: Promise<unknown> = Promise.resolve();
-  /** An update that has not begun. */
-  #next: Promise<boolean> | undefined;
+  /** A report that has not begun. */
+  #next: Promise<ReportReply> | undefined;
 
   constructor(host: WebhookHost, of: Following) {
     this.#host = host;
@@ -39,9 +39,13 @@ export class Follower {
     return this.#of.names().every((name) => this.#followed.has(name));
   }
 
-  /** Whether the bus has to learn another number of subscriptions. */
+  /**
+   * Whether the bus has to learn another number of subscriptions now. After a failure that waits
+   * until `retryAt`.
+   */
   get isOutdated(): boolean {
-    return this.#reported !== undefined && this.#reported !== this.#of.subscriptions();
+    if (this.retryAt !== undefined || this.#reported === undefined) return false;
+    return this.#reported !== this.#of.subscriptions();
   }
 
   /** Returns whether the last report has failed; the caller then reports again. */
@@ -52,12 +56,18 @@ export class Follower {
   }
 
   /** Informs the bus of all that it has to follow. Resolves with whether that succeeded. */
-  update(): Promise<boolean> {
-    this.#next ??= this.#inTurn(() => {
-      this.#next = undefined;
-      return this.#updated();
-    });
-    return this.#next;
+  async update(): Promise<boolean> {
+    try {
+      await this.#reportInTurn();
+      return true;
+    } catch {
+      // Another caller may have shared the report.
+      if (this.retryAt === undefined) {
+        this.retryAt = Date.now() + RETRY_MS;
+        this.#of.failed();
+      }
+      return false;
+    }
   }
 
   /**
@@ -65,28 +75,26 @@ export class Follower {
    * are counted as of now: calls that end while the bus is asked change their number.
    */
   async total(): Promise<number> {
-    const { reported, total } = await this.#inTurn(() => this.#report());
+    const { reported, total } = await this.#reportInTurn();
     return Math.max(total - reported, 0) + this.#of.subscriptions();
   }
 
-  #inTurn<T>(action: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(action);
-    this.#last = done.catch(() => {});
-    return done;
+  /**
+   * Reports once the last report has ended. Callers share a report that has not begun, so a bus
+   * that hangs delays each of them by two reports at most.
+   */
+  #reportInTurn(): Promise<ReportReply> {
+    if (this.#next !== undefined) return this.#next;
+    const report = this.#last.then(() => {
+      this.#next = undefined;
+      return this.#report();
+    });
+    this.#next = report;
+    this.#last = report.catch(() => {});
+    return report;
   }
 
-  async #updated(): Promise<boolean> {
-    try {
-      await this.#report();
-      return true;
-    } catch {
-      this.retryAt = Date.now() + RETRY_MS;
-      this.#of.failed();
-      return false;
-    }
-  }
-
-  async #report(): Promise<FollowedEvents & { reported: number }> {
+  async #report(): Promise<ReportReply> {
     const names = this.#of.names();
     const subscriptions = this.#of.subscriptions();
     const followed = await busReply(this.#host.follow(names, subscriptions));
@@ -97,6 +105,12 @@ export class Follower {
     for (const name of added) this.#of.followed(name, followed.epoch, followed.head);
     return { ...followed, reported: subscriptions };
   }
+}
+
+/** The reply of the bus to a report. */
+interface ReportReply extends FollowedEvents {
+  /** The number of subscriptions that was reported. */
+  reported: number;
 }
 
 /** Milliseconds until a report to the bus is tried again after a failure. */

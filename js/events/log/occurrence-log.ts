@@ -8,6 +8,7 @@ import {
   type EventRows,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
+import type { CoreUser } from '../../wasm/instance-guard.js';
 import type { DefinedEvents } from '../serve/host.js';
 
 /**
@@ -80,15 +81,18 @@ export function eventLog(options: EventLogOptions = {}): EventLogMaker {
   };
 }
 
-class OccurrenceLog implements EventStore {
+class OccurrenceLog implements EventStore, CoreUser {
   readonly #log: EventLog;
+  readonly #reset: () => void;
 
   constructor(rows: EventRows, epoch: string, window: string, reset: () => void) {
     this.#log = calling(() => new EventLog(rows, epoch, window));
-    const leave = eventsGuard.onReset(() => {
-      leave();
-      reset();
-    });
+    this.#reset = reset;
+    eventsGuard.onResetOf(this);
+  }
+
+  handleReset(): void {
+    this.#reset();
   }
 
   draft(text: string): EventDraft {

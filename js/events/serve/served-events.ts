@@ -4,6 +4,7 @@ import type { FetchHandler } from '../../handler/handler.js';
 import type { InboundExchange } from '../../http/inbound.js';
 import { calling, ListenError } from '../../model/error.js';
 import { guarded } from '../../observe/on-error.js';
+import { ConcurrencyLimit } from '../../timing/concurrency-limit.js';
 import { EventService, type EventServiceOptions } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
 import { PerInstance } from '../../wasm/per-instance.js';
@@ -11,7 +12,6 @@ import type { EventOptions } from '../define/definitions.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import { EventAuthorizer } from './authorizer.js';
 import type { EventHost, EventServer } from './host.js';
-import { PollQuota } from './poll-quota.js';
 import { ServedRequest, type ServedRequestHost } from './served-request.js';
 import { StreamOpener } from './streams/stream-opener.js';
 
@@ -34,7 +34,8 @@ export class ServedEvents implements EventServer {
     this.isLegacy = options.legacy === true;
     this.#host = host;
     this.#types = types;
-    this.#requestHost = { authorizer, host, log, polls: new PollQuota(), streams, types };
+    const polls = new ConcurrencyLimit<string | undefined>();
+    this.#requestHost = { authorizer, host, log, polls, streams, types };
     const serving = serviceOptions(types, options, host, log);
     this.#service = new PerInstance(() => calling(() => new EventService(serving)), eventsGuard);
   }

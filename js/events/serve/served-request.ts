@@ -4,6 +4,7 @@ import { servedHere } from '../../auth/served-here.js';
 import type { EventSource, WebhookSubscriptions } from '../../bus/events.js';
 import type { InboundExchange } from '../../http/inbound.js';
 import { calling, type ListenError } from '../../model/error.js';
+import type { ConcurrencyLimit, Place } from '../../timing/concurrency-limit.js';
 import type { EventExchange, EventStep, HttpResponse } from '../../wasm/events/bindings.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { jsonResponse } from '../../web/json-response.js';
@@ -11,7 +12,6 @@ import { cancelBody, readStart } from '../../web/request-body.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import type { EventAuthorizer, Subject } from './authorizer.js';
 import type { EventHost } from './host.js';
-import type { PollQuota } from './poll-quota.js';
 import type { StreamOpener } from './streams/stream-opener.js';
 
 /** What requests about events share. */
@@ -19,7 +19,8 @@ export interface ServedRequestHost {
   authorizer: EventAuthorizer;
   host: EventHost;
   log: EventSource;
-  polls: PollQuota;
+  /** The polls that each caller has running in this isolate. */
+  polls: ConcurrencyLimit<string | undefined>;
   streams: StreamOpener;
   types: EventTypeTable;
 }
@@ -31,7 +32,7 @@ export class ServedRequest {
   readonly #of: ServedRequestHost;
   readonly #askedAt = Date.now();
   #caller: Caller = {};
-  #leavePolls: () => void = () => {};
+  #poll: Place | undefined;
   #page = '';
   /** The arguments of the request, as JSON text. */
   #arguments = '{}';
@@ -52,7 +53,7 @@ export class ServedRequest {
         if (response !== undefined) return response;
       }
     } finally {
-      this.#leavePolls();
+      this.#poll?.leave();
       this.#exchange.free();
     }
   }
@@ -116,10 +117,11 @@ export class ServedRequest {
   }
 
   async #paged(query: string): Promise<Response | undefined> {
-    const leave = this.#of.polls.enter(this.#caller.name);
-    if (typeof leave === 'number')
-      return this.#response(this.#exchange.refuse(tooManyPolls(leave)) as HttpResponse);
-    this.#leavePolls = leave;
+    const { name } = this.#caller;
+    const max = name === undefined ? MAX_UNNAMED_POLLS : MAX_POLLS;
+    this.#poll = this.#of.polls.enter(name, max);
+    if (this.#poll === undefined)
+      return this.#response(this.#exchange.refuse(tooManyPolls(max)) as HttpResponse);
     try {
       this.#page = await this.#of.log.page(query);
     } catch (error) {
@@ -189,4 +191,8 @@ function tooManyPolls(max: number): string {
   return JSON.stringify({ resourceExhausted: { limit: 'polls', max } });
 }
 
+/** Maximum number of polls of one caller at a time. */
+const MAX_POLLS = 4;
+/** Maximum number of polls at a time of all callers without a name. */
+const MAX_UNNAMED_POLLS = 64;
 const BUS_AWAY = JSON.stringify({ internal: 'bus' });

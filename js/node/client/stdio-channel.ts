@@ -56,6 +56,8 @@ function start(
     ...(cwd !== undefined && { cwd }),
   });
   child.once('error', (error) => receiver.gone(error));
+  // What is written last may fail after this client has left.
+  child.stdin.on('error', () => {});
   return new ProcessMember(child, receiver, () => {
     child.stdin.end();
     const timer = setTimeout(() => child.kill(), GRACE_MS);

@@ -82,7 +82,7 @@ export class StdioDiscovery {
       response.reject(failure('the server returned no capabilities for server/discover'));
       return true;
     }
-    this.#known?.free();
+    // A listen that waits for its bus may still use what was known before.
     this.#known = discovered;
     response.resolve(discovered);
     return true;

@@ -8,6 +8,7 @@ import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { coreLimits, type ListenLimits } from '../../model/limits.js';
 import { finiteTimeout, type ListenTimeouts, SETTLE_MS } from '../../model/timeouts.js';
+import { pause } from '../../timing/keep-trying.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import {
   Channel,
@@ -44,6 +45,8 @@ export class Subscriptions implements FanoutSink {
   #detach: (() => void) | undefined;
   /** What the hooks of the bus have granted to each subscription, by its handle. */
   readonly #grants = new Map<number, TopicGrant>();
+  /** Aborts when nothing more is opened. */
+  readonly #ending = new AbortController();
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {
@@ -106,7 +109,7 @@ export class Subscriptions implements FanoutSink {
   /** Releases what has ended, and detaches from the bus when no subscription is left. */
   settle(): void {
     for (const [handle, grant] of this.#grants) {
-      if (this.#channel?.holds(handle) === true) continue;
+      if (this.#holds(handle)) continue;
       this.#grants.delete(handle);
       grant.release();
     }
@@ -137,6 +140,7 @@ export class Subscriptions implements FanoutSink {
     const unfinished = this.#channel?.handleEnd() ?? new Uint8Array();
     this.#channel?.free();
     this.#channel = undefined;
+    this.#ending.abort();
     this.settle();
     return unfinished;
   }
@@ -147,6 +151,7 @@ export class Subscriptions implements FanoutSink {
    */
   handleReset(): void {
     this.#channel = undefined;
+    this.#ending.abort();
     setImmediate(() => this.settle());
   }
 
@@ -173,19 +178,50 @@ export class Subscriptions implements FanoutSink {
     return undefined;
   }
 
+  /**
+   * Opens or refuses a subscription. The client of a session cannot learn that its lists are
+   * refused: after a transient failure they are tried again, and then cued.
+   */
   async #serve(handle: number, requested: SubscriptionFilter, isOfSession: boolean): Promise<void> {
+    const kind = kindOf(requested, isOfSession);
+    let refusal = await this.#tryToOpen(handle, requested, kind);
+    while (kind === 'lists' && isTransient(refusal) && this.#holds(handle)) {
+      await pause(RETRY_MS, this.#ending.signal);
+      if (!this.#holds(handle)) return;
+      refusal = await this.#tryToOpen(handle, requested, kind);
+      if (refusal === undefined) this.#channel?.handleGap(false);
+    }
+    if (refusal !== undefined) this.#channel?.refuse(handle, refusal);
+    this.#options.onOutput();
+  }
+
+  /** Opens a subscription. Returns the refusal if that fails. */
+  async #tryToOpen(
+    handle: number,
+    requested: SubscriptionFilter,
+    kind: SubscriptionKind,
+  ): Promise<Refusal | undefined> {
     const { filter, refusal } = await runAuthorize(this.#authorizeOptions, { requested });
+    if (refusal !== undefined) return refusal;
     try {
-      if (refusal !== undefined) this.#channel?.refuse(handle, refusal);
-      else {
-        const discovered = isOfSession ? undefined : await this.#options.discover();
-        await this.#open(handle, filter, discovered);
-      }
+      const discovered = kind === 'listen' ? await this.#options.discover() : undefined;
+      if (kind !== 'lists') await this.#untilReady();
+      await this.#open(handle, filter, discovered);
+      return undefined;
     } catch (error) {
       this.#options.onError(error as Error);
-      this.#channel?.refuse(handle, Refusal.Unavailable);
+      return Refusal.Unavailable;
     }
-    this.#options.onOutput();
+  }
+
+  /**
+   * Waits until the bus receives everything. The lists of a session do not: they have no response
+   * that promises it, and the bus reports a gap once it does.
+   */
+  async #untilReady(): Promise<void> {
+    const { bus, timeouts } = this.#options;
+    if (bus.ready !== undefined)
+      await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready(), attachTimeout);
   }
 
   /**
@@ -197,9 +233,6 @@ export class Subscriptions implements FanoutSink {
     filter: string | undefined,
     discovered: Discovered | undefined,
   ): Promise<void> {
-    const { bus, timeouts } = this.#options;
-    if (bus.ready !== undefined)
-      await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready(), attachTimeout);
     const granted = await this.#granted(handle, filter, discovered);
     if (this.#channel === undefined) return;
     this.#detach ??= this.#attach();
@@ -219,11 +252,15 @@ export class Subscriptions implements FanoutSink {
     const honored = interest && this.#channel?.honored(handle, discovered?.capabilities, filter);
     if (interest === undefined || honored === undefined) return filter;
     const grant = await interest.want(topicsOf(JSON.parse(honored) as SubscriptionFilter));
-    if (this.#channel?.holds(handle) === true) this.#grants.set(handle, grant);
+    if (this.#holds(handle)) this.#grants.set(handle, grant);
     else grant.release();
     if (grant.refused.length === 0) return filter;
     const allowed = JSON.parse(filter ?? honored) as SubscriptionFilter;
     return JSON.stringify(withoutTopics(allowed, grant.refused));
+  }
+
+  #holds(handle: number): boolean {
+    return this.#channel?.holds(handle) === true;
   }
 
   #attach(): () => void {
@@ -234,6 +271,19 @@ export class Subscriptions implements FanoutSink {
   }
 }
 
+/** A listen request; or, in a session, its lists or a resource. */
+type SubscriptionKind = 'listen' | 'lists' | 'resource';
+
+function kindOf(requested: SubscriptionFilter, isOfSession: boolean): SubscriptionKind {
+  if (!isOfSession) return 'listen';
+  return requested.resourceSubscriptions === undefined ? 'lists' : 'resource';
+}
+
+/** Whether the same subscription may be opened a little later. */
+function isTransient(refusal: Refusal | undefined): boolean {
+  return refusal === Refusal.AuthorizerFailed || refusal === Refusal.Unavailable;
+}
+
 function attachTimeout(): ListenError {
   return new ListenError('attach-timeout', 'the bus did not reply in time');
 }
@@ -241,3 +291,6 @@ function attachTimeout(): ListenError {
 function settleTimeout(): ListenError {
   return new ListenError('bus-lost', 'the bus did not reply in time');
 }
+
+/** Milliseconds after which the lists of a session are tried again. */
+const RETRY_MS = 5_000;

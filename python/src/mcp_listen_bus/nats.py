@@ -179,7 +179,8 @@ class NatsBus(ProcessBus):
 
     async def _connected(self) -> tuple[Client, JetStreamContext | None]:
         async with self._lock:
-            if self._client is None:
+            # The client closes itself on some errors of the server, such as expired credentials.
+            if self._client is None or self._client.is_closed:
                 self._client = await self._connect()
         return self._client, self._jetstream
 
@@ -210,7 +211,12 @@ class NatsBus(ProcessBus):
         jetstream = client.jetstream()
         try:
             await jetstream.account_info()
-        except (NotFoundError, ServiceUnavailableError, nats.errors.NoRespondersError):
+        except ServiceUnavailableError as error:
+            # Other servers have JetStream and do not respond now: that is no reason to go without.
+            if self._wants_jetstream or error.err_code not in NO_JETSTREAM:
+                raise
+            return None
+        except (NotFoundError, nats.errors.NoRespondersError):
             if self._wants_jetstream:
                 raise
             return None
@@ -288,6 +294,8 @@ async def _quietly(work: Callable[[], Any]) -> None:
         return
 
 
+NO_JETSTREAM = (None, 10_039, 10_076)
+"""The codes of a server without JetStream, for this account or at all; None: it does not respond to such requests."""
 NEVER = datetime.min.replace(tzinfo=timezone.utc)
 """A time before that of any message."""
 CHECK_SECONDS = 10.0

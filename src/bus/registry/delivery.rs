@@ -11,6 +11,7 @@ use super::edge::EdgeId;
 
 /// A frame and the edges that receive it: those with the same last sent position.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Delivery {
     /// The frame.
     pub message: String,

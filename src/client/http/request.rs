@@ -2,6 +2,7 @@ use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 /// An HTTP request to send; the sender adds the URL and the authorization.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HttpRequest {
     /// `POST`, `GET` or `DELETE`.
     pub method: &'static str,

@@ -41,6 +41,11 @@ impl RequestQueue {
         self.calls
     }
 
+    /// Returns the number of the next request.
+    pub(crate) fn next_call(&self) -> RequestHandle {
+        self.calls + 1
+    }
+
     pub(crate) fn close(&mut self, call: RequestHandle) {
         self.actions.push_back(HttpAction::Close(call));
     }

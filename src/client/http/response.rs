@@ -21,6 +21,7 @@ pub enum Media {
 
 /// A JSON-RPC error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RpcError {
     /// The id of its request, as JSON text; `None` if the id is missing or null.
     pub id: Option<String>,

@@ -12,8 +12,10 @@ use crate::{
         pending_output::PendingOutput,
         pending_output::SubscriptionOutput,
         session::{
-            self, ClientSession, SessionMessage, reopening::Reopening,
-            resource_subscriptions::ResourceSubscriptions, stream::SessionStream,
+            self, ClientSession, SessionMessage,
+            reopening::Reopening,
+            resource_subscriptions::{ResourceSubscriptions, SubscribeOutcome},
+            stream::SessionStream,
         },
     },
     clock::Millis,
@@ -156,7 +158,12 @@ impl SessionListener {
             {
                 self.break_off(now);
             }
-            _ => self.handle_response(call, queue),
+            SessionStream::Ended => {}
+            _ => {
+                if let Some(subscribed) = self.subscribes.handle_end(call) {
+                    self.handle_subscribed(subscribed, queue);
+                }
+            }
         }
     }
 
@@ -165,9 +172,9 @@ impl SessionListener {
     pub(crate) fn handle_line(&mut self, message: &[u8], queue: &mut RequestQueue) -> bool {
         let message = session::read_message(message, &self.options.limits);
         if let SessionMessage::Response { id, is_result } = &message
-            && let Some(uri) = self.subscribes.handle_line(id)
+            && let Some(subscribed) = self.subscribes.handle_line(id, *is_result)
         {
-            self.handle_subscribed(&uri, *is_result, queue);
+            self.handle_subscribed(subscribed, queue);
             return true;
         }
         self.handle_session_message(message, queue);
@@ -282,29 +289,10 @@ impl SessionListener {
     }
 
     fn handle_stream_refusal(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
-        let asked = retry_after(headers);
-        let has_streamed = self.reopening.has_streamed();
-        let is_final = !has_streamed || matches!(status, 401 | 403);
-        match status {
-            METHOD_NOT_ALLOWED => {
-                self.settle(CloseReason::refused(
-                    status,
-                    Some(METHOD_NOT_FOUND),
-                    String::new(),
-                ));
-            }
-            // The session is gone: the client may begin a new one (2025-11-25, Transports: Session
-            // Management).
-            404 if has_streamed => self.settle(CloseReason::Lost(Loss::Disconnected)),
-            200..300 if is_final => self.settle(CloseReason::Lost(Loss::InvalidResponse)),
-            _ if is_final => {
-                self.retry = asked;
-                self.settle(CloseReason::refused(status, None, String::new()));
-            }
-            _ => {
-                self.retry = asked.or(self.retry);
-                self.break_off(now);
-            }
+        self.retry = retry_after(headers).or(self.retry);
+        match self.reopening.end_after(status) {
+            Some(end) => self.settle(end),
+            None => self.break_off(now),
         }
     }
 
@@ -358,17 +346,23 @@ impl SessionListener {
         }
     }
 
-    fn handle_response(&mut self, call: RequestHandle, queue: &mut RequestQueue) {
-        if let Some((uri, is_accepted)) = self.subscribes.handle_end(call) {
-            self.handle_subscribed(&uri, is_accepted, queue);
-        }
-    }
-
     /// Handles the complete response to a `resources/subscribe`; a refused resource is not honored.
-    fn handle_subscribed(&mut self, uri: &Uri, is_accepted: bool, queue: &mut RequestQueue) {
-        if !is_accepted {
-            let honored = &mut self.honored.resource_subscriptions;
-            honored.retain(|other| other != uri);
+    fn handle_subscribed(
+        &mut self,
+        (uri, outcome): (Uri, SubscribeOutcome),
+        queue: &mut RequestQueue,
+    ) {
+        match outcome {
+            SubscribeOutcome::Accepted => {}
+            SubscribeOutcome::Refused => {
+                let honored = &mut self.honored.resource_subscriptions;
+                honored.retain(|other| *other != uri);
+            }
+            SubscribeOutcome::Failed(end, retry) => {
+                self.retry = retry.or(self.retry);
+                self.settle(end);
+                return self.leave(queue);
+            }
         }
         self.ask_more(queue);
     }
@@ -394,6 +388,3 @@ impl SessionListener {
         self.pending.end(end);
     }
 }
-
-const METHOD_NOT_ALLOWED: u16 = 405;
-const METHOD_NOT_FOUND: i32 = -32_601;

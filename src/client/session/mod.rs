@@ -27,6 +27,7 @@ use crate::client::{
 
 /// A session, as established by the response to `initialize`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClientSession {
     /// The session id; `None` if the server assigns none.
     pub id: Option<Box<str>>,
@@ -106,11 +107,13 @@ pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
     }
 }
 
-/// Whether the response to a request, a JSON body or an event stream, is a result.
-pub(crate) fn is_accepted(body: &[u8]) -> bool {
-    messages(body).any(|message| {
-        json::read(&message, json::MAX_PEER_DEPTH)
-            .is_ok_and(|document| document.root.get("result").is_some())
+/// Whether the response to a request, a JSON body or an event stream, is a result; `None` if it is
+/// neither that nor an error.
+pub(crate) fn is_accepted(body: &[u8]) -> Option<bool> {
+    messages(body).find_map(|message| {
+        let document = json::read(&message, json::MAX_PEER_DEPTH).ok()?;
+        let is_result = document.root.get("result").is_some();
+        (is_result || document.root.get("error").is_some()).then_some(is_result)
     })
 }
 

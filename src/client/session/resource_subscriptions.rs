@@ -1,17 +1,19 @@
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
 use crate::{
+    clock::Millis,
     http::Headers,
     vocabulary::{id::RequestId, uri::Uri},
 };
 
 use crate::client::{
+    end::{CloseReason, Loss},
     http::{
         buffered_response::BufferedResponse,
         request_queue::{RequestHandle, RequestQueue},
-        response::is_success,
     },
+    revision::is_transient,
     session::{self, ClientSession},
 };
 
@@ -21,6 +23,17 @@ pub(crate) struct ResourceSubscriptions {
     waiting: VecDeque<Uri>,
     asked: Vec<Asked>,
     max_concurrent: usize,
+}
+
+/// What the response to a `resources/subscribe` says.
+#[derive(Debug)]
+pub(crate) enum SubscribeOutcome {
+    Accepted,
+    /// The server does not report changes of the resource.
+    Refused,
+    /// Nothing about the resource: the session cannot continue. The server may have said when to
+    /// try again.
+    Failed(CloseReason, Option<Millis>),
 }
 
 #[derive(Debug)]
@@ -74,21 +87,22 @@ impl ResourceSubscriptions {
         }
     }
 
-    /// Handles the complete response to `call`. Returns its resource, and whether the server
-    /// accepted the subscription.
-    pub(crate) fn handle_end(&mut self, call: RequestHandle) -> Option<(Uri, bool)> {
+    /// Handles the complete response to `call`. Returns its resource and what it says.
+    pub(crate) fn handle_end(&mut self, call: RequestHandle) -> Option<(Uri, SubscribeOutcome)> {
         let place = self.asked.iter().position(|asked| asked.call == call)?;
         let Asked { uri, reply, .. } = self.asked.swap_remove(place);
-        let is_accepted = reply.status().is_some_and(is_success)
-            && !reply.is_too_large()
-            && session::is_accepted(reply.body());
-        Some((uri, is_accepted))
+        Some((uri, SubscribeOutcome::of(&reply)))
     }
 
-    /// Handles the response to a request on a channel. Returns its resource.
-    pub(crate) fn handle_line(&mut self, id: &RequestId) -> Option<Uri> {
+    /// Handles the response to a request on a channel. Returns its resource and what it says.
+    pub(crate) fn handle_line(
+        &mut self,
+        id: &RequestId,
+        is_result: bool,
+    ) -> Option<(Uri, SubscribeOutcome)> {
         let place = self.asked.iter().position(|asked| asked.id == *id)?;
-        Some(self.asked.swap_remove(place).uri)
+        let uri = self.asked.swap_remove(place).uri;
+        Some((uri, SubscribeOutcome::of_message(is_result)))
     }
 
     /// Whether all requests have a response.
@@ -98,6 +112,33 @@ impl ResourceSubscriptions {
 
     fn find(&mut self, call: RequestHandle) -> Option<&mut Asked> {
         self.asked.iter_mut().find(|asked| asked.call == call)
+    }
+}
+
+impl SubscribeOutcome {
+    fn of(reply: &BufferedResponse) -> Self {
+        let lost = Self::Failed(CloseReason::Lost(Loss::Disconnected), None);
+        match reply.status() {
+            Some(200..300) if !reply.is_too_large() => {
+                session::is_accepted(reply.body()).map_or(lost, Self::of_message)
+            }
+            // The session is gone (2025-11-25, Transports: Session Management).
+            None | Some(404) => lost,
+            // A 403 may concern this resource alone.
+            Some(status) if status != 403 && is_transient(status) => {
+                let end = CloseReason::refused(status, None, String::new());
+                Self::Failed(end, reply.retry_after())
+            }
+            Some(_) => Self::Refused,
+        }
+    }
+
+    fn of_message(is_result: bool) -> Self {
+        if is_result {
+            Self::Accepted
+        } else {
+            Self::Refused
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Watch {
     reconnect_policy: ReconnectPolicy,
     /// How to contact a server that no subscription was open to yet.
     hint: ServerHint,
-    /// How the last open subscription reached the server.
+    /// How the last open subscription reached the server; `None` if that may have changed.
     found: Option<ServerHint>,
     /// The wait that the server asked for when the last subscription ended.
     asked: Option<Millis>,
@@ -363,6 +363,9 @@ impl Watch {
             let lost = CloseReason::Lost(Loss::Disconnected);
             return self.reconnect_policy.handle_end(&lost, self.asked, now);
         }
+        if self.may_be_unreadable(end) {
+            self.found = None;
+        }
         self.reconnect_policy.handle_end(end, self.asked, now)
     }
 
@@ -373,6 +376,14 @@ impl Watch {
             return false;
         };
         self.is_asking() && self.found.is_some() && !revision::is_transient(refusal.status)
+    }
+
+    /// Whether the server may have been replaced by one whose CORS policy hides its refusal from a
+    /// page (see [`revision::of_no_response`]).
+    fn may_be_unreadable(&self, end: &CloseReason) -> bool {
+        let is_in_page = matches!(self.hint, ServerHint::Discover { is_page: true });
+        let was_live = matches!(self.phase, Phase::Live);
+        is_in_page && !was_live && matches!(end, CloseReason::Lost(_))
     }
 
     /// Whether the client asks the server which revision it speaks.

@@ -69,6 +69,7 @@ pub(super) enum EventCall {
 
 /// What a subscription is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventSubject {
     /// The name of the event type, which may be no valid name.
     pub name: Box<str>,
@@ -78,6 +79,7 @@ pub struct EventSubject {
 
 /// Where a subscription begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Start {
     /// After this cursor; `None`: now.
     pub cursor: Option<Box<str>>,
@@ -87,6 +89,7 @@ pub struct Start {
 
 /// The delivery to a webhook, as the client requested it.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RequestedDelivery {
     /// The callback URL.
     pub url: Box<str>,

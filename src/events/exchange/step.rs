@@ -97,6 +97,7 @@ pub enum EventStep {
 
 /// A subscription to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Subscribe {
     /// The name of the caller.
     pub principal: Box<str>,

@@ -25,6 +25,7 @@ pub use window::Window;
 
 /// The receipt of an occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Appended {
     /// The position of the occurrence.
     pub position: Position,
@@ -142,7 +143,7 @@ impl<R: EventRows> EventLog<R> {
         head: &Cursor,
         at: Millis,
     ) -> Result<Position, R::Error> {
-        let first = self.rows.since(name, at)?;
+        let first = self.rows.since(name, from, at)?;
         Ok(first.map_or(head.position, Position::previous).max(from))
     }
 
@@ -235,8 +236,12 @@ impl<R: EventRows> EventLog<R> {
             self.trim_bytes(name)?;
         }
         if now - self.looked_at >= self.window.look_ms() {
-            self.looked_at = now;
-            let removed = self.rows.remove_before(now - self.window.age())?;
+            let before = now - self.window.age();
+            let removed = self.rows.remove_before(before, MAX_REMOVED)?;
+            // If there may be more, the next occurrence removes it.
+            if removed.len() < MAX_REMOVED {
+                self.looked_at = now;
+            }
             self.removed(&removed)?;
         }
         Ok(())
@@ -269,3 +274,7 @@ impl<R: EventRows> EventLog<R> {
         Ok(())
     }
 }
+
+/// Occurrences that are removed together at most because they are too old: after a silence that
+/// may be all of them, too many for the memory of the host.
+const MAX_REMOVED: usize = 2_000;

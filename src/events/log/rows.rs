@@ -38,9 +38,15 @@ pub trait EventRows {
         take: &mut dyn FnMut(StoredRow) -> bool,
     ) -> Result<(), Self::Error>;
 
-    /// Returns the position of the first occurrence of a name that was published at `at` or later.
+    /// Returns the position of the first occurrence of a name after a position that was published
+    /// at `at` or later.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
-    fn since(&self, name: &str, at: Millis) -> Result<Option<Position>, Self::Error>;
+    fn since(
+        &self,
+        name: &str,
+        after: Position,
+        at: Millis,
+    ) -> Result<Option<Position>, Self::Error>;
 
     /// Removes the oldest occurrences of a name: as few as have `bytes` together, and at most
     /// `count`.
@@ -52,9 +58,10 @@ pub trait EventRows {
         bytes: u64,
     ) -> Result<Vec<Removed>, Self::Error>;
 
-    /// Removes the occurrences that were published before `at`.
+    /// Removes occurrences that were published before `at`: at most `count`, and of each name the
+    /// oldest.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
-    fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, Self::Error>;
+    fn remove_before(&mut self, at: Millis, count: usize) -> Result<Vec<Removed>, Self::Error>;
 
     /// Returns the stored row of each name.
     #[expect(clippy::missing_errors_doc, reason = "the errors are those of append")]
@@ -71,6 +78,7 @@ pub trait EventRows {
 
 /// An occurrence to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NewRow<'r> {
     /// Its position in the log.
     pub position: Position,

@@ -19,6 +19,12 @@ pub enum MatchResult {
     Failed,
 }
 
+/// Whether a text is one result, and not that of a failure.
+pub fn is_match_result(text: &str) -> bool {
+    let document = json::read(text.as_bytes(), MAX_DEPTH + 1);
+    document.is_ok_and(|document| MatchResult::from_node(&document.root) != MatchResult::Failed)
+}
+
 /// Reads a list of results: `true`, `false`, `{"data":OBJECT}`, and anything else for a failure.
 /// `None` if the text is not a JSON array.
 pub fn match_results(text: &str) -> Option<Vec<MatchResult>> {

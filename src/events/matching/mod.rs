@@ -4,7 +4,7 @@ mod match_result;
 mod match_rules;
 mod selected;
 
-pub use match_result::{MatchResult, match_results, match_results_by_class};
+pub use match_result::{MatchResult, is_match_result, match_results, match_results_by_class};
 pub use match_rules::MatchRules;
 
 pub(crate) use selected::{Payloads, Selected, select};

@@ -60,6 +60,7 @@ pub struct EventStreams {
 
 /// A reading of the log for all streams of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventReading {
     /// The number of the reading, which its page names.
     pub number: u32,

@@ -298,18 +298,19 @@ fn select_by_class(
     let payloads = Payloads::new(page, expected);
     let (mut classes, mut selections) = (Map::default(), Vec::new());
     let mut known: Map<Vec<Selected>, usize> = Map::default();
+    let by_class = results.iter().map(|(class, own)| (*class, &own[..]));
+    let by_class: Map<u32, &[MatchResult]> = by_class.collect();
     for (class, streams) in topic.classes.iter() {
         let number = streams.number;
         if number > newest_class {
             continue;
         }
-        let own = results.iter().find(|(of, _)| *of == number);
+        let own = by_class.get(&number).copied();
         if class.expected.for_host().is_some() && own.is_none() && !page.events.is_empty() {
             continue;
         }
-        let own = own.map_or(&[][..], |(_, own)| own);
         let reader = (&class.expected, &class.groups[..]);
-        let selected = select(page, &payloads, reader, own);
+        let selected = select(page, &payloads, reader, own.unwrap_or_default());
         let selection = known.get(&selected).copied().unwrap_or_else(|| {
             selections.push(selected.clone());
             known.insert(selected, selections.len() - 1);

@@ -49,6 +49,7 @@ pub struct UrlRules {
 /// An accepted callback url.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Callback {
     /// The host to whose limits it counts.
     pub host: Box<str>,

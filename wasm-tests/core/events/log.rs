@@ -277,6 +277,20 @@ fn the_window_ends_by_age_and_by_bytes_too() {
 }
 
 #[test]
+fn what_is_too_old_is_removed_a_part_at_a_time() {
+    let mut log = Log::new(Window::default());
+    for number in 0..5_000 {
+        log.publish(["a", "b"][number % 2], "");
+    }
+    log.now += 25 * 3_600_000;
+    for kept in [3_001, 1_002, 3, 4] {
+        log.publish("c", "");
+        assert_eq!(log.occurrences.rows().positions().len(), kept);
+        assert!(log.read("b", 0).trimmed && !log.read("b", 5_000).trimmed);
+    }
+}
+
+#[test]
 fn a_name_without_occurrences_gives_its_place_to_another_and_stays_exact() {
     let window = Window {
         age: Duration::from_secs(1),

@@ -1,5 +1,5 @@
 use mcp_listen::events::matching::{
-    Expected, MatchResult, MatchRule, match_results, match_results_by_class,
+    Expected, MatchResult, MatchRule, is_match_result, match_results, match_results_by_class,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -128,6 +128,31 @@ fn results_other_than_those_of_the_protocol_are_failures() {
     let large = format!(r#"[{{"data":{{"a":"{}"}}}}]"#, "x".repeat(200_000));
     assert_eq!(match_results(&large), Some(vec![MatchResult::Failed]));
     assert_eq!((match_results("{}"), match_results("[")), (None, None));
+}
+
+#[test]
+fn a_result_is_read_alone() {
+    let nested = |depth: usize| {
+        let (open, close) = (r#"{"a":"#.repeat(depth - 1), "}".repeat(depth - 1));
+        format!(r#"{{"data":{open}{{}}{close}}}"#)
+    };
+    for text in ["true", "false", r#"{"data":{}}"#, &nested(32)] {
+        assert!(is_match_result(text), "{text}");
+        assert!(match_results(&format!("[{text}]")).is_some(), "{text}");
+    }
+    let half = r#"{"data":{"title":"\ud83d"}}"#;
+    for text in [
+        half,
+        &nested(33),
+        "null",
+        "1",
+        r#"{"data":[]}"#,
+        "{}",
+        "{",
+        "",
+    ] {
+        assert!(!is_match_result(text), "{text}");
+    }
 }
 
 #[test]

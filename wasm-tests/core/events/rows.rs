@@ -92,13 +92,15 @@ impl EventRows for MemoryRows {
         Ok(())
     }
 
-    fn since(&self, name: &str, at: Millis) -> Result<Option<Position>, Infallible> {
-        let is_it = |row: &&Row| *row.name == *name && row.stored.at >= at;
-        Ok(self
-            .rows
-            .values()
-            .find(is_it)
-            .map(|row| row.stored.position))
+    fn since(
+        &self,
+        name: &str,
+        after: Position,
+        at: Millis,
+    ) -> Result<Option<Position>, Infallible> {
+        let mut rows = self.rows.range(after.0 + 1..);
+        let first = rows.find(|(_, row)| *row.name == *name && row.stored.at >= at);
+        Ok(first.map(|(position, _)| Position(*position)))
     }
 
     fn remove_oldest(
@@ -118,9 +120,9 @@ impl EventRows for MemoryRows {
         Ok(self.take(positions))
     }
 
-    fn remove_before(&mut self, at: Millis) -> Result<Vec<Removed>, Infallible> {
+    fn remove_before(&mut self, at: Millis, count: usize) -> Result<Vec<Removed>, Infallible> {
         let rows = self.rows.iter().filter(|(_, row)| row.stored.at < at);
-        let positions = rows.map(|(position, _)| *position).collect();
+        let positions = rows.take(count).map(|(position, _)| *position).collect();
         Ok(self.take(positions))
     }
 

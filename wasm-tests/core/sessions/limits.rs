@@ -1,6 +1,8 @@
+use core::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
-    session::{Ask, Excess, Reply, SessionLimits, SessionStore},
+    session::{Ask, Excess, NewSession, Reply, SessionLimits, SessionStore},
     wire::SessionCall,
 };
 use proptest::collection;
@@ -96,6 +98,35 @@ fn without_room_no_session_of_another_caller_ends() {
         ..LIMITS
     };
     assert!(!world.begin_within("g", of(Some("ann")), &none));
+}
+
+#[test]
+fn sessions_refused_in_quick_succession_repeat_pending_calls_once() {
+    let mut world = World::with("a", of(Some("ann")));
+    world.joined_shard("a ann", 2);
+    world.ask_as(
+        Some("ann"),
+        "a",
+        Ask::End {
+            is_forwarded: false,
+        },
+    );
+    for caller in ["bob", "cid", "dan", "eve"] {
+        let lasting = NewSession {
+            idle: Duration::from_secs(3_600),
+            ..of(Some(caller))
+        };
+        assert!(world.begin(caller, lasting));
+    }
+    world.outputs();
+    let release = || call(2, SessionCall::Release(claim("a 2 ann")), false);
+    for expected in [vec![release()], vec![], vec![]] {
+        assert!(!world.begin("f", of(Some("fay"))));
+        assert_eq!(world.outputs(), expected);
+        world.now = world.now + Millis(400);
+    }
+    assert!(!world.begin("f", of(Some("fay"))));
+    assert_eq!(world.outputs(), [release()], "after a second");
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl World {
 
     pub(super) fn sweep(&mut self) {
         let now = self.now;
-        self.sessions().sweep(now).unwrap();
+        self.root.sweep(now).unwrap();
     }
 
     /// No stream is at this shard any more.

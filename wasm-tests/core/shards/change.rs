@@ -2,6 +2,7 @@
 
 use mcp_listen::{
     bus::{Bus, EdgeId, Persist, Shard, ShardId, ShardReceived},
+    clock::Millis,
     filter::SubscriptionFilter,
     position::{Cursor, Position},
     topic::{Delta, Topic},
@@ -16,6 +17,9 @@ use super::{
     shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
 };
 use crate::{any::uri, follow};
+
+/// When a call may be repeated after a failure.
+const LATER: Millis = Millis(60_000);
 
 fn watching(names: &[&str]) -> SubscriptionFilter {
     SubscriptionFilter {
@@ -168,10 +172,14 @@ fn root(max_bytes: usize) -> (Bus, Shard) {
 }
 
 fn ask(root: &mut Bus, shard: &mut Shard) -> FollowResponse {
-    let call = shard.poll_call(NOW).unwrap();
+    ask_at(root, shard, NOW)
+}
+
+fn ask_at(root: &mut Bus, shard: &mut Shard, now: Millis) -> FollowResponse {
+    let call = shard.poll_call(now).unwrap();
     let reply = root.handle_follow(ShardId(1), &call.text).unwrap();
     let frame = reply.finish(root).remove(0);
-    shard.handle_response(call.seq, &frame, NOW, 0.5);
+    shard.handle_response(call.seq, &frame, now, 0.5);
     FollowResponse::from_json(&frame).unwrap()
 }
 
@@ -237,6 +245,57 @@ fn the_topics_of_shards_are_wanted_until_they_close() {
     assert_eq!(root.wanted().resource_subscriptions, [uri("b")]);
     let changed = root.poll_wanted().unwrap().resource_subscriptions;
     assert!(changed.contains(&uri("a")));
+}
+
+/// Makes the next call of the shard. The root handles it, and its reply is lost.
+fn ask_in_vain(root: &mut Bus, shard: &mut Shard) {
+    let call = shard.poll_call(NOW).unwrap();
+    let reply = root.handle_follow(ShardId(1), &call.text).unwrap();
+    reply.finish(root);
+    shard.handle_failure(call.seq, false, NOW, 0.5);
+}
+
+#[test]
+fn a_topic_whose_confirmation_was_lost_is_dropped_once_unwanted() {
+    let (mut root, mut shard) = root(usize::MAX);
+    change(&mut shard, 0, 2, &["a"], &[]).unwrap();
+    ask_in_vain(&mut root, &mut shard);
+    assert_eq!(root.wanted().resource_subscriptions, [uri("a")]);
+    change(&mut shard, 0, 3, &["b"], &["a"]).unwrap();
+    ask_at(&mut root, &mut shard, LATER);
+    assert_eq!(root.wanted().resource_subscriptions, [uri("b")]);
+}
+
+#[test]
+fn a_topic_whose_confirmation_was_lost_is_dropped_after_a_refusal() {
+    let (mut root, mut shard) = root(4_000);
+    change(&mut shard, 0, 2, &["a"], &[]).unwrap();
+    ask_in_vain(&mut root, &mut shard);
+    root.set_room(100, 0);
+    change(&mut shard, 0, 3, &["note://too-much-for-the-root-now"], &[]).unwrap();
+    let refused = ask_at(&mut root, &mut shard, LATER);
+    assert!(matches!(refused, FollowResponse::Full { .. }));
+    attach(&mut shard, PROMPTS, None);
+    ask_at(&mut root, &mut shard, LATER);
+    assert_eq!(root.wanted().resource_subscriptions, []);
+}
+
+#[test]
+fn a_topic_whose_drop_was_refused_is_dropped_once_unwanted_again() {
+    let (mut root, mut shard) = root(4_000);
+    change(&mut shard, 0, 2, &["a"], &[]).unwrap();
+    ask(&mut root, &mut shard);
+    root.set_room(65, 0);
+    attach(&mut shard, PROMPTS, None);
+    change(&mut shard, 0, 3, &["note://b"], &["a"]).unwrap();
+    let call = shard.poll_call(NOW).unwrap();
+    change(&mut shard, 0, 4, &["a"], &[]).unwrap();
+    let reply = root.handle_follow(ShardId(1), &call.text).unwrap();
+    let refused = reply.finish(&mut root).remove(0);
+    shard.handle_response(call.seq, &refused, NOW, 0.5);
+    change(&mut shard, 0, 5, &[], &["a"]).unwrap();
+    ask(&mut root, &mut shard);
+    assert_eq!(root.wanted().resource_subscriptions, []);
 }
 
 #[test]

@@ -2,12 +2,14 @@ use mcp_listen::{
     bus::{Bus, JournalEntry, Route, ShardId},
     clock::Millis,
     position::{Cursor, Position},
+    topic::Topic,
     wire::{Follow, FollowResponse},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::world::bus_with_shards;
+use crate::any::uri;
 
 fn root() -> Bus {
     let cursor = Cursor {
@@ -161,6 +163,20 @@ fn after_a_restart_numbers_are_not_reused_and_shards_count_as_full() {
     assert_eq!(shard(&mut root, "OC", Some(ShardId(3))), 6);
 }
 
+#[test]
+fn after_a_restart_the_newest_shard_that_has_not_reported_is_tried_first() {
+    let mut root = root();
+    for shard in 1..=8 {
+        root.restore_shard(ShardId(shard), "EU", 8, false);
+    }
+    assert_eq!(placed(&mut root, &["EU", "EU"]), [8, 8]);
+    assert_eq!(shard(&mut root, "EU", Some(ShardId(8))), 7);
+    report(&mut root, 2, 9, 0, false);
+    assert_eq!(placed(&mut root, &["EU"]), [7], "an empty shard may close");
+    report(&mut root, 2, 10, 1, false);
+    assert_eq!(placed(&mut root, &["EU"]), [2]);
+}
+
 /// The call that announced the bus to it may have been lost with the root.
 #[test]
 fn a_shard_that_has_never_called_is_asked_again_after_a_restart() {
@@ -171,4 +187,21 @@ fn a_shard_that_has_never_called_is_asked_again_after_a_restart() {
     let calls = std::iter::from_fn(|| root.poll_batch(Millis(0)));
     let asked: Vec<ShardId> = calls.map(|call| call.shard).collect();
     assert_eq!(asked, [ShardId(3)], "the others are not woken");
+}
+
+/// No edge may have returned to them, so that they hold their names for nothing.
+#[test]
+fn shards_are_asked_after_a_restart_once_their_names_take_half_of_the_room() {
+    for (max_bytes, expected) in [(400, &[][..]), (380, &[ShardId(1), ShardId(2)])] {
+        let mut root = root();
+        root.set_room(max_bytes, 0);
+        for (shard, name) in [(1, "a"), (2, "b"), (3, "c")] {
+            root.restore_shard(ShardId(shard), "EU", 8, false);
+            root.restore_topic(ShardId(shard), Topic::Resource(uri(name)));
+        }
+        report(&mut root, 3, 9, 1, false);
+        let calls = std::iter::from_fn(|| root.poll_batch(Millis(0)));
+        let asked: Vec<ShardId> = calls.map(|call| call.shard).collect();
+        assert_eq!(asked, expected, "the names take 195 bytes");
+    }
 }

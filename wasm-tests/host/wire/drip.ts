@@ -56,4 +56,9 @@ export class Drip {
   drop(): void {
     this.#socket.destroy();
   }
+
+  /** Resets the connection. workerd then drops the request, which it completes after a `drop`. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
 }

@@ -208,7 +208,7 @@ fn owed<'l>(
     to: u64,
 ) -> impl Iterator<Item = u64> + 'l {
     let between = log.between(after, to);
-    let owed = between.filter(|(_, one)| own.receives(&one.name, one.group.as_ref()));
+    let owed = between.filter(|(position, one)| own.receives(*position, one));
     owed.map(|(position, _)| position)
 }
 

@@ -5,6 +5,7 @@ mod disk;
 mod endpoint;
 mod judge;
 mod log;
+mod matching;
 mod plan;
 #[cfg(feature = "planted")]
 mod planted;

@@ -8,6 +8,8 @@ use mcp_listen::{
     scope::Name,
 };
 
+use super::{log::Occurrence, matching::is_matched};
+
 /// A subscriber, with one subscription.
 #[derive(Debug)]
 pub(super) struct Subscriber {
@@ -67,8 +69,10 @@ impl Subscriber {
         !self.number.is_multiple_of(3)
     }
 
-    pub(super) fn receives(&self, name_of: &EventName, group_of: Option<&Name>) -> bool {
-        *name_of == name(self.number) && (group_of.is_none() || self.is_tenant())
+    /// Whether it receives the occurrence at a position.
+    pub(super) fn receives(&self, position: u64, of: &Occurrence) -> bool {
+        let is_own = of.name == name(self.number) && (of.group.is_none() || self.is_tenant());
+        is_own && (self.number.is_multiple_of(2) || is_matched(position))
     }
 }
 

@@ -8,9 +8,7 @@ use mcp_listen::{
     events::{
         EventName,
         page::LogQuery,
-        webhook::{
-            Deliverer, DelivererOptions, DelivererOutput, MatchRules, Outcome, Post, TtlOptions,
-        },
+        webhook::{Deliverer, DelivererOptions, DelivererOutput, Outcome, Post, TtlOptions},
     },
 };
 
@@ -21,6 +19,7 @@ use super::{
     endpoint::Endpoints,
     judge::{Judge, Tally},
     log::Log,
+    matching::{match_page, match_rules},
     plan::Plan,
     subscriber::{Subscriber, group, name},
 };
@@ -48,6 +47,8 @@ pub(super) struct World<'p> {
     calls: u32,
     called_at: u64,
     bus_failed_at: u64,
+    /// The reads and matches since anything else has happened.
+    requests: u32,
     judge: Judge,
     is_calm: bool,
 }
@@ -61,6 +62,7 @@ enum Act {
     /// The deliverer did not respond to this call.
     GiveUp(usize, u32),
     Read(u64, u32, LogQuery),
+    Match(u64, u32, String),
     Arrive(u64, Box<Post>),
     Respond(u64, u32, Outcome),
     Evict,
@@ -97,6 +99,7 @@ impl<'p> World<'p> {
             calls: 0,
             called_at: START,
             bus_failed_at: START,
+            requests: 0,
             judge: Judge::default(),
             is_calm: false,
         };
@@ -144,6 +147,9 @@ impl<'p> World<'p> {
     }
 
     fn act(&mut self, act: Act) {
+        if !matches!(act, Act::Read(..) | Act::Match(..)) {
+            self.requests = 0;
+        }
         match act {
             Act::Publish => self.publish(),
             Act::Wake(name) => self.wake(name),
@@ -154,6 +160,9 @@ impl<'p> World<'p> {
             }
             Act::Read(generation, read, query) if generation == self.generation => {
                 self.read(read, &query);
+            }
+            Act::Match(generation, read, page) if generation == self.generation => {
+                self.match_page(read, &page);
             }
             Act::Arrive(generation, post) => self.arrive(generation, &post),
             Act::Respond(generation, post, outcome) if generation == self.generation => {
@@ -167,7 +176,7 @@ impl<'p> World<'p> {
                     self.generation += 1;
                 }
             }
-            Act::GiveUp(..) | Act::Read(..) | Act::Respond(..) => {}
+            Act::GiveUp(..) | Act::Read(..) | Act::Match(..) | Act::Respond(..) => {}
         }
     }
 
@@ -249,6 +258,22 @@ impl<'p> World<'p> {
         self.call(|one, now, _| one.handle_page(read, page, now));
     }
 
+    fn match_page(&mut self, read: u32, page: &str) {
+        if self.chance(self.plan.bus_fails) {
+            self.bus_failed_at = self.now;
+            return self.call(|one, now, random| one.handle_read_failed(read, now, random));
+        }
+        let results = match_page(page);
+        self.call(|one, now, _| one.handle_match_results(read, &results, now));
+    }
+
+    /// Has a request carried out that the deliverer waits for.
+    fn request(&mut self, act: Act) {
+        self.requests += 1;
+        assert!(self.requests < MAX_REQUESTS, "no request without end");
+        self.later(act, 1, 100);
+    }
+
     fn arrive(&mut self, generation: u64, post: &Post) {
         let handled = self.endpoints.handle(post, self.plan, self.now - START);
         let is_own = |own: &&Subscriber| own.id() == post.subscription;
@@ -297,7 +322,7 @@ impl<'p> World<'p> {
             ..DelivererOptions::default()
         };
         let disk = self.disk.clone();
-        let deliverer = Deliverer::new(disk, options, MatchRules::default(), alarm).unwrap();
+        let deliverer = Deliverer::new(disk, options, match_rules(), alarm).unwrap();
         self.followed = deliverer.names().cloned().collect();
         self.deliverer = Some(deliverer);
         self.is_checked = alarm.is_none();
@@ -318,7 +343,10 @@ impl<'p> World<'p> {
             DelivererOutput::Follow(name) => drop(self.followed.insert(name)),
             DelivererOutput::Unfollow(name) => drop(self.followed.remove(&name)),
             DelivererOutput::Read { read, query } => {
-                self.later(Act::Read(self.generation, read, query), 1, 100);
+                self.request(Act::Read(self.generation, read, query));
+            }
+            DelivererOutput::Match { read, page, .. } => {
+                self.request(Act::Match(self.generation, read, page));
             }
             DelivererOutput::Post(post) => {
                 let is_own = |own: &&Subscriber| own.id() == post.subscription;
@@ -363,3 +391,5 @@ impl<'p> World<'p> {
 
 const START: u64 = 1_800_000_000_000;
 const DAY: u64 = 86_400_000;
+/// A few pages for each subscription.
+const MAX_REQUESTS: u32 = 100;

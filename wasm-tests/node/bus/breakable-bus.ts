@@ -29,7 +29,7 @@ export class BreakableBus implements AttachableBus {
   readonly attempts: Attempt[] = [];
   readonly #pool: ConnectionPool;
 
-  constructor(sockets: 'each' | 'shared' = 'each') {
+  constructor(sockets: 'auto' | 'each' | 'shared' = 'each') {
     this.#pool = new ConnectionPool({
       connector: this.small.connector,
       onError: () => {},

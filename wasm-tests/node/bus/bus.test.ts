@@ -4,7 +4,7 @@ import {
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import { InMemoryBus, ListenError, type ServerEvent } from 'mcp-listen';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { listChanged, updated } from '../../host/listen.ts';
 import { notebook } from '../sdk/notebook.ts';
 import { listenRequest, open, refusal, serving } from '../serving.ts';
@@ -153,6 +153,25 @@ describe('the in-memory bus', () => {
 });
 
 describe('a listener of the in-memory bus', () => {
+  test('that throws, as onError does, keeps nothing from the others', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
+    const failing = (): never => {
+      throw new Error('it fails');
+    };
+    const bus = new InMemoryBus({ onError: failing });
+    bus.subscribe(failing);
+    const received: ServerEvent[] = [];
+    bus.subscribe((event) => received.push(event));
+    const stream = await open(serving({ bus }), TOOLS);
+    await stream.message();
+    await bus.publish({ kind: 'tools_list_changed' });
+    expect(received).toEqual([{ kind: 'tools_list_changed' }]);
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    await expect(bus.publish({ kind: 'unheard-of' } as unknown as ServerEvent)).rejects.toThrow();
+    expect(log).toHaveBeenCalledTimes(2);
+  });
+
   test('may publish and leave while it is called', async () => {
     const bus = new InMemoryBus();
     const received: string[] = [];

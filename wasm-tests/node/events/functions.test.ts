@@ -44,6 +44,45 @@ test('a poll skips an occurrence without JSON text', async () => {
   expect(await poll(result.cursor)).toMatchObject({ result: { events: [] } });
 });
 
+/** A server with a function that cuts the character of some titles in half. */
+function cutting() {
+  const errors: Error[] = [];
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({
+      titled: { transform: ({ title }) => ({ title: String(title).slice(0, 1) }) },
+    }),
+    onError: (error) => errors.push(error),
+  });
+  const request = async (method: string, params: object = {}) =>
+    server.fetch(requestOf(method, { name: 'titled', ...params }, 1));
+  const publish = async () => {
+    for (const title of ['\u{1f600}', 'plain']) await server.notify.event('titled', { title });
+  };
+  return { errors, publish, request };
+}
+
+test('a payload with half a character is an error of its occurrence alone in a stream', async () => {
+  const { errors, publish, request } = cutting();
+  const reader = new EventReader(await request('events/stream'));
+  await reader.next();
+  await publish();
+  expect(await reader.next()).toMatchObject({ method: 'notifications/events/error' });
+  expect(await reader.next()).toMatchObject({ params: { data: { title: 'p' } } });
+  expect(errors).toMatchObject([{ code: 'invalid-event-data' }]);
+  reader.drop();
+});
+
+test('a poll skips a payload with half a character', async () => {
+  const { publish, request } = cutting();
+  const poll = async (cursor: string | null) => (await request('events/poll', { cursor })).json();
+  const { result } = (await poll(null)) as { result: { cursor: string } };
+  await publish();
+  expect(await poll(result.cursor)).toMatchObject({
+    result: { events: [{ data: { title: 'p' } }] },
+  });
+});
+
 test('groups that are not valid are an error of `principal`', async () => {
   const errors: Error[] = [];
   const server = createListenHandler(discovering, {

@@ -1,6 +1,8 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, type EventLogOptions, eventLog } from 'mcp-listen/events';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { poisonEvents } from '../../host/poison.ts';
+import { until } from '../../host/virtual-clock.ts';
 import { discovering, requestOf } from './requests.ts';
 
 interface Polled {
@@ -11,7 +13,7 @@ interface Polled {
 
 /** A server with one event type, and its bus. */
 function serving(log: EventLogOptions = {}) {
-  const bus = new InMemoryBus({ events: eventLog(log) });
+  const bus = new InMemoryBus({ events: eventLog(log), onError: () => {} });
   const events = defineEvents({ paid: {} });
   const server = createListenHandler(discovering, { bus, events });
   const poll = async (cursor?: string): Promise<Polled> => {
@@ -47,7 +49,21 @@ test('most of the log remains when it has too many bytes', async () => {
   expect(events.at(-1)).toMatchObject({ eventId: '74' });
 });
 
-test('a caller has four polls at a time, and callers without a name 64', async () => {
+test('the log keeps its events when the core traps', async () => {
+  const { bus, poll } = serving();
+  const { cursor } = await poll();
+  await bus.emit('paid', {}, { id: 'before' });
+  poisonEvents();
+  const failed = bus.emit('paid', {}, { id: 'failed' });
+  await expect(failed).rejects.toMatchObject({ code: 'core-trapped' });
+  await bus.emit('paid', {}, { id: 'after' });
+  const { events, truncated } = await poll(cursor);
+  expect(events).toMatchObject([{ eventId: 'before' }, { eventId: 'after' }]);
+  expect(truncated).toBe(false);
+});
+
+/** A server with one occurrence, whose polls wait until the test decides whether it matches. */
+async function matchingLate() {
   const matching: ((isMatch: boolean) => void)[] = [];
   const match = () => new Promise<boolean>((resolve) => matching.push(resolve));
   const bus = new InMemoryBus({ events: eventLog() });
@@ -55,18 +71,25 @@ test('a caller has four polls at a time, and callers without a name 64', async (
     bus,
     events: defineEvents({ paid: { match } }),
     principal: (request) => request.headers.get('authorization') ?? undefined,
+    timeouts: { authorizeMs: 0 },
   });
-  const poll = async (caller: string | undefined, cursor = '') => {
-    const request = requestOf('events/poll', { name: 'paid', cursor }, 1);
+  const poll = async (caller: string | undefined) => {
+    const request = requestOf('events/poll', { name: 'paid', cursor: '' }, 1);
     if (caller !== undefined) request.headers.set('authorization', caller);
     return (await server.fetch(request)).json();
   };
   await bus.emit('paid', {});
+  return { matching, poll };
+}
+
+const refused = (max: number) => ({ error: { data: { limit: 'polls', max } } });
+
+test('a caller has four polls at a time, and callers without a name 64', async () => {
+  const { matching, poll } = await matchingLate();
   const running = [...Array(4).fill('ann'), 'bob', ...Array(64).fill(undefined)].map((caller) =>
     poll(caller),
   );
   await expect.poll(() => matching.length).toBe(69);
-  const refused = (max: number) => ({ error: { data: { limit: 'polls', max } } });
   expect(await poll('ann')).toMatchObject(refused(4));
   expect(await poll(undefined)).toMatchObject(refused(64));
   for (const settle of matching) settle(true);
@@ -75,4 +98,19 @@ test('a caller has four polls at a time, and callers without a name 64', async (
   await expect.poll(() => matching.length).toBe(70);
   matching.at(-1)?.(true);
   expect(await again).toMatchObject({ result: {} });
+});
+
+test('a poll that never ends counts for its caller for a minute', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { matching, poll } = await matchingLate();
+  for (let count = 0; count < 4; count += 1) void poll('ann');
+  await until(() => matching.length === 4);
+  vi.setSystemTime(Date.now() + 59_999);
+  expect(await poll('ann')).toMatchObject(refused(4));
+  vi.setSystemTime(Date.now() + 1);
+  const served = poll('ann');
+  await until(() => matching.length === 5);
+  matching.at(-1)?.(true);
+  expect(await served).toMatchObject({ result: {} });
 });

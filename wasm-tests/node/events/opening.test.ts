@@ -57,6 +57,22 @@ test('a stream that the bus does not confirm within three seconds gets a 503', a
   expect(errors).toMatchObject([{ code: 'attach-timeout' }]);
 });
 
+test('a stream whose opening never ends counts for its caller for a minute', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let opening: Promise<void> = new Promise(() => {});
+  const bus = Object.assign(new InMemoryBus({ events: eventLog() }), { ready: () => opening });
+  const { ask } = serving({ bus, timeouts: { attachMs: 0 } });
+  const open = () => ask('events/stream', { name: 'order.paid' });
+  for (let count = 0; count < 16; count += 1) void open();
+  await settled();
+  opening = Promise.resolve();
+  const refused = { error: { data: { limit: 'streams' } } };
+  expect(await open()).toMatchObject(refused);
+  await elapse(60_000);
+  await expect(open()).rejects.toThrow('the stream was opened');
+});
+
 test("with `listen: 'off'` events are polled, and not pushed", async () => {
   const { ask } = serving({ listen: 'off' });
   expect(await ask('events/list')).toMatchObject({

@@ -54,6 +54,16 @@ describe('a poll', () => {
     expect(script.sent).toHaveLength(3);
   });
 
+  test('never asks more than once a second where a page has no cursor', async () => {
+    const members = { hasMore: true, nextPollMs: 0 };
+    const script = new Script(page('c1'), page(null, [], members), page(null, [], members));
+    watching(script, { mode: 'poll' });
+    await elapse(5_001);
+    expect(script.sent).toHaveLength(2);
+    await elapse(998);
+    expect(script.sent).toHaveLength(2);
+  });
+
   test.each([
     [0, 1_000],
     [-5, 1_000],

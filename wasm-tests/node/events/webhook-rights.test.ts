@@ -98,7 +98,8 @@ test('a webhook receives events after the core has failed when the alarm went of
   poisonEvents();
   await pass(60_000);
   await publish({}, 'two');
-  await elapsed(() => hook.events.some(({ body }) => body['eventId'] === 'two'));
+  const times = (id: string) => hook.events.filter(({ body }) => body['eventId'] === id).length;
+  await elapsed(() => times('one') > 1 && times('two') > 0);
   expect(unhandled).not.toHaveBeenCalled();
 });
 

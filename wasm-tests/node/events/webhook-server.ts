@@ -36,6 +36,7 @@ export function serving(
       looked: {
         match: async (_, { isStuck }) => (isStuck === true ? new Promise(() => {}) : true),
       },
+      titled: { transform: ({ title }) => ({ title: String(title).slice(0, 1) }) },
     },
     { webhooks, ...(authorize !== undefined && { authorize }) },
   );

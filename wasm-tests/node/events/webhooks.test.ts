@@ -46,6 +46,7 @@ test('webhooks are listed for callers with a name', async () => {
     { name: 'looked' },
     { name: 'measured', delivery: ['poll', 'push', 'webhook'] },
     { name: 'order.paid' },
+    { name: 'titled' },
   ]);
 });
 
@@ -191,6 +192,18 @@ test('functions decide what matches, and what is delivered', async () => {
   await received(hook, 1);
   await settle();
   expect(hook.events.map(({ body }) => body['data'])).toEqual([{ value: 7, least: 5 }]);
+});
+
+test('a transform that cuts a character in half fails for its occurrence alone', async () => {
+  const { errors, server, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url, { name: 'titled' });
+  for (const title of ['\u{1f600}', 'plain']) await server.notify.event('titled', { title });
+  await pass(1_100);
+  await received(hook, 1);
+  await settle();
+  expect(hook.events.map(({ body }) => body['data'])).toEqual([{ title: 'p' }]);
+  expect(errors).toMatchObject([{ code: 'invalid-event-data' }]);
 });
 
 test('a subscription is authorized again every so often', async () => {

@@ -1,5 +1,5 @@
 import type { ListenHandler, ListenHandlerOptions } from 'mcp-listen';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Tenants } from '../../../dist/cloudflare/route/tenants.js';
 import { forgettableHandler } from '../../../dist/listen-handler.js';
 import type { WireStream } from '../../host/listen.ts';
@@ -43,6 +43,20 @@ test('a server is kept while principal runs, and while a stream opens', async ()
   bus.lose();
   expect((await response).status).toBe(503);
   for (const name of ['h', 'i']) all.server(name);
+  expect(all.server('a')).not.toBe(server);
+});
+
+test('a request that never ends keeps its server for a minute', () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const principal = () => new Promise<string>(() => {});
+  const { tenants: all } = tenants({ principal, timeouts: { authorizeMs: 0 } });
+  const server = all.server('a');
+  void server.fetch(listenRequest(TOOLS));
+  for (const name of ['b', 'c']) all.server(name);
+  expect(all.server('a')).toBe(server);
+  vi.setSystemTime(Date.now() + 60_000);
+  for (const name of ['d', 'e']) all.server(name);
   expect(all.server('a')).not.toBe(server);
 });
 

@@ -2,6 +2,8 @@ import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LIMIT_EDGES } from '../../host/corpus/limit-edges.ts';
 import { LISTEN_HEADERS } from '../../host/listen.ts';
+import { discovering } from '../../host/servers/discovering.ts';
+import { until } from '../../host/virtual-clock.ts';
 import { listenRequest, refusal, serving, TOOLS, URL } from '../serving.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -21,6 +23,25 @@ test('an isolate holds at most 4,000 streams', async () => {
   for (const status of [200, 200, 503])
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(status);
   expect(server.stats().open).toBe(4_000);
+});
+
+test('a stream whose opening never ends counts for its caller for a minute', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  let [asked, isAway] = [0, true];
+  const handler = (request: Request): Promise<Response> => {
+    asked += 1;
+    return isAway ? new Promise(() => {}) : discovering(request);
+  };
+  const server = createListenHandler(handler, { principal: () => 'ann', keepAliveMs: 0 });
+  for (let count = 0; count < 16; count += 1) void server.fetch(listenRequest(TOOLS));
+  await until(() => asked === 16);
+  isAway = false;
+  vi.setSystemTime(Date.now() + 59_999);
+  expect((await server.fetch(listenRequest(TOOLS))).status).toBe(429);
+  expect(server.listeners('ann')).toBe(16);
+  vi.setSystemTime(Date.now() + 1);
+  expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
+  expect(server.listeners('ann')).toBe(1);
 });
 
 describe('authorize has two seconds', () => {

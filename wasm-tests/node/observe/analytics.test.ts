@@ -69,6 +69,17 @@ test('an idle server writes nothing, and each point stays within the limits of a
   stream.drop();
 });
 
+test('counts that begin at 0 again after a trap of the core are written as they are', () => {
+  const { server } = watched();
+  const counts = [{ events: 5 }, { events: 2 }].map((some) => ({ ...server.stats(), ...some }));
+  const { points, sums } = recorded();
+  const write = analyticsWriter(points, () => counts.shift() ?? server.stats());
+  write();
+  vi.advanceTimersByTime(60_000);
+  write();
+  expect(sums('streams')).toContain(7);
+});
+
 /** A dataset that keeps its points, and the sums of the doubles of each group. */
 function recorded() {
   const written: Parameters<AnalyticsDataset['writeDataPoint']>[0][] = [];

@@ -3,17 +3,13 @@ import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listenBody } from '../../host/listen.ts';
 import { CAPABILITIES } from '../../host/options.ts';
 import { LineReader, requestLine } from '../../host/stdio.ts';
+import { fed } from '../bus/fed-bus.ts';
 import { TOOLS } from '../serving.ts';
 import { connected, failOnUnhandled } from './serving.ts';
 
 failOnUnhandled();
 
 describe('capabilities', () => {
-  const responseTo = (question: string, capabilities: object) => {
-    const { id } = JSON.parse(question) as { id: unknown };
-    return `${JSON.stringify({ jsonrpc: '2.0', id, result: { capabilities } })}\n`;
-  };
-
   test('are requested from the upstream server, whose response does not reach the client', async () => {
     const { lines, received, replies, send } = connected({}, {});
     const questions = new LineReader(received);
@@ -74,3 +70,33 @@ describe('capabilities', () => {
     expect(onError).toHaveBeenCalledWith(expect.any(ListenError));
   });
 });
+
+test('capabilities may be requested again while an earlier listen waits for its bus', async () => {
+  const { bus } = fed();
+  let open = () => {};
+  const ready = vi.fn(
+    () =>
+      new Promise<void>((resolve) => {
+        const before = open;
+        open = () => {
+          before();
+          resolve();
+        };
+      }),
+  );
+  const { lines, received, replies, send } = connected({ bus: Object.assign(bus, { ready }) }, {});
+  const questions = new LineReader(received);
+  for (const id of ['1', '2']) {
+    send(listenBody(TOOLS, id));
+    replies.write(responseTo((await questions.next()) ?? '', CAPABILITIES));
+    await expect.poll(() => ready).toHaveBeenCalledTimes(Number(id));
+  }
+  open();
+  const opened = [await lines.next(), await lines.next()];
+  expect(opened.sort()).toEqual([acknowledged('1', TOOLS), acknowledged('2', TOOLS)]);
+});
+
+function responseTo(question: string, capabilities: object): string {
+  const { id } = JSON.parse(question) as { id: unknown };
+  return `${JSON.stringify({ jsonrpc: '2.0', id, result: { capabilities } })}\n`;
+}

@@ -1,6 +1,6 @@
-import { InMemoryBus } from 'mcp-listen';
+import { type Broker, brokerBus, InMemoryBus } from 'mcp-listen';
 import type { StdioListenOptions } from 'mcp-listen/node';
-import { expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { initialize } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
 import { LineReader } from '../../host/stdio.ts';
@@ -129,6 +129,88 @@ test('close writes pending cues, and leaves the bus', async () => {
   expect(bus.attached).toBe(0);
 });
 
+describe('the lists of a client of 2025', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test('are received if the broker is not available at the start, and cued then', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { bus, deliver } = brokered(promise);
+    const { client, onError } = await begun({ bus });
+    await vi.advanceTimersByTimeAsync(60_000);
+    resolve();
+    expect(await client.lines.next()).toBe(LIST);
+    deliver('{"kind":"tools_list_changed"}');
+    expect(await client.lines.next()).toBe(LIST);
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  test.each(['throws', 'cannot decide'])(
+    'are authorized again if authorize %s',
+    async (failure) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const authorize = vi.fn<NonNullable<StdioListenOptions['authorize']>>(
+        (asked) => asked.requested,
+      );
+      if (failure === 'throws') authorize.mockRejectedValueOnce(new Error('not now'));
+      else authorize.mockReturnValueOnce({ denied: 503 });
+      const { client, server } = await begun({ authorize });
+      await server.notify.toolsChanged();
+      await vi.advanceTimersByTimeAsync(RETRY_MS);
+      expect(await client.lines.next()).toBe(LIST);
+      await server.notify.toolsChanged();
+      expect(await client.lines.next()).toBe(LIST);
+      await vi.advanceTimersByTimeAsync(10 * RETRY_MS);
+      expect(authorize).toHaveBeenCalledTimes(2);
+    },
+  );
+
+  test('are requested again if the bus fails', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { bus } = fed();
+    vi.mocked(bus.subscribeAll).mockImplementationOnce(() => {
+      throw new Error('no bus');
+    });
+    const { client, onError } = await begun({ bus });
+    await vi.advanceTimersByTimeAsync(RETRY_MS);
+    expect(await client.lines.next()).toBe(LIST);
+    expect(onError).toHaveBeenCalledOnce();
+  });
+
+  test('are not requested again once authorize has denied them', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const authorize = vi.fn(() => ({ denied: 403 }) as const);
+    await begun({ authorize });
+    await vi.advanceTimersByTimeAsync(10 * RETRY_MS);
+    expect(authorize).toHaveBeenCalledOnce();
+  });
+
+  test('keep no process alive after the end of the input', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { onError, stdin } = await begun({ authorize: () => Promise.reject(new Error('no')) });
+    await vi.waitUntil(() => onError.mock.calls.length > 0);
+    expect(vi.getTimerCount()).toBe(1);
+    stdin.end();
+    await vi.waitUntil(() => vi.getTimerCount() === 0);
+  });
+});
+
+/** A bus whose broker is available once `connected` resolves. */
+function brokered(connected: Promise<void>) {
+  let deliver: (events: string) => void = () => {};
+  const broker: Broker = {
+    async follow(listener) {
+      await connected;
+      deliver = (events) => listener.onEvents(events);
+      listener.onReady({ isContiguous: true });
+      await new Promise(() => {});
+    },
+    publish: async () => {},
+    close: async () => {},
+  };
+  return { bus: brokerBus(broker), deliver: (events: string) => deliver(events) };
+}
+
 /**
  * A session up to `notifications/initialized`. The test is the upstream server too, which supports
  * no subscriptions.
@@ -171,3 +253,5 @@ const AGREED =
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 const EMPTY = '{"jsonrpc":"2.0","id":7,"result":{}}';
 const LIST = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+/** Milliseconds after which lists that could not be requested are requested again. */
+const RETRY_MS = 5_000;

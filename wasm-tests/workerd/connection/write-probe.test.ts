@@ -1,7 +1,9 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { describe, expect, test } from 'vitest';
 import { type Fixture, useFixture } from '../../host/fixture/fixture.ts';
-import { listChanged } from '../../host/listen.ts';
+import { LISTEN_HEADERS, listChanged, listenBody } from '../../host/listen.ts';
+import { pause } from '../../host/pause.ts';
+import { Drip } from '../../host/wire/drip.ts';
 
 const FILTER = { toolsListChanged: true };
 const TOOLS = { kind: 'tools_list_changed' };
@@ -24,6 +26,27 @@ describe('if a request cannot write to the streams of other requests', () => {
     await publishTo(fixture(), 6);
     expect(await fixture().bus('stats')).toMatchObject({ sockets: 6, attached: 6 });
     expect(await fixture().log(0)).toEqual([{ event: 'sockets', sockets: 'each' }]);
+  });
+});
+
+describe('if the request that runs the write probe is dropped', () => {
+  const fixture = useFixture({ SOCKETS: 'auto', KEPT_APART: 'on' });
+
+  test('a later stream runs another one', async () => {
+    await fixture().open(0, FILTER, { headers: { 'x-request': 'owner' } });
+    await fixture().post(0, '/stall?request=owner');
+    const body = listenBody(FILTER);
+    const headers = { ...LISTEN_HEADERS, 'content-length': `${body.length}` };
+    const probing = await Drip.begin(fixture().mcp(0), headers, body);
+    await pause(300);
+    probing.reset();
+    await pause(300);
+    await fixture().post(0, '/stall?request=');
+    await pause(1_500);
+    expect(await fixture().log(0)).toEqual([]);
+    await fixture().open(0, FILTER);
+    expect(await fixture().log(0)).toEqual([{ event: 'sockets', sockets: 'shared' }]);
+    expect(await fixture().bus('stats')).toMatchObject({ sockets: 1, attached: 1 });
   });
 });
 

@@ -187,9 +187,10 @@ impl EventDeliverer {
         self.0.handle_read_failed(read, millis(now), random)
     }
 
-    /// Takes the match results of the occurrences of a page, as `EventExchange.matched` does.
+    /// Takes the match results of the occurrences of a page, as `EventExchange.handleMatchResults`
+    /// does.
     pub fn matched(&mut self, read: u32, results: &str, now: f64) -> Result<(), JsValue> {
-        let results = match_results(results).ok_or_else(|| malformed("the match results"))?;
+        let results = match_results(results).unwrap_or_default();
         self.0.handle_match_results(read, &results, millis(now))
     }
 

@@ -96,7 +96,11 @@ class UpstreamWatch implements BusWatcher {
   wantedChanged(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#follow(covers).catch(this.#onError);
+      // A subscription that is opening suffices until it is open, so that changes that arrive in
+      // the meantime do not restart it forever. The alarm replaces one that cannot open.
+      const suffices: typeof covers = (covered, wanted) =>
+        this.#next !== undefined || covers(covered, wanted);
+      this.#follow(suffices).catch(this.#onError);
     }, this.#settleMs);
   }
 
@@ -114,7 +118,7 @@ class UpstreamWatch implements BusWatcher {
     await this.#follow(equals);
   }
 
-  /** Subscribes to what is wanted now, unless the current subscription `suffices`. */
+  /** Subscribes to what is wanted now, unless the latest subscription `suffices`. */
   async #follow(
     suffices: (covered: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
   ): Promise<void> {
@@ -169,6 +173,7 @@ class UpstreamWatch implements BusWatcher {
     if (subscription === this.#next) {
       this.#current = subscription;
       this.#next = undefined;
+      this.wantedChanged();
     }
     // Events that the server sent on the previous subscription may still be in transit.
     former?.endAfter(LINGER_MS);

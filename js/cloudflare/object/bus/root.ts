@@ -23,6 +23,7 @@ import {
   type SubscriptionBusOptions,
   shardCloseMs,
 } from '../options.js';
+import { inOwnContext } from '../own-context.js';
 import { ownNamespace } from '../own-namespace.js';
 import { SocketAttachments } from '../socket-attachments.js';
 import { EventLog } from '../tables/event-log.js';
@@ -76,13 +77,11 @@ export class RootBus implements WatchedBus {
     const namespace = ownNamespace(ctx, env);
     if (events?.deliver !== undefined)
       this.webhooks = new RootWebhooks(ctx.storage, this.#log, this.#alarm, this.#bus, namespace);
-    const trapped = (): void => ctx.abort('the core has trapped');
+    const trapped = inOwnContext(() => ctx.abort('the core has trapped'));
     const store = events?.open(new EventTable(sql), this.#log.epoch, trapped);
     this.#occurrences = new Occurrences(store, this.webhooks);
     this.#attachments = new SocketAttachments(sql);
-    this.#sessionTable = new SessionTable(sql, (error) =>
-      ctx.abort(`a session could not be read or written: ${error}`),
-    );
+    this.#sessionTable = new SessionTable(ctx);
     this.#core = new Bus(this.#log, this.#sessionTable);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#attachments);

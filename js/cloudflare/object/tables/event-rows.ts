@@ -46,8 +46,13 @@ export class EventTable implements EventRows {
     return eventRows(rows);
   }
 
-  since(name: string, at: number): number | undefined {
-    return this.#position('name = ? AND at >= ? ORDER BY position LIMIT 1', name, at);
+  since(name: string, position: number, at: number): number | undefined {
+    return this.#position(
+      'name = ? AND position > ? AND at >= ? ORDER BY position LIMIT 1',
+      name,
+      position,
+      at,
+    );
   }
 
   removeOldest(name: string, count: number, bytes: number): RemovedEvent[] {
@@ -65,8 +70,9 @@ export class EventTable implements EventRows {
     return this.#remove('name = ? AND position <= ?', name, through);
   }
 
-  removeBefore(at: number): RemovedEvent[] {
-    return this.#remove('at < ?', at);
+  removeBefore(at: number, count: number): RemovedEvent[] {
+    const oldest = 'SELECT name, position FROM event_log WHERE at < ? ORDER BY name, position';
+    return this.#remove(`(name, position) IN (${oldest} LIMIT ?)`, at, count);
   }
 
   names(): EventNameRow[] {

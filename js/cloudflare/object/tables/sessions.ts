@@ -1,14 +1,16 @@
 import type { SessionKeys, SessionRows, SessionTotals } from '../../../wasm/server/bindings.js';
 
-/** The sessions of one bus in SQLite, with the resources that each one subscribes to. */
+/**
+ * The sessions of one bus in SQLite, with the resources that each one subscribes to. Resets the
+ * object if the disk fails, because the core may then be ahead of it. It has no reference to the
+ * bus: the core keeps it until the bus is collected.
+ */
 export class SessionTable implements SessionRows {
-  readonly #sql: SqlStorage;
-  readonly #onFailure: (error: unknown) => void;
+  readonly #ctx: DurableObjectState;
 
-  /** @param onFailure - called if the disk fails: the core may then be ahead of it. */
-  constructor(sql: SqlStorage, onFailure: (error: unknown) => void) {
-    this.#sql = sql;
-    this.#onFailure = onFailure;
+  constructor(ctx: DurableObjectState) {
+    this.#ctx = ctx;
+    const { sql } = ctx.storage;
     // Sessions from versions whose core did not keep them are dropped.
     const columns = sql
       .exec<{ name: string }>("SELECT name FROM pragma_table_info('session')")
@@ -61,15 +63,15 @@ export class SessionTable implements SessionRows {
   }
 
   ofCaller(caller: string): string[] {
-    return this.#ids('caller = ?', caller);
+    return this.#ids('caller = ? ORDER BY number', caller);
   }
 
   ended(now: number): string[] {
-    return this.#ids('ends_at < ?', now);
+    return this.#ids('ends_at < ? ORDER BY ends_at', now);
   }
 
   atShard(shard: number): string[] {
-    return this.#ids('shard = ?', shard);
+    return this.#ids('shard = ? ORDER BY number', shard);
   }
 
   keepRelease(text: string): void {
@@ -92,7 +94,7 @@ export class SessionTable implements SessionRows {
   }
 
   #ids(where: string, value: string | number): string[] {
-    const query = `SELECT id FROM session WHERE ${where} ORDER BY number`;
+    const query = `SELECT id FROM session WHERE ${where}`;
     return this.#rows<{ id: string }>(query, value).map(({ id }) => id);
   }
 
@@ -101,9 +103,9 @@ export class SessionTable implements SessionRows {
     ...values: SqlStorageValue[]
   ): Row[] {
     try {
-      return this.#sql.exec<Row>(query, ...values).toArray();
+      return this.#ctx.storage.sql.exec<Row>(query, ...values).toArray();
     } catch (error) {
-      this.#onFailure(error);
+      this.#ctx.abort(`a session could not be read or written: ${error}`);
       throw error;
     }
   }
@@ -122,6 +124,7 @@ const SCHEMA = `
     ends_at INTEGER NOT NULL, shard INTEGER, uri_bytes INTEGER NOT NULL, session TEXT NOT NULL
   );
   CREATE INDEX IF NOT EXISTS session_of_caller ON session (caller);
+  CREATE INDEX IF NOT EXISTS session_by_end ON session (ends_at);
   CREATE TABLE IF NOT EXISTS session_uri (
     session INTEGER NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (session, uri)
   ) WITHOUT ROWID;

@@ -4,6 +4,7 @@ import { callerOf } from '../../../auth/principal.js';
 import type { Reauthorizer, RenewedRights } from '../../../auth/reauthorize.js';
 import type { EventSource } from '../../../bus/events.js';
 import type { ServerStream } from '../../../bus/server-stream.js';
+import { ConcurrencyLimit } from '../../../timing/concurrency-limit.js';
 import { cueGroups, type EventExchange, type EventStep } from '../../../wasm/events/bindings.js';
 import { bodiless } from '../../../web/request-body.js';
 import type { EventOptions } from '../../define/definitions.js';
@@ -29,8 +30,8 @@ export type StreamRequest = Extract<EventStep, { kind: 'stream' }> & Subject;
 export class StreamOpener {
   readonly #of: StreamOpenerOptions;
   readonly #groups = new WeakMap<object, StreamGroup>();
-  /** Open streams by caller. */
-  readonly #callers = new Map<string, number>();
+  /** The streams of each caller. */
+  readonly #callers = new ConcurrencyLimit<string | undefined>();
 
   constructor(of: StreamOpenerOptions) {
     this.#of = of;
@@ -46,10 +47,11 @@ export class StreamOpener {
     caller: CallerContext,
   ): Promise<Response | string> {
     const { maxSubscriptionsPerPrincipal: max = 16 } = this.#of.options;
-    const leave = this.#enter(caller.principal, max);
-    if (leave === undefined) return exhausted(max);
+    const { principal } = caller;
+    const place = this.#callers.enter(principal, principal === undefined ? undefined : max);
+    if (place === undefined) return exhausted(max);
     const { host } = this.#of;
-    const stream = new EventStream(step.name, { leave, writeMs: host.writeMs });
+    const stream = new EventStream(step.name, { leave: place.leave, writeMs: host.writeMs });
     const reauthorizer = this.#reauthorizer(stream, step, caller);
     stream.isReauthorized = reauthorizer !== undefined;
     try {
@@ -63,13 +65,14 @@ export class StreamOpener {
       if (typeof opened !== 'number' && !stream.hasEnded) {
         stream.listen = opened;
         await this.#groupOf(opened).begin(exchange, stream);
+        place.keep();
         return stream.response();
       }
     } catch (error) {
       stream.listen?.abort();
       host.onError(error as Error);
     }
-    leave();
+    place.leave();
     return JSON.stringify({ internal: 'bus' });
   }
 
@@ -90,22 +93,6 @@ export class StreamOpener {
     const group = new StreamGroup({ hasOwnContexts, log, matchMs, onError, types });
     this.#groups.set(holder, group);
     return group;
-  }
-
-  /** Counts a stream of a caller. Returns what ends that; undefined if it has too many. */
-  #enter(principal: string | undefined, max: number): (() => void) | undefined {
-    if (principal === undefined) return () => {};
-    const count = (this.#callers.get(principal) ?? 0) + 1;
-    if (count > max) return undefined;
-    this.#callers.set(principal, count);
-    let isIn = true;
-    return () => {
-      if (!isIn) return;
-      isIn = false;
-      const left = (this.#callers.get(principal) ?? 1) - 1;
-      if (left === 0) this.#callers.delete(principal);
-      else this.#callers.set(principal, left);
-    };
   }
 
   /** Returns what authorizes the caller again while its stream is open. */

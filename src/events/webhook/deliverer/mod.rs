@@ -53,7 +53,7 @@ pub struct Deliverer<S> {
     pages: Pages,
     in_flight: InFlight,
     calls: Calls,
-    /// The subscriptions that have something to do.
+    /// The subscriptions that have something to do, or wait until they may.
     queue: VecDeque<Box<str>>,
     outputs: VecDeque<DelivererOutput>,
     /// The messages that are sent once the alarm is set.
@@ -67,12 +67,11 @@ pub struct Deliverer<S> {
     scanned_at: Millis,
     /// Whether something has changed since then.
     is_scan_outdated: bool,
-    /// Whether a subscription waits to read because too many reads are under way.
-    is_read_postponed: bool,
 }
 
 /// What a deliverer has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DelivererCounts {
     /// The subscriptions, except those that have ended.
     pub subscriptions: usize,
@@ -115,7 +114,6 @@ impl<S: WebhookStore> Deliverer<S> {
             next_due: None,
             scanned_at: Millis(0),
             is_scan_outdated: true,
-            is_read_postponed: false,
         })
     }
 
@@ -224,7 +222,6 @@ impl<S: WebhookStore> Deliverer<S> {
                 Purpose::Match(..) => {}
             }
         }
-        self.retry_reads();
         self.advance(now)
     }
 
@@ -237,7 +234,6 @@ impl<S: WebhookStore> Deliverer<S> {
         random: f64,
     ) -> Result<(), S::Error> {
         self.read_failed(read, now, random)?;
-        self.retry_reads();
         self.advance(now)
     }
 

@@ -144,8 +144,14 @@ impl<S: WebhookStore> Deliverer<S> {
         }
         if let Some(event_type) = self.subscriptions.event_type_mut(&name) {
             event_type.note_head(end);
-            event_type.is_unread = false;
-            event_type.reads.succeed();
+            let was_unread = core::mem::take(&mut event_type.is_unread);
+            let leads_on = page.epoch != after.epoch || page.through > after.position;
+            if leads_on || was_unread || !event_type.has_more(&after) {
+                event_type.reads.succeed();
+            } else {
+                // The log ends before its known end: it was restored from a copy.
+                event_type.reads.fail(now, NO_JITTER);
+            }
         }
         self.pages
             .keep(name.clone(), page, self.subscriptions.readers(&name));
@@ -179,3 +185,6 @@ impl<S: WebhookStore> Deliverer<S> {
         Ok(())
     }
 }
+
+/// The random number that neither lengthens nor shortens a wait.
+const NO_JITTER: f64 = 0.5;

@@ -76,6 +76,7 @@ pub enum Authorization {
 
 /// A message to send by POST within 10 seconds, without following redirects.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Post {
     /// The number of the message.
     pub post: u32,

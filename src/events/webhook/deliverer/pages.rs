@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use alloc::{boxed::Box, collections::VecDeque, string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
@@ -22,8 +22,6 @@ use super::in_flight::MAX_WAIT;
 pub(super) struct Pages {
     /// The newest last.
     cached: VecDeque<CachedPage>,
-    /// The size of the cached pages.
-    bytes: usize,
     reads: Map<u32, Read>,
     next: u32,
 }
@@ -34,7 +32,14 @@ struct CachedPage {
     name: EventName,
     page: Page,
     bytes: usize,
-    selections: Map<Box<str>, Vec<Selected>>,
+    selections: Selections,
+}
+
+/// What each subscription receives of a page.
+#[derive(Debug, Default)]
+struct Selections {
+    of: Map<Box<str>, Vec<Selected>>,
+    bytes: usize,
 }
 
 /// A query to the log, or a request to the server to match a page.
@@ -71,8 +76,8 @@ pub(super) struct Reader<'r> {
 pub(super) enum Lookup<'p> {
     /// Nothing: the log has to be read.
     Missing,
-    /// The page, but the server has to match it.
-    Unmatched(&'p Page),
+    /// A page that the server has to match.
+    Unmatched,
     /// The page, and what the subscription receives of it.
     Selected(&'p Page, &'p [Selected]),
 }
@@ -89,15 +94,15 @@ impl Pages {
         let Some(cached) = cached.find(|cached| cached.covers(name, after)) else {
             return Lookup::Missing;
         };
-        let is_known = cached.selections.contains_key(reader.id);
+        let is_known = cached.selections.of.contains_key(reader.id);
         let is_empty = cached.page.events.is_empty();
         if !is_known && !is_empty && reader.expected.for_host().is_some() {
-            return Lookup::Unmatched(&cached.page);
+            return Lookup::Unmatched;
         }
         if !is_known {
             cached.select(core::iter::once(*reader));
         }
-        let selected = cached.selections.get(reader.id);
+        let selected = cached.selections.of.get(reader.id);
         Lookup::Selected(&cached.page, selected.map_or(&[], |selected| &selected[..]))
     }
 
@@ -113,14 +118,33 @@ impl Pages {
             name,
             bytes: data.sum(),
             page,
-            selections: Map::new(),
+            selections: Selections::default(),
         };
         cached.select(readers.filter(|reader| reader.expected.for_host().is_none()));
-        self.bytes += cached.bytes;
         self.cached.push_back(cached);
-        while self.cached.len() > MAX_PAGES || (self.bytes > MAX_BYTES && self.cached.len() > 1) {
-            self.bytes -= self.cached.pop_front().map_or(0, |cached| cached.bytes);
+        self.evict(None);
+    }
+
+    /// Removes the oldest pages beyond the limits. The newest one stays, and those that the server
+    /// is matching or has just `matched`: otherwise they would be read and matched again and again.
+    fn evict(&mut self, matched: Option<&Read>) {
+        while self.cached.len() > MAX_PAGES || self.bytes() > MAX_BYTES {
+            let older = self.cached.iter().rev().skip(1).rev();
+            let reads = || self.reads.values().chain(matched);
+            let is_matched = |page: &CachedPage| reads().any(|read| page.is_of(read));
+            let mut places = older.enumerate().filter(|(_, page)| !is_matched(page));
+            let Some((place, _)) = places.next() else {
+                break;
+            };
+            self.cached.remove(place);
         }
+    }
+
+    fn bytes(&self) -> usize {
+        let sizes = self.cached.iter();
+        sizes
+            .map(|cached| cached.bytes + cached.selections.bytes)
+            .sum()
     }
 
     /// Forgets what a subscription receives.
@@ -138,10 +162,10 @@ impl Pages {
             let is_of_call = matches!(read.purpose, Purpose::Call(_));
             is_of_call || *read.name != *name
         });
-        self.bytes = self.cached.iter().map(|cached| cached.bytes).sum();
     }
 
-    /// Keeps the match results of the server for the page of a read.
+    /// Keeps the match results of the server for the page of a read, at the cost of older pages,
+    /// then of what other subscriptions receive.
     pub(super) fn keep_results(
         &mut self,
         read: &Read,
@@ -149,11 +173,23 @@ impl Pages {
         results: &[MatchResult],
     ) {
         let mut cached = self.cached.iter_mut();
-        if let Some(cached) = cached.find(|cached| cached.is_of(read)) {
-            let payloads = Payloads::new(&cached.page, core::iter::empty());
-            let receives = (reader.expected, reader.groups);
-            let selected = select(&cached.page, &payloads, receives, results);
-            cached.selections.insert(reader.id.into(), selected);
+        let Some(cached) = cached.find(|cached| cached.is_of(read)) else {
+            return;
+        };
+        let payloads = Payloads::new(&cached.page, core::iter::empty());
+        let receives = (reader.expected, reader.groups);
+        let selected = select(&cached.page, &payloads, receives, results);
+        cached.selections.insert(reader.id, selected);
+        self.evict(Some(read));
+        if self.bytes() > MAX_BYTES {
+            for cached in &mut self.cached {
+                let own = cached.selections.remove(reader.id);
+                let own = own.filter(|_| cached.is_of(read));
+                cached.selections = Selections::default();
+                if let Some(own) = own {
+                    cached.selections.insert(reader.id, own);
+                }
+            }
         }
     }
 
@@ -162,6 +198,14 @@ impl Pages {
         let mut reads = self.reads.values();
         reads
             .any(|read| read.purpose == Purpose::Type && read.after == *after && read.name == *name)
+    }
+
+    /// Returns the subscriptions for which the server is matching a page.
+    pub(super) fn matching(&self) -> impl Iterator<Item = &str> {
+        self.reads.values().filter_map(|read| match &read.purpose {
+            Purpose::Match(id, _) => Some(&**id),
+            Purpose::Type | Purpose::Call(_) => None,
+        })
     }
 
     /// Whether no more may be read now.
@@ -190,18 +234,20 @@ impl Pages {
         (self.begin(name, after, Purpose::Type, now), query)
     }
 
-    /// Begins to have the server match the page between these places, unless it is matching one
-    /// for the subscription already.
+    /// Begins to have the server match the page after a position for a subscription. Returns the
+    /// page as JSON.
     pub(super) fn begin_match(
         &mut self,
         id: &str,
         name: &EventName,
-        (after, through): (&Cursor, Position),
+        after: &Cursor,
         now: Millis,
-    ) -> Option<u32> {
-        let is_of = |read: &Read| matches!(&read.purpose, Purpose::Match(of, _) if **of == *id);
-        let is_begun = self.reads.values().any(is_of);
-        (!is_begun).then(|| self.begin(name, after, Purpose::Match(id.into(), through), now))
+    ) -> Option<(u32, String)> {
+        let mut cached = self.cached.iter();
+        let page = &cached.find(|cached| cached.covers(name, after))?.page;
+        let (from, text) = (page.cursor_at(page.from), page.to_json());
+        let purpose = Purpose::Match(id.into(), page.through);
+        Some((self.begin(name, &from, purpose, now), text))
     }
 
     /// Records that something is being read. Returns its number.
@@ -262,17 +308,43 @@ impl CachedPage {
         for reader in readers {
             let receives = (reader.expected, reader.groups);
             let selected = select(&self.page, &payloads, receives, &[]);
-            self.selections.insert(reader.id.into(), selected);
+            self.selections.insert(reader.id, selected);
         }
     }
 }
 
+impl Selections {
+    fn insert(&mut self, id: &str, selected: Vec<Selected>) {
+        self.remove(id);
+        self.bytes += bytes_of(&selected);
+        self.of.insert(id.into(), selected);
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Vec<Selected>> {
+        let selected = self.of.remove(id)?;
+        self.bytes -= bytes_of(&selected);
+        Some(selected)
+    }
+}
+
+fn bytes_of(selected: &[Selected]) -> usize {
+    let payloads = selected.iter().map(|selected| match selected {
+        Selected::Transformed(_, data) => data.len(),
+        Selected::Event(_) | Selected::Failed(_) => 0,
+    });
+    payloads.sum::<usize>() + size_of_val(selected)
+}
+
 /// Maximum number of cached pages.
 const MAX_PAGES: usize = 16;
-/// Maximum bytes of cached pages, unless there is only one.
+/// Maximum bytes of cached pages, with what the subscriptions receive of them. Only the pages that
+/// have to stay may exceed it.
 const MAX_BYTES: usize = 4 << 20;
 /// Maximum number of queries to the log at a time.
 const MAX_READS: usize = 4;
+/// Maximum number of pages that the server matches at a time. With those that are being read they
+/// fit into memory.
+pub(super) const MAX_MATCHES: usize = 8;
 /// Maximum number of occurrences of a page.
 const MAX_PAGE_EVENTS: usize = 100;
 /// Maximum bytes of the occurrences of a page.

@@ -25,7 +25,9 @@ impl<S: WebhookStore> Deliverer<S> {
         while let Some(id) = self.queue.pop_front() {
             match self.step(&id, now)? {
                 StepResult::More => self.queue.push_back(id),
-                StepResult::Blocked(Capacity::ShareFull) => waiting.push_back(id),
+                StepResult::Postponed | StepResult::Blocked(Capacity::ShareFull) => {
+                    waiting.push_back(id);
+                }
                 StepResult::Blocked(_) => {
                     self.queue.push_front(id);
                     break;
@@ -75,13 +77,6 @@ impl<S: WebhookStore> Deliverer<S> {
         self.queue_if(|_, _| true);
     }
 
-    /// Queues all subscriptions if one could not read because too many reads were under way.
-    pub(super) fn retry_reads(&mut self) {
-        if core::mem::take(&mut self.is_read_postponed) {
-            self.queue_all();
-        }
-    }
-
     fn queue_due(&mut self, now: Millis) {
         let is_due = self.next_due.is_some_and(|at| at <= now);
         // Since the last scan other times may have come and passed.
@@ -91,6 +86,10 @@ impl<S: WebhookStore> Deliverer<S> {
             self.queue_if(|entry, event_type| {
                 due_at(entry, event_type, now).is_some_and(|at| at <= now)
             });
+        }
+        if is_due {
+            // A time that has passed would set the alarm again at once.
+            self.next_due = self.scan(now, false);
         }
     }
 

@@ -18,7 +18,7 @@ use super::{
     Deliverer, DelivererOutput, MessageKind, Post,
     in_flight::{Capacity, Content, Destination},
     message_id,
-    pages::Lookup,
+    pages::{Lookup, MAX_MATCHES},
     subscriptions::SubscribedType,
 };
 
@@ -30,6 +30,8 @@ pub(super) enum StepResult {
     More,
     /// A limit keeps the subscription from sending.
     Blocked(Capacity),
+    /// A limit keeps the subscription from reading, or from being matched.
+    Postponed,
 }
 
 impl<S: WebhookStore> Deliverer<S> {
@@ -142,10 +144,8 @@ impl<S: WebhookStore> Deliverer<S> {
                 self.send_or_skip(id, &progress.cursor_at(position), message, now)?;
                 Some(StepResult::More)
             }
-            found => {
-                let source = Source::of(&found);
-                self.request(id, &after, source, now)
-            }
+            Lookup::Missing => self.request(id, &after, Source::Log, now),
+            Lookup::Unmatched => self.request(id, &after, Source::Server, now),
         }
     }
 
@@ -179,10 +179,8 @@ impl<S: WebhookStore> Deliverer<S> {
         }
         let (taken, through) = match self.pages.find(&row.name, &read, &entry.reader(id)) {
             Lookup::Selected(page, selected) => next_of(page, selected, read.position, room),
-            found => {
-                let source = Source::of(&found);
-                return self.request(id, &read, source, now);
-            }
+            Lookup::Missing => return self.request(id, &read, Source::Log, now),
+            Lookup::Unmatched => return self.request(id, &read, Source::Server, now),
         };
         let progress = &mut self.subscriptions.get_mut(id)?.row.progress;
         for position in taken {
@@ -202,38 +200,57 @@ impl<S: WebhookStore> Deliverer<S> {
     ) -> Option<StepResult> {
         let entry = self.subscriptions.get(id)?;
         let row = &entry.row;
+        if entry.expected.for_host().is_some() {
+            if self.pages.matching().any(|matching| *matching == *id) {
+                return Some(StepResult::Done);
+            }
+            // A page that is read would wait for its match, and might be removed meanwhile.
+            if !self.may_match(&row.principal) {
+                return Some(StepResult::Postponed);
+            }
+        }
         match source {
-            Source::Log => self.read(&row.name.clone(), after, now),
-            Source::Server(..) if entry.matches.until() > now => {}
-            Source::Server(after, through, page) => {
-                let place = (&after, through);
-                if let Some(read) = self.pages.begin_match(id, &row.name, place, now) {
-                    self.outputs.push_back(DelivererOutput::Match {
-                        read,
-                        name: row.name.clone(),
-                        arguments: row.arguments.clone(),
-                        page,
-                    });
-                }
+            Source::Log => return Some(self.read(&row.name.clone(), after, now)),
+            Source::Server if entry.matches.until() > now => {}
+            Source::Server => {
+                let (read, page) = self.pages.begin_match(id, &row.name, after, now)?;
+                self.outputs.push_back(DelivererOutput::Match {
+                    read,
+                    name: row.name.clone(),
+                    arguments: row.arguments.clone(),
+                    page,
+                });
             }
         }
         Some(StepResult::Done)
     }
 
-    fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) {
+    /// Whether the server may match another page for a subscriber. As for messages, more places
+    /// have to be free than the subscriber has.
+    fn may_match(&self, principal: &str) -> bool {
+        let free = MAX_MATCHES.saturating_sub(self.pages.matching().count());
+        let entries = self
+            .pages
+            .matching()
+            .filter_map(|id| self.subscriptions.get(id));
+        let own = entries.filter(|entry| *entry.row.principal == *principal);
+        own.count() < free
+    }
+
+    fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) -> StepResult {
         let may_read = |event_type: &SubscribedType| event_type.reads.until() <= now;
         let may_read = self.subscriptions.event_type(name).is_some_and(may_read);
         if !may_read || self.pages.is_reading(name, after) {
-            return;
+            return StepResult::Done;
         }
         if self.pages.is_full() {
-            self.is_read_postponed = true;
-            return;
+            return StepResult::Postponed;
         }
         let groups = self.subscriptions.groups(name);
         let (read, query) = self.pages.read(name, after, groups, now);
         self.outputs
             .push_back(DelivererOutput::Read { read, query });
+        StepResult::Done
     }
 
     fn post(
@@ -260,22 +277,12 @@ impl<S: WebhookStore> Deliverer<S> {
 }
 
 /// Where to find out what comes next.
+#[derive(Clone, Copy)]
 enum Source {
     /// The log.
     Log,
-    /// The functions of the server, which match the page between these places.
-    Server(Cursor, Position, String),
-}
-
-impl Source {
-    fn of(found: &Lookup<'_>) -> Self {
-        match found {
-            Lookup::Unmatched(page) => {
-                Self::Server(page.cursor_at(page.from), page.through, page.to_json())
-            }
-            _ => Self::Log,
-        }
-    }
+    /// The functions of the server, which match a page.
+    Server,
 }
 
 /// Returns the positions of at most `room` occurrences after `read` that a subscription receives,

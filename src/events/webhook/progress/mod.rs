@@ -181,10 +181,12 @@ impl Progress {
 
     /// Handles a page that was read after a position: occurrences that it lacks are gone.
     pub(super) fn handle_page(&mut self, after: &Cursor, page: &Page, now: Millis) {
-        if *self.epoch != *page.epoch {
-            return self.restart(page.cursor_at(page.from), now);
+        // Only a page that was read from a place in another log begins where its log does.
+        let is_from_other_log = *after.epoch != *page.epoch;
+        if *self.epoch != *page.epoch && is_from_other_log {
+            self.restart(page.cursor_at(page.from), now);
         }
-        if *after.epoch != *page.epoch {
+        if is_from_other_log || *self.epoch != *page.epoch {
             return;
         }
         if page.trimmed {

@@ -55,7 +55,7 @@ impl PendingOccurrences {
         let is_due = |one: &&PendingOccurrence| one.in_flight || one.due <= now;
         let due = self.0.iter().filter(is_due).count();
         let rest = MAX_PENDING.saturating_sub(self.len());
-        MAX_IN_FLIGHT.saturating_sub(due).min(rest)
+        MAX_DUE.saturating_sub(due).min(rest)
     }
 
     /// Returns how many may be added while the endpoint is down.
@@ -100,8 +100,7 @@ impl PendingOccurrences {
 
     /// Returns the first one to send now.
     pub(super) fn due(&self, now: Millis) -> Option<Position> {
-        let has_room = self.in_flight() < MAX_IN_FLIGHT;
-        let mut waiting = self.0.iter().filter(|one| !one.in_flight && has_room);
+        let mut waiting = self.0.iter().filter(|one| !one.in_flight);
         let due = waiting.find(|one| one.due <= now);
         due.map(|one| one.position)
     }
@@ -182,9 +181,8 @@ fn is_never(at: &Millis) -> bool {
     *at == Millis(0)
 }
 
-/// Maximum number of occurrences of a subscription that are due or being sent. Fewer are being
-/// sent, because they go to one host.
-const MAX_IN_FLIGHT: usize = 4;
+/// Maximum number of occurrences that are due or being sent: more are not taken from the log.
+const MAX_DUE: usize = 4;
 /// Maximum number of occurrences that are being sent or wait for another attempt.
 const MAX_PENDING: usize = 200;
 /// The same while the endpoint is down.

@@ -134,3 +134,148 @@ fn an_authorization_from_before_a_renewal_changes_nothing() {
     rig.publish("order.paid", "{}");
     assert_eq!(&*rig.post().message, "evt_e1_1");
 }
+
+/// A deliverer whose server matches the occurrences of these event types.
+fn matching(names: &[String]) -> Rig {
+    let rules = names.iter().map(|name| (named(name), MatchRule::Host));
+    Rig::with(DelivererOptions::default(), rules.collect())
+}
+
+fn of_caller(caller: u32, number: u32) -> SubscribeRequest {
+    SubscribeRequest {
+        principal: format!("caller {caller}").into(),
+        ..subscribe(number)
+    }
+}
+
+/// Returns the number of requests to match that wait for their results.
+fn waiting_matches(rig: &Rig) -> usize {
+    let is_match = |output: &&DelivererOutput| matches!(output, DelivererOutput::Match { .. });
+    rig.outputs.iter().filter(is_match).count()
+}
+
+/// Responds to the oldest request to match. Returns whether there was one.
+fn respond_to_oldest(rig: &mut Rig, result: &MatchResult) -> bool {
+    let is_match = |output: &DelivererOutput| matches!(output, DelivererOutput::Match { .. });
+    let Some(at) = rig.outputs.iter().position(is_match) else {
+        return false;
+    };
+    if let DelivererOutput::Match { read, page, .. } = rig.outputs.remove(at) {
+        let results = vec![result.clone(); page.matches("eventId").count()];
+        rig.deliverer
+            .handle_match_results(read, &results, rig.now)
+            .unwrap();
+        rig.drain();
+    }
+    true
+}
+
+#[test]
+fn more_event_types_than_there_are_pages_in_memory_are_matched() {
+    let names: Vec<String> = (1..=17).map(|number| format!("t{number}")).collect();
+    let mut rig = matching(&names);
+    for (number, name) in (1..).zip(&names) {
+        let request = SubscribeRequest {
+            name: named(name),
+            ..of_caller(number, number)
+        };
+        rig.subscribe(&request).unwrap();
+    }
+    rig.pass(1_000);
+    for name in &names {
+        rig.publish(name, "{}");
+    }
+    let mut posts = 0;
+    for _ in 0..34 {
+        respond_to_oldest(&mut rig, &MatchResult::Matched);
+        posts += rig.respond_all(200).len();
+    }
+    assert_eq!(posts, 17);
+}
+
+#[test]
+fn a_page_is_matched_for_eight_subscriptions_at_a_time() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=50 {
+        rig.subscribe(&of_caller(number % 20, number)).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    assert_eq!(waiting_matches(&rig), 8);
+    let mut posts = 0;
+    while respond_to_oldest(&mut rig, &MatchResult::Matched) {
+        assert!(waiting_matches(&rig) <= 8);
+        posts += rig.respond_all(200).len();
+    }
+    assert_eq!(posts, 50);
+}
+
+#[test]
+fn a_caller_whose_matches_take_long_leaves_room_for_others() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=9 {
+        rig.subscribe(&of_caller(1, number)).unwrap();
+    }
+    let own = SubscribeRequest {
+        arguments: r#"{"of":"another"}"#.into(),
+        ..of_caller(2, 10)
+    };
+    rig.subscribe(&own).unwrap();
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    let is_own = |output: &DelivererOutput| matches!(output, DelivererOutput::Match { arguments, .. } if *arguments == own.arguments);
+    assert!(rig.outputs.iter().any(is_own));
+    assert!(waiting_matches(&rig) < 8);
+}
+
+/// A payload that the function of a server makes of a small one.
+fn large() -> MatchResult {
+    let text = "x".repeat(190_000);
+    MatchResult::Transformed(format!(r#"{{"text":"{text}"}}"#).into())
+}
+
+#[test]
+fn pages_in_memory_are_counted_with_the_payloads_that_the_server_made() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=5 {
+        rig.subscribe(&of_caller(number, number)).unwrap();
+    }
+    rig.pass(1_000);
+    for number in 0..12 {
+        rig.publish("order.paid", "{}");
+        while respond_to_oldest(&mut rig, &large()) {
+            let status = if number == 0 { 500 } else { 200 };
+            assert_eq!(rig.respond_all(status).len(), 1);
+        }
+    }
+    let reads = rig.reads;
+    rig.pass(6_000);
+    assert_eq!(rig.reads, reads + 1);
+    let mut posts = rig.respond_all(200).len();
+    while respond_to_oldest(&mut rig, &large()) {
+        posts += rig.respond_all(200).len();
+    }
+    assert_eq!(posts, 5);
+}
+
+#[test]
+fn what_the_server_made_of_one_page_is_limited_too() {
+    let mut rig = matching(&["order.paid".into()]);
+    for number in 1..=50 {
+        rig.subscribe(&of_caller(number, number)).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    while respond_to_oldest(&mut rig, &large()) {
+        assert_eq!(rig.respond_all(500).len(), 1);
+    }
+    rig.pass(6_000);
+    let mut matches = 0;
+    let mut posts = rig.respond_all(200).len();
+    while respond_to_oldest(&mut rig, &large()) {
+        posts += rig.respond_all(200).len();
+        matches += 1;
+    }
+    assert_eq!(posts, 50);
+    assert!(matches >= 25, "{matches}");
+}

@@ -330,3 +330,25 @@ fn what_comes_due_while_a_message_is_under_way_is_sent() {
     let sent = rig.pass_with(1_000, &response(200));
     assert_eq!(kinds(&sent), [MessageKind::Event]);
 }
+
+#[test]
+fn an_alarm_that_has_gone_off_is_not_set_again_for_what_it_has_sent() {
+    let mut rig = Rig::new();
+    for number in [1, 2] {
+        rig.begin(&at_host(number, &format!("h{number}")));
+    }
+    rig.publish("order.paid", "{}");
+    let failed = rig.posts.remove(1);
+    rig.respond(&failed, 500);
+    rig.pass(4_950);
+    // The subscriptions are scanned now, and not again when the message is due.
+    rig.wake("order.refunded");
+    rig.now = rig.now + Millis(50);
+    rig.ring();
+    assert_eq!(
+        rig.posts.len(),
+        2,
+        "one is under way, and one is sent again"
+    );
+    assert!(rig.alarm.unwrap() > rig.now);
+}

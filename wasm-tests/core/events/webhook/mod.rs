@@ -1,6 +1,7 @@
 //! The delivery of occurrences to webhooks.
 
 mod address;
+mod any;
 mod asking;
 mod delivering;
 mod disconnect;

@@ -4,6 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         Window,
+        page::Page,
         webhook::{
             DelivererOptions, DelivererOutput, MatchRules, MessageKind, Outcome, RequestedTtl,
             SubscribeRequest, TtlOptions,
@@ -256,6 +257,37 @@ fn a_read_that_failed_is_repeated_in_time_while_an_endpoint_does_not_respond() {
     rig.now = rig.now + Millis(50);
     assert_eq!(fail_reads(&mut rig), 1);
     assert_eq!(rig.alarm, Some(rig.now + Millis(1_000)));
+}
+
+/// A bus that was restored from a backup goes on in the same log, with fewer occurrences.
+#[test]
+fn a_log_that_ends_before_its_known_end_is_read_again_after_a_pause() {
+    let mut rig = begun();
+    let end = rig.cursor_at(0);
+    rig.holds_reads = true;
+    rig.publish("order.paid", "{}");
+    for wait in [1_000, 2_000, 4_000] {
+        assert_eq!(read_as(&mut rig, &Page::at_end(&end)), 1);
+        assert_eq!(read_as(&mut rig, &Page::at_end(&end)), 0);
+        assert_eq!(rig.alarm, Some(rig.now + Millis(wait)));
+        rig.pass(wait);
+    }
+    rig.release_reads();
+    assert_eq!(rig.respond_all(200).len(), 1);
+}
+
+/// Responds to the reads that wait with a page. Returns how many there were.
+fn read_as(rig: &mut Rig, page: &Page) -> usize {
+    let mut responses = 0;
+    for output in std::mem::take(&mut rig.outputs) {
+        if let DelivererOutput::Read { read, .. } = output {
+            let now = rig.now;
+            rig.deliverer.handle_page(read, page.clone(), now).unwrap();
+            responses += 1;
+        }
+    }
+    rig.drain();
+    responses
 }
 
 #[test]

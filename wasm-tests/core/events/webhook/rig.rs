@@ -3,6 +3,7 @@ use mcp_listen::{
     events::{
         Draft, EventLog, EventName, Window, cursor,
         error::{CodeSet, EventError},
+        page::{LogQuery, Page},
         webhook::{
             Deliverer, DelivererOptions, DelivererOutput, Disconnect, EndpointResponse, Failure,
             MatchRules, MessageKind, Outcome, Post, RequestedTtl, SubscribeRequest,
@@ -131,9 +132,23 @@ impl Rig {
 
     /// Begins a new log, as a bus with an empty disk does.
     pub(crate) fn empty_log(&mut self, window: Window) {
+        self.begin_log("e2", window);
+    }
+
+    pub(crate) fn begin_log(&mut self, epoch: &'static str, window: Window) {
         self.log = EventLog::open(MemoryRows::default(), window).unwrap();
-        self.epoch = "e2";
+        self.epoch = epoch;
         self.head = 0;
+    }
+
+    /// Returns the page of the log for a query.
+    pub(crate) fn page(&self, query: &LogQuery) -> Page {
+        self.log.page(query, &self.head(), self.now).unwrap()
+    }
+
+    /// Returns the positions of what the log holds.
+    pub(crate) fn kept(&self) -> Vec<u64> {
+        self.log.rows().positions()
     }
 
     pub(crate) fn head(&self) -> Cursor {
@@ -239,7 +254,7 @@ impl Rig {
         self.holds_reads = false;
         for output in std::mem::take(&mut self.outputs) {
             if let DelivererOutput::Read { read, query } = output {
-                let page = self.log.page(&query, &self.head(), self.now).unwrap();
+                let page = self.page(&query);
                 self.deliverer.handle_page(read, page, self.now).unwrap();
             }
         }
@@ -262,7 +277,7 @@ impl Rig {
                 }
                 DelivererOutput::Read { read, query } if !self.holds_reads => {
                     self.reads += 1;
-                    let page = self.log.page(&query, &self.head(), self.now).unwrap();
+                    let page = self.page(&query);
                     self.deliverer.handle_page(read, page, self.now).unwrap();
                 }
                 output => self.outputs.push(output),

@@ -189,6 +189,30 @@ fn what_the_log_no_longer_has_is_a_gap() {
 }
 
 #[test]
+fn a_subscription_gets_a_new_log_from_its_beginning_wherever_others_begin() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(5));
+    rig.empty_log(Window::default());
+    rig.append("order.paid", "{}", "");
+    rig.append("order.paid", "{}", "");
+    rig.subscribe(&subscribe(5)).unwrap();
+    let cursor = Some(rig.cursor(1).into());
+    rig.subscribe(&SubscribeRequest {
+        cursor,
+        ..subscribe(2)
+    })
+    .unwrap();
+    rig.pass(1_000);
+    let posts = rig.respond_all(200);
+    let own = posts
+        .iter()
+        .filter(|post| post.subscription == subscribe(5).id);
+    let events = own.filter(|post| post.kind == MessageKind::Event);
+    let messages: Vec<&str> = events.map(|post| &*post.message).collect();
+    assert_eq!(messages, ["evt_e2_1", "evt_e2_2"]);
+}
+
+#[test]
 fn a_message_that_waits_for_another_attempt_may_be_gone_by_then() {
     let mut rig = begun();
     rig.empty_log(Window {

@@ -209,6 +209,21 @@ fn nothing_is_sent_within_a_second_of_the_response() {
 }
 
 #[test]
+fn the_first_message_is_in_time_while_another_is_under_way() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.publish("order.paid", "{}");
+    let replay = SubscribeRequest {
+        principal: "bob".into(),
+        cursor: Some(rig.cursor(0).into()),
+        ..subscribe(2)
+    };
+    rig.subscribe(&replay).unwrap();
+    rig.pass(1_500);
+    assert_eq!(rig.posts.len(), 2);
+}
+
+#[test]
 fn a_renewal_keeps_the_place_unless_its_cursor_is_ahead() {
     let mut rig = Rig::new();
     rig.begin(&subscribe(1));

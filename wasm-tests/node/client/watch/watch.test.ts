@@ -6,7 +6,7 @@ import {
   type WatchOptions,
   watch,
 } from 'mcp-listen/client';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { served } from '../serving.ts';
 
 const FILTER = {
@@ -98,6 +98,49 @@ describe('the handlers of a watch', () => {
     await server.notify.toolsChanged();
     await expect.poll(() => runs).toBe(2);
     expect(failures).toEqual(['handler-failed', 'handler-failed']);
+  });
+});
+
+describe('a function of the application that throws', () => {
+  const thrown: unknown[] = [];
+
+  beforeEach(() => {
+    thrown.length = 0;
+    vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((task) => {
+      try {
+        task();
+      } catch (error) {
+        thrown.push(error);
+      }
+    });
+  });
+
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const failing = () => {
+    throw new Error('of the application');
+  };
+
+  test('keeps no handler from later calls', async () => {
+    const handler = vi.fn(failing);
+    const { server, watched } = await watching(handler, { onError: failing });
+    await until(watched, 'live');
+    await server.notify.toolsChanged();
+    await expect.poll(() => handler).toHaveBeenCalledTimes(2);
+    expect(thrown).toHaveLength(2);
+  });
+
+  test('keeps no watch from opening again', async () => {
+    const { server, watched } = await watching(() => {}, { onError: failing });
+    const leave = watched.subscribe(failing);
+    await until(watched, 'live');
+    await server.drain({ count: 1 });
+    await expect.poll(() => watched.reconnects).toBe(1);
+    await until(watched, 'live');
+    leave();
+    expect(thrown.length).toBeGreaterThan(0);
   });
 });
 

@@ -238,7 +238,10 @@ impl<S: WebhookStore> Deliverer<S> {
             entry.send_after = Millis(0);
         }
         self.forget_selections(&subscribe.id, &subscribe.name, &former);
-        self.subscriptions.put(&subscribe.id)
+        self.subscriptions.put(&subscribe.id)?;
+        // The end of its step notes when its first message is due.
+        self.queue(&subscribe.id);
+        Ok(())
     }
 
     /// Forgets what a subscription receives of the pages in memory, and these pages if they were

@@ -1,0 +1,126 @@
+//! Failed requests of a session, and how soon its stream is reopened.
+
+use mcp_listen::{
+    client::{CloseReason, HttpAction, Loss, Refusal, SubscriptionOutput},
+    clock::Millis,
+    filter::SubscriptionFilter,
+    sse,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    client::tools,
+    listener::Host,
+    subscription::{JSON, STREAM},
+};
+
+const LOST: CloseReason = CloseReason::Lost(Loss::Disconnected);
+
+fn refused(status: u16) -> CloseReason {
+    let (code, text) = (None, String::new());
+    CloseReason::Refused(Refusal { status, code, text })
+}
+
+/// Returns what is reported if the request to subscribe to the resource ends like this.
+fn subscribed(status: u16, body: &str) -> Vec<SubscriptionOutput> {
+    let (mut host, _) = Host::session();
+    let (call, _) = host.request();
+    host.respond(call, status, JSON, body);
+    host.reported()
+}
+
+fn honored(filter: SubscriptionFilter) -> [SubscriptionOutput; 1] {
+    [SubscriptionOutput::Acknowledged(filter)]
+}
+
+fn ended(end: CloseReason) -> [SubscriptionOutput; 1] {
+    [SubscriptionOutput::Ended(end)]
+}
+
+#[test]
+fn a_subscribe_without_a_response_ends_the_session() {
+    let (mut host, _) = Host::session();
+    let (call, _) = host.request();
+    host.end(call);
+    assert_eq!(host.reported(), ended(LOST));
+    assert!(host.listener.is_ended());
+    assert_eq!(host.request().1.method, "DELETE");
+}
+
+#[test]
+fn a_subscribe_whose_response_breaks_off_ends_the_session() {
+    assert_eq!(subscribed(200, ""), ended(LOST));
+    assert_eq!(
+        subscribed(200, r#"{"jsonrpc":"2.0","id":1,"res"#),
+        ended(LOST)
+    );
+}
+
+#[test]
+fn a_transient_refusal_of_a_subscribe_ends_the_session_with_its_status() {
+    let error = r#"{"id":1,"error":{"code":-32600,"message":"later"}}"#;
+    for status in [401, 408, 429, 500, 503] {
+        assert_eq!(subscribed(status, error), ended(refused(status)));
+    }
+}
+
+#[test]
+fn a_transient_refusal_of_a_subscribe_says_when_to_try_again() {
+    let (mut host, _) = Host::session();
+    let (call, _) = host.request();
+    host.respond(call, 503, "retry-after: 4", "");
+    assert_eq!(host.listener.retry_after(), Some(Millis(4_000)));
+}
+
+#[test]
+fn a_subscribe_in_a_session_that_is_gone_is_a_loss() {
+    assert_eq!(subscribed(404, ""), ended(LOST));
+}
+
+#[test]
+fn a_resource_that_the_server_refuses_is_left_out() {
+    let error = r#"{"id":1,"error":{"code":-32002,"message":"not found"}}"#;
+    for status in [200, 400, 403] {
+        assert_eq!(subscribed(status, error), honored(tools()));
+    }
+}
+
+#[test]
+fn other_subscribes_do_not_open_a_session_that_a_failed_one_has_ended() {
+    let (mut host, stream) = Host::session_of(&["a", "b", "c", "d", "e"]);
+    let sent = host.transfers();
+    let [HttpAction::Send(call, _), .., HttpAction::Send(other, _)] = sent.as_slice() else {
+        panic!("{sent:?}");
+    };
+    host.end(*call);
+    host.respond(*other, 200, JSON, r#"{"id":1,"result":{}}"#);
+    host.end(stream);
+    assert_eq!(host.reported(), ended(LOST));
+    assert_eq!(host.request().1.method, "DELETE");
+    assert_eq!(host.listener.poll_timeout(), None);
+}
+
+#[test]
+fn silence_counts_only_after_a_keep_alive() {
+    let (mut host, stream) = Host::open();
+    assert_eq!(host.listener.poll_timeout(), None);
+    host.bytes(stream, sse::KEEP_ALIVE);
+    host.wait();
+    assert_eq!(host.transfers(), [HttpAction::Close(stream)]);
+    host.wait();
+    assert_eq!(host.request().1.method, "GET");
+}
+
+#[test]
+fn a_server_that_asks_for_no_pause_gets_no_burst_of_requests() {
+    let (mut host, mut stream) = Host::open();
+    for _ in 0..50 {
+        host.bytes(stream, b"retry: 0\n");
+        host.end(stream);
+        host.wait();
+        stream = host.request().0;
+        host.head(stream, 200, STREAM);
+    }
+    assert!(host.now >= 50 * 500, "{} ms", host.now);
+}
