@@ -1,37 +1,22 @@
-import {
-  type AllowedFilter,
-  type Authorize,
-  type AuthorizeContext,
-  type AuthorizeOptions,
-  callAuthorize,
-  type Denial,
-  runAuthorize,
-} from './auth/authorize.js';
-import {
-  type Caller,
-  callerOf,
-  contextOf,
-  type Principal,
-  type PrincipalOptions,
-} from './auth/principal.js';
+import type { AuthorizeContext, AuthorizeOptions } from './auth/authorize.js';
+import { contextOf, type Principal, type PrincipalOptions } from './auth/principal.js';
 import type { AttachableBus } from './bus/attachable-bus.js';
 import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { OperatedStreams } from './bus/operator/operator.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
-import { authorizingWanted } from './bus/wanted/interest.js';
 import type { EventServer } from './events/serve/host.js';
-import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
+import { ExchangeDriver } from './exchange-driver.js';
+import { advertisingAll } from './handler/advertise-all.js';
 import { Discovery, withEvents } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
 import type { ResponseLimits } from './handler/upstream-response.js';
-import { type DenialFields, ErrorResponses } from './http/error-response.js';
-import { type InboundExchange, pass, refuse } from './http/inbound.js';
-import { cancelBody, serviceOf, withCors } from './http/screen.js';
+import { ErrorResponses } from './http/error-response.js';
+import { refuse } from './http/inbound.js';
+import { serviceOf, withCors } from './http/screen.js';
 import { expectAmounts } from './model/amount.js';
 import { ListenError } from './model/error.js';
-import type { SubscriptionFilter } from './model/filter.js';
 import { coreLimits, type ListenLimits, limitsOf } from './model/limits.js';
 import type { ListenStats } from './model/stats/listen.js';
 import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
@@ -49,7 +34,7 @@ import {
 } from './options.js';
 import { SessionHandler } from './sessions/handler.js';
 import { idleOf, sessionLimits } from './sessions/limits.js';
-import { INNER_SERVICE, InnerStreams, StreamManager } from './streams/index.js';
+import { StreamManager } from './streams/index.js';
 import { ConcurrencyLimit } from './timing/concurrency-limit.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {
@@ -62,7 +47,7 @@ import {
 import { expectLoaded } from './wasm/server/load.js';
 import { Credentials } from './web/credentials.js';
 import { headerLines } from './web/header-lines.js';
-import { isBodyTimeout, readStart } from './web/request-body.js';
+import { isBodyTimeout } from './web/request-body.js';
 
 /**
  * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. It handles listen requests
@@ -142,8 +127,7 @@ class RequestHandler {
   readonly #streams: StreamManager;
   /** Serves MCP Events, if the server defines any. */
   readonly events: EventServer | undefined;
-  /** Serves earlier revisions; set if sessions are kept. */
-  readonly #sessions: SessionHandler | undefined;
+  readonly #driver: ExchangeDriver;
   /** Its streams, for the operator of its bus. */
   readonly operated: OperatedStreams = {
     stats: () => this.stats(),
@@ -183,7 +167,7 @@ class RequestHandler {
     this.#streams = this.#createStreams(options);
     this.events = this.#createEventServer(options);
     if (this.events !== undefined) this.#handler = this.events.advertising(this.#handler);
-    this.#sessions = bounds && this.#createSessionHandler(bounds);
+    this.#driver = this.#createDriver(bounds && this.#createSessionHandler(bounds));
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
@@ -194,7 +178,8 @@ class RequestHandler {
       const lines = headerLines(headers);
       core = this.#service.value.exchange(method, url, lines, !bodyUsed);
       const { fields } = core;
-      return withCors(await this.#respond({ request, core, headerLines: lines, rest }), fields);
+      const inbound = { request, core, headerLines: lines, rest };
+      return withCors(await this.#driver.respond(inbound), fields);
     } catch (error) {
       return this.#afterFailure(error);
     } finally {
@@ -235,60 +220,6 @@ class RequestHandler {
     return this.#refusals.respond(refusalOf(Refusal.Unavailable));
   }
 
-  /** Performs the steps that the core asks for until there is a response. */
-  async #respond(inbound: InboundExchange): Promise<Response> {
-    const { core, request, rest } = inbound;
-    let caller: Caller = {};
-    for (;;) {
-      const step = core.poll();
-      switch (step.kind) {
-        case 'body':
-          inbound.body = await readStart(request, step.maxBytes, this.#timeouts.bodyMs);
-          core.handleBody(inbound.body.bytes);
-          break;
-        case 'caller':
-          caller = await callerOf(this.#principalOptions, request, rest);
-          if (caller.refusal !== undefined) return this.#denied(inbound, caller.refusal, caller);
-          core.handleCaller(caller.name);
-          break;
-        case 'session': {
-          const refusal = await this.#sessions?.refusalOfId(request);
-          if (refusal !== undefined)
-            return refuse(this.#refusals.respond(core.refuse(refusal)), inbound);
-          core.handleSession();
-          break;
-        }
-        case 'respond':
-          if (step.response.isUnread) await cancelBody(request);
-          return refuse(this.#refusals.respond(step.response), inbound);
-        case 'listen':
-          return this.#listen(inbound, step.requested, caller);
-        case 'pass':
-          return this.#pass(inbound, step.withholds);
-        default:
-          return this.#sessions?.serve(inbound, caller) ?? pass(this.#handler, inbound);
-      }
-    }
-  }
-
-  /** Refuses a caller without saying anything about its request. */
-  #denied(inbound: InboundExchange, refusal: Refusal, fields: DenialFields): Promise<Response> {
-    return refuse(this.#refusals.denied(inbound.core.refuse(refusal), fields), inbound);
-  }
-
-  /** Passes on a request that is not ours. */
-  async #pass(inbound: InboundExchange, withholds: boolean): Promise<Response> {
-    const ofEvents = await this.events?.respond(inbound);
-    if (ofEvents !== undefined) return ofEvents;
-    if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
-    const response = await pass(this.#handler, inbound);
-    if (!withholds || !response.ok) return response;
-    return withoutCapabilities(inbound.request, response, {
-      limits: this.#reading,
-      onError: this.#onError,
-    });
-  }
-
   #createStreams(options: ListenHandlerOptions): StreamManager {
     return new StreamManager({
       bus: this.bus,
@@ -304,7 +235,6 @@ class RequestHandler {
   }
 
   #createEventServer(options: ListenHandlerOptions): EventServer | undefined {
-    const streams = new InnerStreams(serviceOf(options, INNER_SERVICE), this.#streams);
     return options.events?.serve({
       bus: this.bus,
       holdsStreams: expectListen(options),
@@ -315,8 +245,9 @@ class RequestHandler {
       writeMs: this.#timeouts.writeMs,
       reading: { limits: this.#reading, onError: this.#onError },
       onError: this.#onError,
-      open: (stream) => streams.open(stream),
-      denied: (inbound, refusal, caller) => this.#denied(inbound, refusal, caller),
+      open: (stream) => this.#streams.openInner(this.#service.value, stream),
+      denied: (inbound, refusal, caller) =>
+        refuse(this.#refusals.denied(inbound.core.refuse(refusal), caller), inbound),
       contextOf,
     });
   }
@@ -332,14 +263,24 @@ class RequestHandler {
       onError: this.#onError,
       refusals: this.#refusals,
       capabilities: this.#capabilities.bind(this),
-      authorize: authorizingWanted(
-        this.bus.interest,
-        this.#authorizeOptions.authorize &&
-          this.#callAuthorize.bind(this, this.#authorizeOptions.authorize),
-      ),
-      open: this.#streams.openSession.bind(this.#streams),
     };
     return new SessionHandler(host, sessionsOf(this.bus));
+  }
+
+  #createDriver(sessions: SessionHandler | undefined): ExchangeDriver {
+    return new ExchangeDriver({
+      handler: this.#handler,
+      principalOptions: this.#principalOptions,
+      authorizeOptions: this.#authorizeOptions,
+      bodyMs: this.#timeouts.bodyMs,
+      reading: this.#reading,
+      onError: this.#onError,
+      refusals: this.#refusals,
+      interest: this.bus.interest,
+      streams: this.#streams,
+      events: this.events,
+      sessions,
+    });
   }
 
   /** Limits on reading a response of the handler. */
@@ -349,23 +290,6 @@ class RequestHandler {
 
   get #principalOptions(): PrincipalOptions {
     return { principal: this.#principal, ms: this.#timeouts.authorizeMs, onError: this.#onError };
-  }
-
-  async #listen(inbound: InboundExchange, text: string, named: Caller): Promise<Response> {
-    const { core } = inbound;
-    const context = contextOf(inbound, named);
-    const requested = JSON.parse(text) as SubscriptionFilter;
-    const permit = await runAuthorize(this.#authorizeOptions, { ...context, requested });
-    if (permit.refusal !== undefined)
-      return this.#refusals.denied(core.refuse(permit.refusal), permit);
-    const caller = { ...context, groups: permit.groups };
-    const refusal = this.#streams.refusal(context);
-    const opened = refusal ?? (await this.#streams.open(core, permit.filter, caller));
-    return typeof opened === 'number' ? this.#refusals.respond(core.refuse(opened)) : opened;
-  }
-
-  #callAuthorize(authorize: Authorize, context: AuthorizeContext): Promise<AllowedFilter | Denial> {
-    return callAuthorize(authorize, context, this.#timeouts.authorizeMs);
   }
 
   /**

@@ -8,7 +8,7 @@ use mcp_listen::{
     http::{self, Policy},
     json,
     limits::Limits,
-    listen::{Accepted, ServerStream},
+    listen::ServerStream,
     position::Cursor,
 };
 
@@ -47,10 +47,7 @@ pub(crate) struct Stream {
 pub(crate) struct Service(Arc<exchange::Service>);
 
 /// One request.
-pub(crate) struct Exchange {
-    core: RefCell<exchange::Exchange>,
-    accepted: RefCell<Option<Accepted>>,
-}
+pub(crate) struct Exchange(RefCell<exchange::Exchange>);
 
 impl GuestDiscovered for Discovered {
     fn declared(
@@ -61,10 +58,8 @@ impl GuestDiscovered for Discovered {
             .ok_or_else(|| invalid("capabilities must be an object of MCP server capabilities"))?;
         let server_info = server_info.map(|text| compact(&text)).transpose()?;
         Ok(DiscoveredHandle::new(Self(Known {
-            capabilities,
             server_info: server_info.map(Into::into),
-            fresh_until: None,
-            is_public: true,
+            ..capabilities.into()
         })))
     }
 
@@ -120,16 +115,13 @@ impl GuestService for Service {
         let service = Arc::clone(&self.0);
         let core =
             exchange::Exchange::new(service, &method, &url, &lines_of(&headers), is_readable);
-        ExchangeHandle::new(Exchange {
-            core: RefCell::new(core),
-            accepted: RefCell::default(),
-        })
+        ExchangeHandle::new(Exchange(RefCell::new(core)))
     }
 }
 
 impl GuestExchange for Exchange {
     fn fields(&self) -> Vec<(String, String)> {
-        let core = self.core.borrow();
+        let core = self.0.borrow();
         let fields = core.fields().iter();
         fields
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
@@ -137,41 +129,39 @@ impl GuestExchange for Exchange {
     }
 
     fn poll(&self) -> Step {
-        let mut core = self.core.borrow_mut();
+        let mut core = self.0.borrow_mut();
         match core.poll() {
             exchange::Step::Respond(response) => Step::Respond(response.into()),
             exchange::Step::Body { max_bytes } => {
                 Step::Body(u32::try_from(max_bytes).unwrap_or(u32::MAX))
             }
             exchange::Step::Caller => Step::Caller,
-            exchange::Step::Listen(accepted) => {
-                let requested = accepted.requested.to_json();
-                self.accepted.replace(Some(accepted));
-                Step::Listen(requested)
-            }
+            exchange::Step::Authorize { requested } => Step::Listen(requested.to_json()),
             exchange::Step::Pass { withholds } => Step::Pass(withholds),
             // The steps of sessions, which no service here keeps.
             exchange::Step::Session
             | exchange::Step::Initialize
             | exchange::Step::Ask(_)
-            | exchange::Step::Authorize { .. }
             | exchange::Step::Send { .. }
-            | exchange::Step::Forward
-            | exchange::Step::OpenSession => Step::Pass(false),
+            | exchange::Step::Forward => Step::Pass(false),
+            // `open` carries these out, so the stream is open.
+            exchange::Step::Admit | exchange::Step::Discover | exchange::Step::Open => {
+                Step::Respond(core.refuse(Reason::Unavailable).into())
+            }
             _ => Step::Respond(core.refuse(Reason::Unavailable).into()),
         }
     }
 
     fn handle_body(&self, body: Vec<u8>) {
-        self.core.borrow_mut().handle_body(body);
+        self.0.borrow_mut().handle_body(body);
     }
 
     fn handle_caller(&self, principal: Option<String>) {
-        self.core.borrow_mut().handle_caller(principal.as_deref());
+        self.0.borrow_mut().handle_caller(principal.as_deref());
     }
 
     fn refuse(&self, why: Refusal) -> Response {
-        self.core.borrow().refuse(why.into()).into()
+        self.0.borrow().refuse(why.into()).into()
     }
 
     fn open(
@@ -180,15 +170,14 @@ impl GuestExchange for Exchange {
         options: StreamOptions,
         now: u64,
     ) -> Result<StreamHandle, Error> {
-        let accepted = self.accepted.borrow();
-        let accepted = accepted
-            .as_ref()
-            .ok_or_else(|| out_of_place("the request is not a listen"))?;
         let allowed = options.allowed.as_deref().map(filter_of).transpose()?;
         let scope = options.scope.as_deref().map(scope_of).transpose()?;
-        let known = &discovered.get::<Discovered>().0;
-        let (keep_alive, now) = (Millis(options.keep_alive), Millis(now));
-        let mut stream = accepted.open(known, allowed.as_ref(), keep_alive, now);
+        let mut core = self.0.borrow_mut();
+        core.handle_permit(allowed);
+        core.handle_admitted();
+        core.handle_discovered(discovered.get::<Discovered>().0.clone());
+        let opened = core.open(Millis(options.keep_alive), Millis(now));
+        let (mut stream, _) = opened.ok_or_else(|| out_of_place("the request is not a listen"))?;
         if let Some(scope) = scope {
             stream.scope_to(scope);
         }

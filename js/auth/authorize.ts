@@ -169,7 +169,7 @@ function denialOfResponse(name: string, { body, headers, status }: Response): De
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
-export async function callAuthorize<Context>(
+async function callAuthorize<Context>(
   authorize: Authorize<Context>,
   context: Context,
   ms: number,

@@ -1,6 +1,8 @@
+import { ListenError } from '../model/error.js';
 import type { RefusalKind } from '../model/stats/listen.js';
-import type { HttpResponse } from '../wasm/server/bindings.js';
+import { type HttpResponse, Refusal } from '../wasm/server/bindings.js';
 import { jsonResponse } from '../web/json-response.js';
+import type { InboundExchange } from './inbound.js';
 
 /** The header fields of a response to a denied caller. */
 export interface DenialFields {
@@ -38,6 +40,29 @@ export class ErrorResponses {
     if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
     if (retryAfter !== undefined) response.headers.set('retry-after', retryAfter);
     return response;
+  }
+
+  /**
+   * Performs an action for a request. An error is reported, and the caller only learns that it may
+   * repeat the request. A trap of the core ends the exchange: it is thrown.
+   */
+  async reporting<T>(
+    { core, request }: InboundExchange,
+    onError: (error: Error) => void,
+    action: () => Promise<T>,
+  ): Promise<T | Response> {
+    try {
+      return await action();
+    } catch (error) {
+      const code = error instanceof ListenError ? error.code : '';
+      if (code === 'core-trapped') throw error;
+      // A client that has disconnected is not an error, and receives no response.
+      if (!request.signal.aborted) onError(error as Error);
+      const isAuthorizer = code.startsWith('authorizer');
+      return this.respond(
+        core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable),
+      );
+    }
   }
 
   #count(kind: RefusalKind): void {

@@ -1,8 +1,9 @@
 import { calling, ListenError } from '../model/error.js';
 import { PerInstance } from '../wasm/per-instance.js';
-import { Service, type ServiceOptions } from '../wasm/server/bindings.js';
+import { type HttpResponse, Service, type ServiceOptions } from '../wasm/server/bindings.js';
 import { expectLoaded } from '../wasm/server/load.js';
 import { headerLines } from '../web/header-lines.js';
+import { cancelBody } from '../web/request-body.js';
 import { ErrorResponses } from './error-response.js';
 
 /** Which hosts and origins are served in addition to the defaults. */
@@ -56,16 +57,25 @@ export function screen(options: ScreenOptions = {}): Screen {
   });
   const refusals = new ErrorResponses(() => {});
   return async (request, inner) => {
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const { fields, response } = service.value.screen(
-      method,
-      request.url,
-      headerLines(screenedHeaders(request)),
-    );
+    const { fields, response } = screening(service.value, request);
     if (response === undefined) return withCors(await inner(), fields);
     await cancelBody(request);
     return withCors(refusals.respond(response), fields);
   };
+}
+
+/** Returns the response that the head of a request determines, if any, and the fields of others. */
+function screening(service: Service, request: Request): Screening {
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const lines = headerLines(screenedHeaders(request));
+  const exchange = service.exchange(method, request.url, lines, false);
+  try {
+    const { fields } = exchange;
+    const step = exchange.poll();
+    return { fields, response: step.kind === 'respond' ? step.response : undefined };
+  } finally {
+    exchange.free();
+  }
 }
 
 /** Removes `sec-fetch-site`, which describes the page with the link, from a page visit. */
@@ -94,11 +104,6 @@ export function serviceOf(
   );
 }
 
-/** Cancels a body that is not read here. A locked body belongs to its reader, which cancels it. */
-export async function cancelBody({ body }: Request): Promise<void> {
-  if (body?.locked === false) await body.cancel();
-}
-
 /** Joins entries as lines; an entry must not be empty. */
 function entriesOf(entries: readonly string[]): string {
   const isList =
@@ -113,6 +118,12 @@ function entriesOf(entries: readonly string[]): string {
 }
 
 type Field = [name: string, value: string];
+
+interface Screening {
+  response: HttpResponse | undefined;
+  /** Header fields to add to the response, including one of the inner handler. */
+  fields: Field[];
+}
 
 /** Returns the response with these fields, except those that it already has. */
 export function withCors(response: Response, fields: Field[]): Response {

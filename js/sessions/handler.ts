@@ -1,32 +1,11 @@
-import {
-  type AllowedFilter,
-  type AuthorizeContext,
-  type CallerContext,
-  type Denial,
-  denial,
-} from '../auth/authorize.js';
-import { type Caller, contextOf } from '../auth/principal.js';
-import type { ServerStream } from '../bus/server-stream.js';
+import type { CallerContext } from '../auth/authorize.js';
 import type { NewSession, SessionLimits, SessionStore } from '../bus/session-store.js';
 import { buffered, withAllCapabilities } from '../handler/advertise-all.js';
 import type { FetchHandler } from '../handler/handler.js';
 import type { ResponseLimits } from '../handler/upstream-response.js';
 import type { ErrorResponses } from '../http/error-response.js';
-import {
-  forward,
-  type Inbound,
-  type InboundExchange,
-  refuse,
-  withClientSession,
-} from '../http/inbound.js';
-import { calling, ListenError } from '../model/error.js';
-import type { SubscriptionFilter } from '../model/filter.js';
-import {
-  type Exchange,
-  type LegacyInitialized,
-  Refusal,
-  type Step,
-} from '../wasm/server/bindings.js';
+import { forward, type Inbound, type InboundExchange, withClientSession } from '../http/inbound.js';
+import { type Exchange, type LegacyInitialized, Refusal } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
 
 /** The parts of the server that serve sessions. */
@@ -49,10 +28,6 @@ export interface SessionHost {
    * does not announce them.
    */
   capabilities(request: Request, rest: unknown[]): Promise<string | undefined>;
-  /** Returns which requested notifications the caller may receive; undefined: everything. */
-  readonly authorize: ((context: AuthorizeContext) => Promise<AllowedFilter | Denial>) | undefined;
-  /** Opens the stream of the session of a request, or returns why it is refused. */
-  open(core: Exchange, context: CallerContext): Promise<ServerStream | Refusal>;
 }
 
 /** What serves MCP Events in sessions. */
@@ -88,89 +63,24 @@ export class SessionHandler {
     }
   }
 
-  /** Performs the steps that the core asks for until there is a response for the named caller. */
-  async serve(inbound: InboundExchange, caller: Caller): Promise<Response> {
-    const { core } = inbound;
-    const context = contextOf(inbound, caller);
-    let response: Response | undefined;
-    for (;;) {
-      const step = core.poll();
-      switch (step.kind) {
-        case 'initialize':
-          return this.#initialize(inbound, context);
-        case 'send':
-          response = await this.#send(inbound, step.upstreamId);
-          core.handleStatus(response.status);
-          break;
-        case 'forward':
-          return response ?? this.#host.refusals.respond(core.refuse(Refusal.Unavailable));
-        case 'respond':
-          await response?.body?.cancel();
-          return refuse(this.#host.refusals.respond(step.response), inbound);
-        default: {
-          const early = await this.#reportingErrors(core, context, () =>
-            this.#perform(step, core, context),
-          );
-          if (early !== undefined) return early;
-        }
-      }
-    }
-  }
-
-  /** Performs one step, which may end with a response. */
-  async #perform(
-    step: Step,
-    core: Exchange,
-    context: CallerContext,
-  ): Promise<Response | undefined> {
-    switch (step.kind) {
-      case 'ask': {
-        const reply = await this.#sessions.ask(step.question);
-        calling(() => core.handleReply(reply));
-        return undefined;
-      }
-      case 'authorize':
-        return this.#authorize(core, context, JSON.parse(step.requested) as SubscriptionFilter);
-      default:
-        return this.#open(core, context);
-    }
+  /** Passes a question to its session, and returns the reply. */
+  ask(question: string): Promise<string> {
+    return this.#sessions.ask(question);
   }
 
   /**
    * Sends the request to the handler. A handler that keeps no sessions receives no session id: ours
    * is between us and the client.
    */
-  async #send(inbound: InboundExchange, upstreamId: string | undefined): Promise<Response> {
+  async send(inbound: InboundExchange, upstreamId: string | undefined): Promise<Response> {
     const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
     const ofEvents = await this.#host.events?.respond(inbound);
     const response = ofEvents ?? (await forward(this.#host.handler, inbound, upstreamId));
     return withClientSession(response, session);
   }
 
-  async #authorize(
-    core: Exchange,
-    context: CallerContext,
-    requested: SubscriptionFilter,
-  ): Promise<Response | undefined> {
-    const authorization = await this.#host.authorize?.({ ...context, requested });
-    if (authorization !== undefined && 'denied' in authorization) {
-      const { refusal, ...fields } = denial(authorization);
-      return this.#host.refusals.denied(core.refuse(refusal), fields);
-    }
-    // The stream that is opened next receives events for these groups.
-    context.groups = authorization?.groups ?? context.groups;
-    calling(() => core.handlePermit(authorization && JSON.stringify(authorization)));
-    return undefined;
-  }
-
-  async #open(core: Exchange, context: CallerContext): Promise<Response> {
-    const opened = await this.#host.open(core, context);
-    return typeof opened === 'number'
-      ? this.#host.refusals.respond(core.refuse(opened))
-      : opened.response();
-  }
-
-  async #initialize(inbound: InboundExchange, context: CallerContext): Promise<Response> {
+  /** Passes a request to the handler, and begins a session from its response. */
+  async initialize(inbound: InboundExchange, context: CallerContext): Promise<Response> {
     const { core, request, rest } = inbound;
     const passed = await forward(this.#host.handler, inbound, undefined);
     if (!passed.ok) return withClientSession(passed, undefined);
@@ -186,7 +96,8 @@ export class SessionHandler {
         new Response(bytes, { status: response.status, headers }),
         undefined,
       );
-    return this.#reportingErrors(core, context, () =>
+    const { onError, refusals } = this.#host;
+    return refusals.reporting(inbound, onError, () =>
       this.#begin(core, initialized, headers, context),
     );
   }
@@ -214,24 +125,6 @@ export class SessionHandler {
     headers.set('content-type', 'application/json');
     headers.set('mcp-session-id', id);
     return new Response(response, { headers });
-  }
-
-  /** Reports an error on our side. The caller only learns that it may repeat the request. */
-  async #reportingErrors<T>(
-    core: Exchange,
-    { request }: CallerContext,
-    action: () => Promise<T>,
-  ): Promise<T | Response> {
-    try {
-      return await action();
-    } catch (error) {
-      // A client that has disconnected is not an error, and receives no response.
-      if (!request.signal.aborted) this.#host.onError(error as Error);
-      const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
-      return this.#host.refusals.respond(
-        core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable),
-      );
-    }
   }
 
   /** Passes on a request without a session of ours, which has no session of the handler either. */

@@ -7,5 +7,5 @@ export { type OwnConnectionOptions, OwnConnections } from './connection/own-conn
 export { SharedConnection } from './connection/shared-connection.js';
 export { UpstreamCounters } from './connection/upstream-counters.js';
 export type { FanoutStream } from './fanout/stream.js';
-export { INNER_SERVICE, type InnerStreamOptions, InnerStreams } from './inner/streams.js';
 export { StreamManager } from './manager.js';
+export type { InnerStreamOptions } from './opening/inner-stream.js';

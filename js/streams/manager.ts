@@ -11,22 +11,21 @@ import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
 import type { EndReason, ListenStats } from '../model/stats/listen.js';
 import { DRAIN_SETTLE_MS, finiteTimeout, jittered, SETTLE_MS } from '../model/timeouts.js';
+import type { LoggedStream } from '../observe/log.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import {
-  type Discovered,
   type Exchange,
   Fanout,
   Refusal,
   Retirement,
-  type Stream,
-  type StreamMetrics,
+  type Service,
 } from '../wasm/server/bindings.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout/driver.js';
-import type { InnerStream } from './inner/stream.js';
 import { continentOf, exceed, scopeOf } from './opening/caller.js';
 import { Granting } from './opening/granting.js';
+import type { InnerStream, InnerStreamOptions } from './opening/inner-stream.js';
 import { OpeningPreparer, type OpeningPreparerOptions } from './opening/preparer.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
 import { StreamRegistry } from './registry.js';
@@ -92,20 +91,6 @@ export class StreamManager {
     return this.#streams.size + this.#quota.opening === 0 && !this.#isClosing && !this.#isDraining;
   }
 
-  /**
-   * Returns why the caller cannot open another stream now; undefined if it can. `names` is the
-   * number of bytes that the names of the stream count.
-   */
-  refusal(caller: CallerContext, names = 0): Refusal | undefined {
-    if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    const { headerBytes } = this.#options.limits;
-    if (this.#preparer.isReauthorized && exceed(caller.request.headers, headerBytes))
-      return Refusal.HeadersTooLarge;
-    if (this.#streams.size + this.#quota.opening >= this.#options.limits.maxSubscriptions)
-      return Refusal.TooManyStreams;
-    return this.#quota.refusal(caller, names);
-  }
-
   /** Ends all streams gracefully and opens no more. */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -121,79 +106,66 @@ export class StreamManager {
   }
 
   /**
-   * Opens the stream of a listen request. `permit` is the filter that the caller may
-   * receive, as JSON text.
+   * Opens the stream of a listen, whose exchange asks to admit it. `inner` receives its output;
+   * undefined: a response does.
    */
   async open(
     core: Exchange,
-    permit: string | undefined,
     caller: CallerContext,
-  ): Promise<Response | Refusal> {
-    const { bus, discovery } = this.#options;
-    const granting = new Granting(bus.interest);
-    const stream = await this.#openFor(caller, core.names(scopeOf(caller)), (request, rest) =>
-      granting.granted(
-        discovery.use(request, rest, (known) => this.#openingOf(core, known, permit, caller)),
-        callerId(caller),
-      ),
+    inner?: InnerStream,
+  ): Promise<ServerStream | Refusal> {
+    const granting = new Granting(inner === undefined ? this.#options.bus.interest : undefined);
+    const stream = await this.#admitted('listen', core, caller, () =>
+      this.#begin(core, caller, granting, inner),
     );
-    if (typeof stream !== 'number') return stream.response();
-    granting.release();
+    if (typeof stream === 'number') granting.release();
+    else if (inner !== undefined) stream.into(inner.onChunk);
     return stream;
   }
 
+  /** Opens a stream that the server itself reads. */
+  async openInner(
+    service: Service,
+    { caller, groups, uri, ...inner }: InnerStreamOptions,
+  ): Promise<ServerStream | Refusal> {
+    const core = service.exchangeOf(uri);
+    if (core === undefined) throw new ListenError('internal-error', 'this is no URI of a resource');
+    try {
+      return await this.open(core, { ...caller, groups: [...groups] }, inner);
+    } finally {
+      core.free();
+    }
+  }
+
+  /** Opens the stream of a session, whose exchange asks to admit it. */
+  openSession(core: Exchange, caller: CallerContext): Promise<ServerStream | Refusal> {
+    return this.#admitted('session', core, caller, () => this.#beginSession(core, caller));
+  }
+
   /**
-   * Opens a stream whose output stays in this process: `onChunk` receives it. `known` says what the
-   * stream may subscribe to, and `scope` which restricted events it receives, as JSON text.
+   * Opens a stream if there is room for it, and waits until the bus has confirmed it. `begin`
+   * returns the stream.
    */
-  async openInto(
+  async #admitted(
+    kind: LoggedStream,
     core: Exchange,
-    { known, onChunk, onEnd, reauthorizer, scope }: InnerStream,
     caller: CallerContext,
+    begin: () => Promise<ServerStream>,
   ): Promise<ServerStream | Refusal> {
-    const owner: StreamOwner = {
-      ...this.#owner,
-      ended: (stream, ending) => {
-        this.#owner.ended(stream, ending);
-        onEnd(ending);
-      },
-    };
-    const create = (): Stream =>
-      core.open(
-        known,
-        undefined,
-        scope,
-        this.#preparer.keepAliveMs(),
-        performance.now(),
-        this.#metrics,
-      );
-    const stream = await this.#openFor(caller, core.names(scope), async () =>
-      this.#preparer.prepare(calling(create), caller, owner, reauthorizer),
-    );
-    if (typeof stream !== 'number') stream.into(onChunk);
-    return stream;
-  }
-
-  /**
-   * Opens a stream for a caller, and waits until the bus has confirmed it. `names` is the number of
-   * bytes of its names; `prepare` returns the stream of the core with its options.
-   */
-  async #openFor(
-    caller: CallerContext,
-    names: number,
-    prepare: (request: Request, rest: unknown[]) => Promise<Opening>,
-  ): Promise<ServerStream | Refusal> {
-    const refusal = this.refusal(caller, names);
+    const names = core.names(scopeOf(caller));
+    const refusal = this.#refusal(caller, names);
     if (refusal !== undefined) return refusal;
     const share = this.#quota.reserve(caller, names);
     const since = performance.now();
     try {
-      const stream = await this.#opened(caller, prepare);
-      this.#streams.acknowledged(performance.now() - since);
-      this.#add(stream, share, this.#options.observer.opened('listen', caller.request));
+      core.handleAdmitted();
+      const stream = await this.#attached(await begin());
+      if (kind === 'listen') this.#streams.acknowledged(performance.now() - since);
+      this.#add(stream, share, this.#options.observer.opened(kind, caller.request));
       return stream;
     } catch (error) {
       this.#quota.free(share);
+      if (kind === 'session') throw error;
       // A client that disconnected while its stream was opening is not an error, and receives no
       // response.
       if (!caller.request.signal.aborted) this.#options.onError(error as Error);
@@ -202,39 +174,71 @@ export class StreamManager {
     }
   }
 
-  /** Opens the stream of a session for its caller. */
-  async openSession(core: Exchange, caller: CallerContext): Promise<ServerStream | Refusal> {
-    const refusal = this.refusal(caller);
-    if (refusal !== undefined) return refusal;
-    const share = this.#quota.reserve(caller, 0);
-    try {
-      const stream = await this.#attached(await this.#openedSession(core, caller));
-      this.#add(stream, share, this.#options.observer.opened('session', caller.request));
-      return stream;
-    } catch (error) {
-      this.#quota.free(share);
-      throw error;
-    }
+  /**
+   * Returns why the caller cannot open another stream now; undefined if it can. `names` is the
+   * number of bytes that the names of the stream count.
+   */
+  #refusal(caller: CallerContext, names: number): Refusal | undefined {
+    if (this.#isClosing || this.#isDraining) return Refusal.Closing;
+    const { headerBytes } = this.#options.limits;
+    if (this.#preparer.isReauthorized && exceed(caller.request.headers, headerBytes))
+      return Refusal.HeadersTooLarge;
+    if (this.#streams.size + this.#quota.opening >= this.#options.limits.maxSubscriptions)
+      return Refusal.TooManyStreams;
+    return this.#quota.refusal(caller, names);
   }
 
-  async #opened(
-    { args, request }: CallerContext,
-    prepare: (request: Request, rest: unknown[]) => Promise<Opening>,
+  async #begin(
+    core: Exchange,
+    caller: CallerContext,
+    granting: Granting,
+    inner: InnerStream | undefined,
   ): Promise<ServerStream> {
-    const { bus, intervals, timeouts } = this.#options;
-    const { attachMs } = timeouts;
-    if (bus.openStream === undefined)
-      await withTimeout(finiteTimeout(attachMs), bus.ready?.(), attachTimeout);
-    const opening = await prepare(request, args);
+    const { bus, discovery, intervals, timeouts } = this.#options;
+    const { args, request } = caller;
+    if (bus.openStream === undefined) await this.#ready();
+    if (core.poll().kind === 'discover')
+      await discovery.use(request, args, (known) => core.handleDiscovered(known));
+    const made = this.#openingOf(core, caller, inner);
+    const opening = await granting.granted(made, callerId(caller));
     const attachOptions = {
-      attachMs,
+      attachMs: timeouts.attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       continent: continentOf(request),
     };
     const stream = this.#fanout?.open(opening) ?? (await bus.openStream?.(opening, attachOptions));
     if (stream === undefined)
       throw new ListenError('bus-unavailable', 'the bus does not support streams');
-    return this.#attached(stream);
+    return stream;
+  }
+
+  async #beginSession(core: Exchange, caller: CallerContext): Promise<ServerStream> {
+    const { bus, intervals, onError, timeouts } = this.#options;
+    const opening = this.#openingOf(core, caller, undefined);
+    const options = { continent: continentOf(caller.request) };
+    const connect = (frame: string, listener: AttachmentListener): BusConnection => {
+      const connection = bus.connect?.(frame, listener, options);
+      if (connection === undefined)
+        throw new ListenError('bus-unavailable', 'the bus does not support sessions');
+      return connection;
+    };
+    await this.#ready();
+    return this.#sessions.open(opening, {
+      connect,
+      waitUntil: (what) => bus.waitUntil?.(what),
+      attachMs: timeouts.attachMs,
+      busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
+      hasOwnContexts: !host.fansOut,
+      onError,
+      onLog: () => {},
+      onRefused: onError,
+    });
+  }
+
+  /** Waits until the bus feeds the streams of this process. */
+  async #ready(): Promise<void> {
+    const { bus, timeouts } = this.#options;
+    await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready?.(), attachTimeout);
   }
 
   /** Waits until the bus has confirmed the stream. Aborts the stream if the bus does not. */
@@ -252,53 +256,21 @@ export class StreamManager {
     }
   }
 
-  async #openedSession(core: Exchange, caller: CallerContext): Promise<ServerStream> {
-    const { bus, intervals, onError, timeouts } = this.#options;
+  /** Creates the stream of an exchange. */
+  #openingOf(core: Exchange, caller: CallerContext, inner: InnerStream | undefined): Opening {
     const { metrics } = this.#streams;
     const stream = calling(() =>
-      core.openSession(scopeOf(caller), this.#preparer.keepAliveMs(), performance.now(), metrics),
+      core.open(scopeOf(caller), this.#preparer.keepAliveMs(), performance.now(), metrics),
     );
-    const options = { continent: continentOf(caller.request) };
-    const connect = (frame: string, listener: AttachmentListener): BusConnection => {
-      const connection = bus.connect?.(frame, listener, options);
-      if (connection === undefined)
-        throw new ListenError('bus-unavailable', 'the bus does not support sessions');
-      return connection;
+    if (inner === undefined) {
+      const reauthorizer = this.#preparer.reauthorizer(caller);
+      return this.#preparer.prepare(stream, caller, this.#owner, reauthorizer);
+    }
+    const ended: StreamOwner['ended'] = (ended, ending) => {
+      this.#owner.ended(ended, ending);
+      inner.onEnd(ending);
     };
-    await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready?.(), attachTimeout);
-    return this.#sessions.open(this.#ownOpening(stream, caller), {
-      connect,
-      waitUntil: (what) => bus.waitUntil?.(what),
-      attachMs: timeouts.attachMs,
-      busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
-      hasOwnContexts: !host.fansOut,
-      onError,
-      onLog: () => {},
-      onRefused: onError,
-    });
-  }
-
-  #openingOf(
-    core: Exchange,
-    known: Discovered,
-    permit: string | undefined,
-    caller: CallerContext,
-  ): Opening {
-    const create = (): Stream =>
-      core.open(
-        known,
-        permit,
-        scopeOf(caller),
-        this.#preparer.keepAliveMs(),
-        performance.now(),
-        this.#metrics,
-      );
-    return this.#ownOpening(calling(create), caller);
-  }
-
-  #ownOpening(stream: Stream, caller: CallerContext): Opening {
-    const reauthorizer = this.#preparer.reauthorizer(caller);
-    return this.#preparer.prepare(stream, caller, this.#owner, reauthorizer);
+    return this.#preparer.prepare(stream, caller, { ...this.#owner, ended }, inner.reauthorizer);
   }
 
   /**
@@ -338,10 +310,6 @@ export class StreamManager {
       onError: this.#options.onError,
     });
     return streams;
-  }
-
-  get #metrics(): StreamMetrics {
-    return this.#streams.metrics;
   }
 
   #release(stream: ServerStream, ending: EndReason): void {

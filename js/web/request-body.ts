@@ -58,6 +58,16 @@ async function readUpTo(
   return { bytes: concat(chunks, length), rest: reader };
 }
 
+/** Cancels a body that is not read here. A locked body belongs to its reader, which cancels it. */
+export async function cancelBody({ body }: Pick<Request, 'body'>): Promise<void> {
+  if (body === null) return;
+  // Node (20 and 24) throws an uncaught error if a body of `Readable.toWeb` is cancelled between
+  // the request for a chunk and the chunk, and the next request on its connection gets 400.
+  const { setImmediate } = globalThis as { setImmediate?: (callback: () => void) => void };
+  if (setImmediate !== undefined) await new Promise<void>((resolve) => setImmediate(resolve));
+  if (!body.locked) await body.cancel();
+}
+
 /** Returns the request with an empty body, for code that must not read the original one. */
 export function bodiless(request: Request): Request {
   return request.body === null ? request : new Request(request, { body: '' });

@@ -27,9 +27,10 @@ export const rooms = {
     options: 'auth bus events handler http model observe',
     operator: 'bus model observe options web',
     sessions: 'auth bus handler http model wasm web',
+    'exchange-driver': 'auth bus events handler http model sessions streams wasm web',
     'listen-handler':
-      'auth bus events handler http model observe operator options sessions streams ' +
-      'timing wasm web',
+      'auth bus events exchange-driver handler http model observe operator options sessions ' +
+      'streams timing wasm web',
     cloudflare:
       'auth bus client events handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',

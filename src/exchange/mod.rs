@@ -1,14 +1,16 @@
-//! The course of one HTTP request through a server: what its host has to find out, in which order,
-//! and how the request ends.
+//! The course of one HTTP request through a server: the steps of its host, and how it ends.
 
+mod opening;
 mod service;
 mod session_request;
+mod stage;
 mod step;
 
 pub use service::{LegacyMode, Service, SessionRules};
 pub use step::Step;
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use core::mem;
 
 use crate::{
     clock::Millis,
@@ -19,21 +21,25 @@ use crate::{
     session::Reply,
     upstream::SessionStart,
     vocabulary::{
-        capabilities::Capabilities,
+        capabilities::{Capabilities, Discovered},
         error::{Reason, Rejection},
         filter::SubscriptionFilter,
         id::RequestId,
+        scope::Scope,
+        uri::Uri,
     },
 };
 
+use opening::StreamOpening;
 use session_request::SessionRequest;
+use stage::Stage;
 
 /// One HTTP request. Its header fields are parsed once. The checks run in the order of this
 /// machine, and the first one that fails determines the response.
 ///
 /// Poll [`Exchange::poll`] and carry out the step, which repeats until its `handle_*` was called.
-/// [`Step::Respond`], [`Step::Forward`], [`Step::Pass`], [`Step::Listen`], [`Step::Initialize`] and
-/// [`Step::OpenSession`] are final.
+/// [`Step::Respond`], [`Step::Forward`], [`Step::Pass`], [`Step::Initialize`] and [`Step::Open`]
+/// are final.
 #[derive(Debug)]
 pub struct Exchange {
     service: Arc<Service>,
@@ -51,26 +57,6 @@ pub struct Exchange {
     stage: Stage,
 }
 
-#[derive(Debug)]
-enum Stage {
-    Begun,
-    /// The server holds no streams.
-    Off,
-    /// A listen by its header fields: its caller is named before its body is read.
-    ByHeader,
-    /// Possibly a listen, which its body determines.
-    ByBody,
-    /// A listen, which is checked once its caller is named.
-    Listen(listen::ListenOutcome),
-    /// Not a listen.
-    Other,
-    /// A request that concerns sessions.
-    Session(legacy::LegacyOutcome),
-    /// A request in a session.
-    InSession(Box<SessionRequest>),
-    Responded(Response),
-}
-
 impl Exchange {
     /// Creates the exchange of a request with its absolute URL and header fields (lines `name:
     /// value`). `is_readable`: its body has not been read.
@@ -82,13 +68,30 @@ impl Exchange {
         is_readable: bool,
     ) -> Self {
         let screening = service.screen(method, url, &Headers::new(headers));
-        let fields = screening.fields().to_vec();
+        let (response, fields) = screening.into_parts();
         let passed = if is_readable {
             Stage::Begun
         } else {
             Stage::Other
         };
-        let stage = screening.response().map_or(passed, Stage::Responded);
+        let stage = response.map_or(passed, Stage::Responded);
+        Self::at(stage, service, method, headers, fields)
+    }
+
+    /// Creates the exchange of a stream that the server itself reads: of the updates of a resource.
+    /// No request has to be checked, so the first step is [`Step::Admit`].
+    pub fn of_resource(service: Arc<Service>, uri: Uri) -> Self {
+        let stage = Stage::Opening(Box::new(StreamOpening::of_resource(uri)));
+        Self::at(stage, service, "", "", Vec::new())
+    }
+
+    fn at(
+        stage: Stage,
+        service: Arc<Service>,
+        method: &str,
+        headers: &str,
+        fields: Vec<Field>,
+    ) -> Self {
         Self {
             service,
             method: method.into(),
@@ -127,23 +130,27 @@ impl Exchange {
 
     /// Handles the reply of its session.
     pub fn handle_reply(&mut self, reply: Reply) {
-        if let Stage::InSession(request) = &mut self.stage {
-            request.handle_reply(reply);
-        }
+        self.stage.handle_reply(reply);
     }
 
     /// Grants what was requested and is also in `permit`; `None` grants all of it.
     pub fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
-        if let Stage::InSession(request) = &mut self.stage {
-            request.handle_permit(permit);
-        }
+        self.stage.handle_permit(permit);
+    }
+
+    /// Records that there is room for the stream.
+    pub fn handle_admitted(&mut self) {
+        self.stage.handle_admitted();
+    }
+
+    /// Handles what the upstream server offers.
+    pub fn handle_discovered(&mut self, discovered: Discovered) {
+        self.stage.handle_discovered(discovered);
     }
 
     /// Handles the HTTP status of the upstream server's response.
     pub fn handle_status(&mut self, status: u16) {
-        if let Stage::InSession(request) = &mut self.stage {
-            request.handle_status(status);
-        }
+        self.stage.handle_status(status);
     }
 
     /// After [`Step::Initialize`]: creates the response from the `body` of the upstream server's
@@ -157,17 +164,20 @@ impl Exchange {
         legacy::initialized(self.id.as_ref()?, body, known)
     }
 
-    /// After [`Step::OpenSession`]: returns the stream, with a keep-alive at this interval (zero:
-    /// none).
-    pub fn open_session(
-        &self,
+    /// After [`Step::Admit`]: returns how many bytes the names of the stream count, if its caller
+    /// has this scope.
+    pub fn names(&self, scope: Scope) -> usize {
+        self.stage.names(scope)
+    }
+
+    /// After [`Step::Open`]: returns the stream, with a keep-alive at this interval (zero: none),
+    /// and how it joins its session if it is the stream of one. Returns them once.
+    pub fn open(
+        &mut self,
         keep_alive: impl Into<Millis>,
         now: Millis,
-    ) -> Option<(ServerStream, SessionStart)> {
-        match &self.stage {
-            Stage::InSession(request) => request.stream(keep_alive.into(), now),
-            _ => None,
-        }
+    ) -> Option<(ServerStream, Option<SessionStart>)> {
+        self.stage.open(keep_alive.into(), now)
     }
 
     /// Returns the refusal of this request.
@@ -195,21 +205,28 @@ impl Exchange {
             Stage::ByHeader => self.by_header(),
             Stage::ByBody => self.by_body(),
             Stage::Listen(_) if !self.is_named => Some(Step::Caller),
-            Stage::Listen(verdict) => match verdict {
-                listen::ListenOutcome::Accepted(accepted) => {
-                    self.id = Some(accepted.id.clone());
-                    Some(Step::Listen(accepted.clone()))
-                }
-                listen::ListenOutcome::Rejected(rejection) => {
-                    let rejection = rejection.clone();
-                    self.reject(&rejection)
-                }
-            },
+            Stage::Listen(_) => self.listen(),
             Stage::Other => self.other(),
             Stage::Session(_) => self.session(),
             Stage::InSession(request) => Some(request.poll()),
+            Stage::Opening(opening) => Some(opening.poll()),
             Stage::Responded(response) => Some(Step::Respond(response.clone())),
         }
+    }
+
+    fn listen(&mut self) -> Option<Step> {
+        if let Stage::Listen(verdict) = mem::replace(&mut self.stage, Stage::Other) {
+            self.stage = match verdict {
+                listen::ListenOutcome::Accepted(accepted) => {
+                    self.id = Some(accepted.id.clone());
+                    Stage::Opening(Box::new(StreamOpening::of_listen(accepted)))
+                }
+                listen::ListenOutcome::Rejected(rejection) => {
+                    Stage::Responded(Response::refused(&rejection))
+                }
+            };
+        }
+        None
     }
 
     fn begun(&self) -> Stage {
@@ -251,12 +268,9 @@ impl Exchange {
         if let listen::Classified::Rejected(rejection) =
             listen::classify(&self.method, &headers, body, limits)
         {
-            let response = Response::refused(&rejection);
-            let is_unread = self.body.is_none();
-            self.stage = Stage::Responded(if is_unread {
-                response.unread()
-            } else {
-                response
+            self.stage = Stage::Responded(Response {
+                is_unread: self.body.is_none(),
+                ..Response::refused(&rejection)
             });
             return None;
         }
@@ -330,22 +344,19 @@ impl Exchange {
         } else {
             None
         };
-        let request = match verdict {
-            legacy::LegacyOutcome::Legacy(request) => Some(request),
-            _ => None,
-        };
         // A denied caller learns nothing about its request.
         let reveals_id = step != Some(Step::Caller);
-        self.id = request
-            .filter(|_| reveals_id)
-            .and_then(|request| request.id.clone());
+        self.id = match verdict {
+            legacy::LegacyOutcome::Legacy(request) if reveals_id => request.id.clone(),
+            _ => None,
+        };
         if step.is_some() {
             return step;
         }
-        match verdict.clone() {
-            legacy::LegacyOutcome::Legacy(request) => self.in_session(request),
-            legacy::LegacyOutcome::Rejected(rejection) => self.reject(&rejection),
-            legacy::LegacyOutcome::PassThrough => Some(self.pass()),
+        match mem::replace(&mut self.stage, Stage::Other) {
+            Stage::Session(legacy::LegacyOutcome::Legacy(request)) => self.in_session(request),
+            Stage::Session(legacy::LegacyOutcome::Rejected(rejection)) => self.reject(&rejection),
+            _ => Some(self.pass()),
         }
     }
 

@@ -1,10 +1,8 @@
-use alloc::{boxed::Box, vec::Vec};
+use alloc::boxed::Box;
 
 use crate::{
-    clock::Millis,
     http::Response,
     legacy::{LegacyCall, LegacyRequest, event_id},
-    listen::{ServerStream, StreamKind},
     session::{Ask, Claim, Excess, Question, Reply},
     upstream::{ResumePoint, SessionStart},
     vocabulary::{
@@ -15,7 +13,7 @@ use crate::{
     },
 };
 
-use super::{SessionRules, Step};
+use super::{SessionRules, Step, opening::StreamOpening};
 
 /// A request in a session that is kept here.
 #[derive(Clone, Debug)]
@@ -35,28 +33,16 @@ enum Stage {
         ask: Ask,
         has_response: bool,
     },
-    /// Waits for the host to decide which part of the subscription, or of the opening stream, the
-    /// caller may receive.
-    Authorize(Option<Opening>),
+    /// Waits for the host to decide whether the caller may subscribe to this resource.
+    Authorize(Uri),
     /// Forwards to the upstream server; `updates_session`: because the session has to be updated
     /// there first.
     Send {
         upstream_id: Option<Box<str>>,
         updates_session: bool,
     },
-    Open(Opening),
     Forward,
     Responded(Response),
-}
-
-/// The stream of a session before it is open.
-#[derive(Clone, Debug)]
-struct Opening {
-    capabilities: Capabilities,
-    stream: u64,
-    since: Box<str>,
-    subscriptions: Vec<Uri>,
-    permit: Option<SubscriptionFilter>,
 }
 
 impl SessionRequest {
@@ -107,21 +93,24 @@ impl SessionRequest {
                 principal: self.principal.clone(),
                 ask: ask.clone(),
             }),
-            Stage::Authorize(opening) => Step::Authorize {
-                requested: self.requested(opening.as_ref()),
+            Stage::Authorize(uri) => Step::Authorize {
+                requested: SubscriptionFilter {
+                    resource_subscriptions: vec![uri.clone()],
+                    ..SubscriptionFilter::default()
+                },
             },
             Stage::Send { upstream_id, .. } => Step::Send {
                 upstream_id: upstream_id.clone(),
             },
-            Stage::Open(_) => Step::OpenSession,
             Stage::Forward => Step::Forward,
             Stage::Responded(response) => Step::Respond(response.clone()),
         }
     }
 
-    pub(super) fn handle_reply(&mut self, reply: Reply) {
+    /// Handles a reply of the session. Returns the stream that may open then.
+    pub(super) fn handle_reply(&mut self, reply: Reply) -> Option<StreamOpening> {
         let Stage::Ask { ask, has_response } = &self.stage else {
-            return;
+            return None;
         };
         self.stage = match reply {
             _ if *has_response => Stage::Forward,
@@ -142,44 +131,45 @@ impl SessionRequest {
                 stream,
                 since,
                 subscriptions,
-            } => self.opening(Opening {
-                capabilities: Capabilities::from_json(&capabilities),
-                stream,
-                since,
-                subscriptions,
-                permit: None,
-            }),
+            } => {
+                let start = SessionStart {
+                    session: Claim {
+                        session: self.session.clone(),
+                        stream,
+                        principal: self.principal.clone(),
+                    },
+                    past: self.past(&since),
+                    denied: subscriptions,
+                };
+                let offered = Capabilities::from_json(&capabilities);
+                let mut opening = StreamOpening::of_session(start, offered);
+                if !self.rules.authorizes {
+                    opening.handle_permit(None);
+                }
+                return Some(opening);
+            }
             Reply::Done => self.done(ask),
             // The upstream server has received it already.
             Reply::ForwardFirst(_) => self.refused(Reason::Unavailable),
         };
+        None
     }
 
-    /// Grants the permitted part of what was requested; `None` grants all of it.
+    /// Handles what the caller may receive; `None`: everything.
     pub(super) fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
-        let Stage::Authorize(opening) = &self.stage else {
+        let Stage::Authorize(uri) = &self.stage else {
             return;
         };
-        self.stage = match (opening, &self.request.call) {
-            (Some(opening), _) => Stage::Open(Opening {
-                permit,
-                ..opening.clone()
-            }),
-            (None, LegacyCall::Subscribe(uri)) => {
-                let is_permitted =
-                    permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
-                // A denied resource is handled like one that does not exist and never changes.
-                Self::asking(if is_permitted {
-                    Ask::Subscribe {
-                        uri: uri.clone(),
-                        limits: self.rules.limits,
-                    }
-                } else {
-                    Ask::Unsubscribe(uri.clone())
-                })
+        let is_permitted = permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
+        // A denied resource is handled like one that does not exist and never changes.
+        self.stage = Self::asking(if is_permitted {
+            Ask::Subscribe {
+                uri: uri.clone(),
+                limits: self.rules.limits,
             }
-            (None, _) => self.refused(Reason::Unavailable),
-        };
+        } else {
+            Ask::Unsubscribe(uri.clone())
+        });
     }
 
     /// Handles the status of the upstream server's response.
@@ -212,73 +202,23 @@ impl SessionRequest {
         };
     }
 
-    /// Returns the stream, after [`Step::OpenSession`].
-    pub(super) fn stream(
-        &self,
-        keep_alive: Millis,
-        now: Millis,
-    ) -> Option<(ServerStream, SessionStart)> {
-        let Stage::Open(opening) = &self.stage else {
-            return None;
-        };
-        let permit = opening.permit.as_ref();
-        let lists = SubscriptionFilter::lists(opening.capabilities);
-        let honored = lists.honored(opening.capabilities, permit);
-        let stream = ServerStream::with_kind(StreamKind::Session, honored, keep_alive, now);
-        let is_denied =
-            |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
-        // A client without an event id may have received nothing since the session began.
-        let since = match &self.request.call {
+    /// Returns what the client of a session, which began at the event id `since`, has received. A
+    /// client without an event id may have received nothing since then.
+    fn past(&self, since: &str) -> ResumePoint {
+        let since: &str = match &self.request.call {
             LegacyCall::Open {
                 last_event_id: Some(id),
             } => id,
-            _ => &opening.since,
+            _ => since,
         };
-        let start = SessionStart {
-            session: Claim {
-                session: self.session.clone(),
-                stream: opening.stream,
-                principal: self.principal.clone(),
-            },
-            past: event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since),
-            denied: opening
-                .subscriptions
-                .iter()
-                .filter(is_denied)
-                .cloned()
-                .collect(),
-        };
-        Some((stream, start))
-    }
-
-    fn opening(&self, opening: Opening) -> Stage {
-        if self.rules.authorizes {
-            Stage::Authorize(Some(opening))
-        } else {
-            Stage::Open(opening)
-        }
-    }
-
-    fn requested(&self, opening: Option<&Opening>) -> SubscriptionFilter {
-        let (filter, uris) = match (opening, &self.request.call) {
-            (Some(opening), _) => (
-                SubscriptionFilter::lists(opening.capabilities),
-                opening.subscriptions.clone(),
-            ),
-            (None, LegacyCall::Subscribe(uri)) => {
-                (SubscriptionFilter::default(), vec![uri.clone()])
-            }
-            (None, _) => Default::default(),
-        };
-        SubscriptionFilter {
-            resource_subscriptions: uris,
-            ..filter
-        }
+        event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since)
     }
 
     fn done(&self, ask: &Ask) -> Stage {
         let response = match &self.request.call {
-            LegacyCall::Subscribe(_) if *ask == Ask::MaySubscribe => return Stage::Authorize(None),
+            LegacyCall::Subscribe(uri) if *ask == Ask::MaySubscribe => {
+                return Stage::Authorize(uri.clone());
+            }
             LegacyCall::Invalid(reason) => return self.in_band(reason.clone()),
             LegacyCall::Initialize => {
                 let why = "This session is initialized already";

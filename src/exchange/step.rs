@@ -1,8 +1,6 @@
 use alloc::boxed::Box;
 
-use crate::{
-    http::Response, listen::Accepted, session::Question, vocabulary::filter::SubscriptionFilter,
-};
+use crate::{http::Response, session::Question, vocabulary::filter::SubscriptionFilter};
 
 /// A step that the host carries out for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +20,6 @@ pub enum Step {
     /// Check whether a session may have the id that the request names, then call
     /// [`Exchange::handle_session`](super::Exchange::handle_session), or refuse the request.
     Session,
-    /// Determine what the caller may receive, and open a stream for it, or refuse the request.
-    Listen(Accepted),
     /// Forward the request to the upstream server, and begin a session from its response:
     /// [`Exchange::initialized`](super::Exchange::initialized).
     Initialize,
@@ -44,9 +40,14 @@ pub enum Step {
     },
     /// Respond with the upstream server's response.
     Forward,
-    /// Open the stream of the session: [`Exchange::open_session`](super::Exchange::open_session),
-    /// or refuse the request.
-    OpenSession,
+    /// Reserve room for a stream with [`Exchange::names`](super::Exchange::names), then call
+    /// [`Exchange::handle_admitted`](super::Exchange::handle_admitted), or refuse the request.
+    Admit,
+    /// Discover what the upstream server offers, then call
+    /// [`Exchange::handle_discovered`](super::Exchange::handle_discovered), or refuse the request.
+    Discover,
+    /// Open the stream: [`Exchange::open`](super::Exchange::open), or refuse the request.
+    Open,
     /// Forward the request to the upstream server unchanged.
     Pass {
         /// Whether to remove from the response the capabilities that are not served here.

@@ -224,14 +224,15 @@ impl Screening {
         }
     }
 
-    /// Returns the response to a request that its head alone determines.
-    pub fn response(&self) -> Option<Response> {
+    /// Returns the response to a request that its head alone determines, and the fields that every
+    /// response carries.
+    pub fn into_parts(self) -> (Option<Response>, Vec<Field>) {
         match self {
-            Self::Passed(_) => None,
-            Self::Preflight(_) => Some(Response::empty(204).unread()),
-            Self::Refused(reason, _) => {
-                let rejection = Rejection::new(reason.clone(), None);
-                Some(Response::refused(&rejection).unread())
+            Self::Passed(fields) => (None, fields),
+            Self::Preflight(fields) => (Some(Response::empty(204).unread()), fields),
+            Self::Refused(reason, fields) => {
+                let response = Response::refused(&Rejection::new(reason, None));
+                (Some(response.unread()), fields)
             }
         }
     }

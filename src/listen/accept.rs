@@ -13,7 +13,10 @@ use crate::{
     },
 };
 
-use super::{params, stream::ServerStream};
+use super::{
+    params,
+    stream::{ServerStream, StreamKind},
+};
 
 /// The outcome for a listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,10 +64,24 @@ impl Accepted {
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> ServerStream {
-        let honored = self.requested.honored(discovered.capabilities, authorized);
-        ServerStream::new(self.id.clone(), honored, keep_alive, now)
-            .with_server_info(discovered.server_info.clone())
+        let (kind, requested) = (StreamKind::Listen(self.id.clone()), &self.requested);
+        let keep_alive = keep_alive.into();
+        stream_of(kind, requested, discovered, authorized, keep_alive, now)
     }
+}
+
+/// Creates a stream of any kind for a requested filter; otherwise as [`Accepted::open`].
+pub(crate) fn stream_of(
+    kind: StreamKind,
+    requested: &SubscriptionFilter,
+    discovered: &Discovered,
+    authorized: Option<&SubscriptionFilter>,
+    keep_alive: Millis,
+    now: Millis,
+) -> ServerStream {
+    let honored = requested.honored(discovered.capabilities, authorized);
+    ServerStream::with_kind(kind, honored, keep_alive, now)
+        .with_server_info(discovered.server_info.clone())
 }
 
 /// Whether the request may be a listen; every other request is [`Classified::PassThrough`], without

@@ -9,7 +9,7 @@ mod stream;
 pub use accept::{
     Accepted, Classified, ListenOutcome, classify, is_listen_by_header, may_be_listen, validate,
 };
-pub(crate) use accept::{accept_message, is_listen};
+pub(crate) use accept::{accept_message, is_listen, stream_of};
 pub(crate) use client::concerns;
 pub use client::{ClientEndReason, ClientStream, Notice};
 pub use incoming::Incoming;

@@ -45,6 +45,18 @@ pub struct Discovered {
     pub is_public: bool,
 }
 
+impl From<Capabilities> for Discovered {
+    /// Creates what a server without a name offers to all callers, without an end.
+    fn from(capabilities: Capabilities) -> Self {
+        Self {
+            capabilities,
+            server_info: None,
+            fresh_until: None,
+            is_public: true,
+        }
+    }
+}
+
 impl Discovered {
     /// Reads the response to `server/discover`, a JSON body or an event stream, requested at `now`;
     /// `None` if it holds no result with capabilities.

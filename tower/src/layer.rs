@@ -47,12 +47,7 @@ impl ListenLayer {
         Self {
             settings: Settings {
                 bus,
-                discovered: Discovered {
-                    capabilities,
-                    server_info: None,
-                    fresh_until: None,
-                    is_public: true,
-                },
+                discovered: capabilities.into(),
                 policy: Policy::default(),
                 limits: Limits::default(),
                 max_subscriptions: MAX_SUBSCRIPTIONS,

@@ -11,14 +11,14 @@ use mcp_listen::{
     error::Reason,
     exchange::{self, Exchange, Step},
     http::{self as core_http, Field, Headers},
-    listen::{Accepted, is_listen_by_header},
+    listen::is_listen_by_header,
     scope::Scope,
 };
 use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::{
-    authorize::{Denied, Grant},
+    authorize::Denied,
     body::{Body, Own},
     layer::Settings,
     request::{length, lines, read, url},
@@ -77,8 +77,9 @@ where
             let mut exchange =
                 Exchange::new(service, parts.method.as_str(), &url, &lines, is_readable);
             let response = match settings.outcome(&mut exchange, parts, body).await {
-                Outcome::Responded(response) => response.map(Body::own),
-                Outcome::Passed(request) => inner.call(*request).await?.map(Body::inner),
+                Ok(Outcome::Responded(response)) => response.map(Body::own),
+                Ok(Outcome::Passed(request)) => inner.call(*request).await?.map(Body::inner),
+                Err(reason) => refused(&exchange.refuse(reason)).map(Body::own),
             };
             Ok(with(exchange.fields(), response))
         })
@@ -87,55 +88,63 @@ where
 
 /// The outcome of a request.
 enum Outcome<RequestBody> {
-    Responded(Box<Response<Own>>),
+    Responded(Response<Own>),
     /// The request is for the inner service.
     Passed(Box<Request<RequestBody>>),
 }
 
 impl Settings {
+    /// Carries out the steps of a request. Returns its outcome, or why it is refused.
     async fn outcome<RequestBody>(
         &self,
         exchange: &mut Exchange,
         parts: Parts,
         body: RequestBody,
-    ) -> Outcome<RequestBody>
+    ) -> Result<Outcome<RequestBody>, Reason>
     where
         RequestBody: http_body::Body<Data = Bytes> + From<Bytes>,
     {
-        let mut body = Some(body);
-        let response = loop {
+        let (mut parts, mut body) = (Some(parts), Some(body));
+        let (mut scope, mut disconnects) = (Scope::default(), 0);
+        loop {
             match exchange.poll() {
                 Step::Body { max_bytes: max } => {
-                    let read = match body.take() {
-                        Some(body) => self.read(body, max).await,
-                        None => Err(Reason::ParseError),
-                    };
-                    match read {
-                        Ok(bytes) => {
-                            exchange.handle_body(bytes.to_vec());
-                            body = Some(RequestBody::from(bytes));
-                        }
-                        Err(reason) => break refused(&exchange.refuse(reason)),
-                    }
+                    let unread = body.take().ok_or(Reason::ParseError)?;
+                    let bytes = self.read(unread, max).await?;
+                    exchange.handle_body(bytes.to_vec());
+                    body = Some(RequestBody::from(bytes));
                 }
                 // `authorize` identifies the caller, together with its rights.
                 Step::Caller => exchange.handle_caller(None),
-                Step::Listen(accepted) => match self.open_stream(&accepted, parts).await {
-                    Ok(response) => break response,
-                    Err(reason) => break refused(&exchange.refuse(reason)),
-                },
-                Step::Pass { .. } => match body {
-                    Some(body) => {
-                        return Outcome::Passed(Box::new(Request::from_parts(parts, body)));
-                    }
-                    None => break refused(&exchange.refuse(Reason::ParseError)),
-                },
-                Step::Respond(response) => break refused(&response),
+                Step::Authorize { requested } => {
+                    disconnects = self.bus.streams.disconnects();
+                    let Some(authorize) = &self.authorize else {
+                        exchange.handle_permit(None);
+                        continue;
+                    };
+                    let parts = parts.take().ok_or(Reason::Unavailable)?;
+                    let granted = authorize(parts, requested).await;
+                    let grant = granted.map_err(Denied::reason)?;
+                    scope = grant.scope;
+                    exchange.handle_permit(Some(grant.filter));
+                }
+                // The bus is in this process, and checks for room when it opens the stream.
+                Step::Admit => exchange.handle_admitted(),
+                Step::Discover => exchange.handle_discovered(self.discovered.clone()),
+                Step::Open => {
+                    let response = self.open_stream(exchange, scope, disconnects);
+                    return response.map(Outcome::Responded);
+                }
+                Step::Pass { .. } => {
+                    let parts = parts.ok_or(Reason::ParseError)?;
+                    let body = body.ok_or(Reason::ParseError)?;
+                    return Ok(Outcome::Passed(Box::new(Request::from_parts(parts, body))));
+                }
+                Step::Respond(response) => return Ok(Outcome::Responded(refused(&response))),
                 // Sessions belong to the inner service.
-                _ => break refused(&exchange.refuse(Reason::Unavailable)),
+                _ => return Err(Reason::Unavailable),
             }
-        };
-        Outcome::Responded(Box::new(response))
+        }
     }
 
     async fn read<RequestBody>(&self, body: RequestBody, max: usize) -> Result<Bytes, Reason>
@@ -150,33 +159,19 @@ impl Settings {
         }
     }
 
-    async fn open_stream(
+    fn open_stream(
         &self,
-        accepted: &Accepted,
-        parts: Parts,
+        exchange: &mut Exchange,
+        scope: Scope,
+        disconnects: u64,
     ) -> Result<Response<Own>, Reason> {
-        let disconnects = self.bus.streams.disconnects();
-        let grant = match &self.authorize {
-            None => None,
-            Some(authorize) => {
-                let granted = authorize(parts, accepted.requested.clone()).await;
-                Some(granted.map_err(Denied::reason)?)
-            }
-        };
-        let (allowed, scope) = match grant {
-            None => (None, Scope::default()),
-            Some(Grant { filter, scope }) => (Some(filter), scope),
-        };
+        let streams = &self.bus.streams;
+        let opened = exchange.open(self.keep_alive, streams.now());
+        let (mut stream, _) = opened.ok_or(Reason::Unavailable)?;
         let principals = scope.principals.clone();
-        let make = |now| {
-            let mut stream =
-                accepted.open(&self.discovered, allowed.as_ref(), self.keep_alive, now);
-            stream.stall_after(self.write_timeout);
-            stream.scope_to(scope);
-            stream
-        };
-        let max = self.max_subscriptions;
-        let opened = self.bus.streams.open(max, &principals, disconnects, make);
+        stream.stall_after(self.write_timeout);
+        stream.scope_to(scope);
+        let opened = streams.open(self.max_subscriptions, &principals, disconnects, stream);
         let stream = opened.map_err(|full| match full {
             Full::Closing => Reason::Closing,
             Full::Disconnected => Reason::AuthorizerFailed,

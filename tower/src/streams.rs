@@ -78,7 +78,7 @@ impl Streams {
         max: usize,
         principals: &[Name],
         disconnects: u64,
-        make: impl FnOnce(Millis) -> ServerStream,
+        stream: ServerStream,
     ) -> Result<StreamBody, Full> {
         let admit = |shared: &Shared| {
             if shared.disconnects.include(principals, disconnects) {
@@ -89,7 +89,7 @@ impl Streams {
             }
             Ok(())
         };
-        let id = self.register(admit, |fanout, now| fanout.open(make(now), now))?;
+        let id = self.register(admit, |fanout, now| fanout.open(stream, now))?;
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
@@ -231,7 +231,8 @@ impl Streams {
         Some(self.started + Duration::from(at))
     }
 
-    fn now(&self) -> Millis {
+    /// Returns the time on the clock of the streams.
+    pub(crate) fn now(&self) -> Millis {
         self.started.elapsed().into()
     }
 

@@ -3,16 +3,23 @@
 use std::sync::Arc;
 
 use mcp_listen::{
+    capabilities::Capabilities,
+    clock::Millis,
     error::Reason,
     exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
+    filter::SubscriptionFilter,
     http::{Policy, Response},
     limits::Limits,
+    scope::{Name, Scope},
     session::Ask,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::host_step::{SESSION_LIMITS, carry_out};
+use crate::{
+    any::uri,
+    host_step::{SESSION_LIMITS, carry_out},
+};
 
 const URL: &str = "https://mcp.example/mcp";
 const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
@@ -77,13 +84,66 @@ fn a_listen_by_header_authenticates_before_the_body_is_read() {
     let mut exchange = post(service(LegacyMode::Stateless), MODERN);
     let (asked, step) = steps(&mut exchange, LISTEN);
     assert_eq!(asked, "cb");
-    let Step::Listen(accepted) = step else {
+    let Step::Authorize { requested } = step else {
         panic!("{step:?}");
     };
-    assert_eq!(accepted.id.raw(), "7");
+    assert!(requested.tools_list_changed);
     let refused = exchange.refuse(Reason::Unavailable);
     assert!(refused.body.unwrap().contains("\"id\":7"));
     assert_eq!((refused.status, refused.retry_after), (503, Some(2)));
+}
+
+#[test]
+fn a_caller_is_authorized_and_admitted_before_the_server_is_discovered() {
+    let listen = LISTEN.replace(
+        r#"{"toolsListChanged":true}"#,
+        r#"{"toolsListChanged":true,"resourceSubscriptions":["note://a"]}"#,
+    );
+    let mut exchange = post(service(LegacyMode::Stateless), MODERN);
+    steps(&mut exchange, &listen);
+    exchange.handle_admitted();
+    exchange.handle_discovered(Capabilities::ALL.into());
+    assert!(matches!(exchange.poll(), Step::Authorize { .. }));
+    exchange.handle_permit(Some(SubscriptionFilter {
+        resource_subscriptions: vec![uri("note://a"), uri("note://b")],
+        ..SubscriptionFilter::default()
+    }));
+    assert_eq!(exchange.poll(), Step::Admit);
+    let scope = Scope {
+        groups: vec![Name::new("acme").unwrap()],
+        ..Scope::default()
+    };
+    assert_eq!(
+        exchange.names(scope),
+        "note://a".len() + 64 + "acme".len() + 64
+    );
+    exchange.handle_discovered(Capabilities::ALL.into());
+    assert_eq!(exchange.poll(), Step::Admit);
+    exchange.handle_admitted();
+    assert_eq!(exchange.poll(), Step::Discover);
+    assert!(exchange.open(Millis(0), Millis(0)).is_none());
+    exchange.handle_permit(None);
+    exchange.handle_discovered(Capabilities::ALL.into());
+    assert_eq!(exchange.poll(), Step::Open);
+    let (stream, start) = exchange.open(Millis(0), Millis(0)).unwrap();
+    let honored = SubscriptionFilter {
+        resource_subscriptions: vec![uri("note://a")],
+        ..SubscriptionFilter::default()
+    };
+    assert_eq!(*stream.honored(), honored);
+    assert!(start.is_none());
+}
+
+#[test]
+fn a_stream_that_the_server_reads_needs_only_room() {
+    let service = Arc::new(service(LegacyMode::Stateless));
+    let mut exchange = Exchange::of_resource(service, uri("note://a"));
+    assert_eq!(exchange.poll(), Step::Admit);
+    assert_eq!(exchange.names(Scope::default()), "note://a".len() + 64);
+    exchange.handle_admitted();
+    assert_eq!(exchange.poll(), Step::Open);
+    let (stream, _) = exchange.open(Millis(0), Millis(0)).unwrap();
+    assert_eq!(stream.honored().resource_subscriptions, [uri("note://a")]);
 }
 
 #[test]

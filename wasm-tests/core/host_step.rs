@@ -1,6 +1,7 @@
 //! The work of a host for a request until it is decided.
 
 use mcp_listen::{
+    capabilities::Capabilities,
     exchange::{Exchange, Step},
     session::SessionLimits,
 };
@@ -16,12 +17,15 @@ pub const SESSION_LIMITS: SessionLimits = SessionLimits {
     unnamed_uri_bytes: 300,
 };
 
-/// Reads the body, names the caller, finds the session. Returns false for any other step.
+/// Reads the body, names the caller, finds the session, reserves room, and discovers a server that
+/// offers everything. Returns false for any other step.
 pub fn carry_out(exchange: &mut Exchange, step: &Step, body: &[u8], caller: Option<&str>) -> bool {
     match step {
         Step::Body { .. } => exchange.handle_body(body.into()),
         Step::Caller => exchange.handle_caller(caller),
         Step::Session => exchange.handle_session(),
+        Step::Admit => exchange.handle_admitted(),
+        Step::Discover => exchange.handle_discovered(Capabilities::ALL.into()),
         _ => return false,
     }
     true

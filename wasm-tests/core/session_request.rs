@@ -10,6 +10,7 @@ use mcp_listen::{
     http::{Policy, Response},
     limits, message,
     position::Cursor,
+    scope::Scope,
     session::{Ask, Excess, Question, Reply},
     upstream::ResumePoint,
 };
@@ -294,9 +295,13 @@ fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
         assert!(requested.tools_list_changed && !requested.prompts_list_changed);
         assert_eq!(requested.resource_subscriptions.len(), 2);
         exchange.handle_permit(Some(only("note://b")));
-        assert_eq!(exchange.poll(), Step::OpenSession);
-        let opened = exchange.open_session(Millis::default(), Millis::default());
+        assert_eq!(exchange.poll(), Step::Admit);
+        assert_eq!(exchange.names(Scope::default()), 0, "its store counts them");
+        exchange.handle_admitted();
+        assert_eq!(exchange.poll(), Step::Open, "its offer is known");
+        let opened = exchange.open(Millis::default(), Millis::default());
         let (stream, start) = opened.unwrap();
+        let start = start.unwrap();
         assert!(stream.honored().is_empty(), "no list is permitted");
         assert_eq!(start.session.to_text(), "s 3 ann");
         assert_eq!(start.denied, [uri("note://a")]);

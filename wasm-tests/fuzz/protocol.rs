@@ -11,7 +11,7 @@ use mcp_listen::{
     http::{Headers, Policy},
     json,
     limits::Limits,
-    listen::{self, Classified, ListenOutcome},
+    listen::{self, Classified, ListenOutcome, StreamKind},
     message,
     session::{Excess, Reply},
 };
@@ -139,7 +139,7 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
         let step = exchange.poll();
         assert_eq!(exchange.poll(), step, "it is another one each time");
         match &step {
-            Step::Body { .. } | Step::Caller | Step::Session => {
+            Step::Body { .. } | Step::Caller | Step::Session | Step::Admit | Step::Discover => {
                 carry_out(&mut exchange, &step, body, None);
             }
             Step::Ask(_) => exchange.handle_reply(reply(body.len() / 3 + asked.len())),
@@ -147,22 +147,22 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
             Step::Send { .. } => {
                 exchange.handle_status([200, 202, 404, 405, 500][body.len() % 5]);
             }
-            Step::OpenSession => {
-                assert!(
-                    exchange
-                        .open_session(Millis::default(), Millis::default())
-                        .is_some()
-                );
-                break;
-            }
             Step::Respond(response) => {
                 let reported = response.body.as_deref();
                 assert!(reported.is_none_or(|reported| json::read(reported.as_bytes(), 8).is_ok()));
                 break;
             }
-            Step::Listen(accepted) => {
-                let verdict = classified(method, &Headers::new(headers), body, &Limits::default());
-                assert_eq!(verdict, Some(ListenOutcome::Accepted(accepted.clone())));
+            Step::Open => {
+                let opened = exchange.open(Millis::default(), Millis::default());
+                let (stream, _) = opened.expect("a stream that is to be opened");
+                if let StreamKind::Listen(id) = stream.kind() {
+                    let headers = Headers::new(headers);
+                    let verdict = classified(method, &headers, body, &Limits::default());
+                    let Some(ListenOutcome::Accepted(accepted)) = verdict else {
+                        panic!("{verdict:?}");
+                    };
+                    assert_eq!((id, stream.honored()), (&accepted.id, &accepted.requested));
+                }
                 break;
             }
             _ => break,

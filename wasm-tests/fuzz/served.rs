@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    capabilities::Capabilities,
     clock::Millis,
     event::ServerEvent,
     exchange::{Exchange, LegacyMode, Service, SessionRules, Step},
@@ -78,6 +77,7 @@ impl Server {
     fn request(&mut self, method: &str, headers: &str, body: &[u8]) {
         let url = "http://localhost/mcp";
         let mut exchange = Exchange::new(self.service.clone(), method, url, headers, true);
+        let mut requested = None;
         for _ in 0..MAX_STEPS {
             let step = exchange.poll();
             if carry_out(&mut exchange, &step, body, Some("ann")) {
@@ -85,25 +85,17 @@ impl Server {
             }
             match step {
                 Step::Ask(question) => exchange.handle_reply(reply(&question.ask)),
-                Step::Authorize { requested } => {
-                    let permit = permitted(body, &requested);
-                    exchange.handle_permit(permit);
+                Step::Authorize { requested: filter } => {
+                    exchange.handle_permit(permitted(body, &filter));
+                    requested = Some(filter);
                 }
                 Step::Send { .. } => exchange.handle_status(202),
-                Step::Listen(accepted) => {
-                    let permit = permitted(body, &accepted.requested);
-                    let honored = accepted
-                        .requested
-                        .honored(Capabilities::ALL, permit.as_ref());
-                    assert!(honored.is_subset_of(&accepted.requested));
-                    let kind = StreamKind::Listen(accepted.id.clone());
-                    let stream = ServerStream::with_kind(kind, honored, KEEP_ALIVE, self.now);
-                    return self.open(stream, Some(accepted.id));
-                }
-                Step::OpenSession => {
-                    let opened = exchange.open_session(KEEP_ALIVE, self.now);
+                Step::Open => {
+                    let opened = exchange.open(KEEP_ALIVE, self.now);
                     let (stream, _) = opened.expect("a stream that is to be opened");
-                    return self.open(stream, None);
+                    let requested = requested.expect("callers are authorized");
+                    assert!(stream.honored().is_subset_of(&requested));
+                    return self.open(stream);
                 }
                 _ => return,
             }
@@ -111,7 +103,11 @@ impl Server {
         panic!("there is no end to what it asks for");
     }
 
-    fn open(&mut self, stream: ServerStream, id: Option<RequestId>) {
+    fn open(&mut self, stream: ServerStream) {
+        let id = match stream.kind() {
+            StreamKind::Listen(id) => Some(id.clone()),
+            _ => None,
+        };
         let bounds = Bounds {
             line_bytes: 1 << 20,
             event_bytes: 1 << 20,
@@ -233,10 +229,7 @@ impl Server {
             ..SubscriptionFilter::default()
         };
         let own = id("\"own\"");
-        self.open(
-            ServerStream::new(own.clone(), honored, KEEP_ALIVE, self.now),
-            Some(own),
-        );
+        self.open(ServerStream::new(own, honored, KEEP_ALIVE, self.now));
         if let Some(stream) = self.held.last().map(|held| held.stream) {
             self.fanout.handle_attached(stream, self.now);
             self.poll_all();

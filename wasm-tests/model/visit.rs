@@ -8,7 +8,7 @@ use mcp_listen::{
     http::{Policy, Response},
     isolate::SessionStart,
     limits,
-    listen::{Accepted, ServerStream},
+    listen::ServerStream,
     session::{Reply, SessionLimits},
 };
 
@@ -17,8 +17,7 @@ use crate::{
     request::{Asks, Request, URL},
 };
 
-/// One request on its way through a server, as in `js/listen-handler.ts` and
-/// `js/sessions/handler.ts`.
+/// One request on its way through a server, as in `js/exchange-driver.ts`.
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) at: usize,
@@ -73,8 +72,7 @@ pub(crate) enum Todo {
     /// The request continues as soon as this is done.
     Ask(mcp_listen::session::Question),
     Initialize,
-    Listen(Accepted),
-    OpenSession,
+    Open,
     End(Outcome),
 }
 
@@ -167,8 +165,9 @@ impl Visit {
                 Step::Respond(response) => return Ok(Todo::End(Outcome::Responded(response))),
                 Step::Ask(question) => return Ok(Todo::Ask(question)),
                 Step::Initialize => return Ok(Todo::Initialize),
-                Step::Listen(accepted) => return Ok(Todo::Listen(accepted)),
-                Step::OpenSession => return Ok(Todo::OpenSession),
+                Step::Admit => self.core.handle_admitted(),
+                Step::Discover => self.core.handle_discovered(Capabilities::ALL.into()),
+                Step::Open => return Ok(Todo::Open),
                 step => {
                     return Err(Violation::new(
                         "our requests get a reply here",
@@ -201,8 +200,9 @@ impl Visit {
             step,
             Step::Ask(_)
                 | Step::Authorize { .. }
-                | Step::Listen(_)
-                | Step::OpenSession
+                | Step::Admit
+                | Step::Discover
+                | Step::Open
                 | Step::Initialize
                 | Step::Send { .. }
         );

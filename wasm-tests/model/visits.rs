@@ -1,7 +1,7 @@
 use mcp_listen::{
-    capabilities::Capabilities,
     error::Reason,
-    listen::{Accepted, EndReason, ServerStream, StreamKind},
+    isolate::SessionStart,
+    listen::{EndReason, ServerStream, StreamKind},
     session::{Ask, NewSession, Question, Reply},
 };
 
@@ -113,8 +113,7 @@ impl World {
                     Asked::Failed => unavailable(&visit),
                 },
                 Todo::Initialize => self.initialize(&visit)?,
-                Todo::Listen(accepted) => self.listen(&visit, &accepted),
-                Todo::OpenSession => self.open_session(&visit)?,
+                Todo::Open => self.open_stream(&mut visit)?,
                 Todo::End(outcome) => outcome,
             };
             return self.conclude(&visit, outcome);
@@ -228,25 +227,26 @@ impl World {
         Ok(if begun { Outcome::Begun(id) } else { refused() })
     }
 
-    fn listen(&mut self, visit: &Visit, accepted: &Accepted) -> Outcome {
-        let Some(permit) = visit.fault.permit(&accepted.requested) else {
-            return Outcome::Responded(visit.core.refuse(Reason::Forbidden));
-        };
-        if visit.fault == Fault::DeniedResources {
-            self.clients[visit.at].deny_resources();
-        }
-        let honored = accepted.requested.honored(Capabilities::ALL, Some(&permit));
-        let kind = StreamKind::Listen(accepted.id.clone());
-        let stream = ServerStream::with_kind(kind, honored, self.keep_alive(), self.now);
-        Outcome::Opened(Box::new(stream), None)
-    }
-
-    fn open_session(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
-        let opened = visit.core.open_session(self.keep_alive(), self.now);
-        let Some((stream, start)) = opened else {
+    fn open_stream(&mut self, visit: &mut Visit) -> Result<Outcome, Violation> {
+        let Some((stream, start)) = visit.core.open(self.keep_alive(), self.now) else {
             let how = format!("client {}", visit.at);
             return Err(Violation::new("a stream to be opened is created", how));
         };
+        match &start {
+            Some(start) => self.check_session_start(visit, start)?,
+            None if visit.fault == Fault::DeniedResources => {
+                self.clients[visit.at].deny_resources();
+            }
+            None => {}
+        }
+        Ok(Outcome::Opened(Box::new(stream), start))
+    }
+
+    fn check_session_start(
+        &mut self,
+        visit: &Visit,
+        start: &SessionStart,
+    ) -> Result<(), Violation> {
         let client = &mut self.clients[visit.at];
         let rows = self.bus.disk().sessions.rows();
         let is_denied = self.setup.authorizes && visit.fault == Fault::DeniedResources;
@@ -262,7 +262,7 @@ impl World {
             || format!("{denied:?} is denied, and {:?} left out", start.denied),
         )?;
         client.handle_opened(&denied, self.ledger.now());
-        Ok(Outcome::Opened(Box::new(stream), Some(start)))
+        Ok(())
     }
 
     fn conclude(&mut self, visit: &Visit, outcome: Outcome) -> Result<(), Violation> {
@@ -311,7 +311,7 @@ impl World {
         &mut self,
         visit: &Visit,
         mut stream: ServerStream,
-        start: Option<mcp_listen::isolate::SessionStart>,
+        start: Option<SessionStart>,
     ) -> Result<(), Violation> {
         stream.stall_after(STALL);
         let at = visit.at;

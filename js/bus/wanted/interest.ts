@@ -1,5 +1,6 @@
-import type { AllowedFilter, AuthorizeContext, Denial } from '../../auth/authorize.js';
+import type { AuthorizeContext } from '../../auth/authorize.js';
 import { callerId } from '../../auth/caller-id.js';
+import type { SubscriptionFilter } from '../../model/filter.js';
 import type { Topic } from './topic.js';
 import { topicsOf, withoutTopics } from './topic.js';
 
@@ -39,22 +40,22 @@ export interface TopicGrant {
   release(): void;
 }
 
-type CallAuthorize = (context: AuthorizeContext) => Promise<AllowedFilter | Denial>;
-
-/** Lets the hooks of a bus refuse what `authorize` allows to a client of an earlier revision. */
-export function authorizingWanted(
+/**
+ * Lets the hooks of a bus refuse what a client of an earlier revision may receive of a filter.
+ * `permit` is JSON text; undefined: everything.
+ */
+export async function withoutRefused(
   interest: Interest | undefined,
-  authorize: CallAuthorize | undefined,
-): CallAuthorize | undefined {
-  if (interest === undefined) return authorize;
-  return async (context) => {
-    const permit: AllowedFilter | Denial = (await authorize?.(context)) ?? context.requested;
-    if ('denied' in permit) return permit;
-    const allowed = new Set(topicsOf(permit));
-    const asked = topicsOf(context.requested).filter((topic) => allowed.has(topic));
-    // The bus counts the streams of sessions itself.
-    const { refused, release } = await interest.want(asked, callerId(context));
-    release();
-    return withoutTopics(permit, refused);
-  };
+  context: AuthorizeContext,
+  permit: string | undefined,
+): Promise<string | undefined> {
+  if (interest === undefined) return permit;
+  const { requested } = context;
+  const permitted = permit === undefined ? requested : (JSON.parse(permit) as SubscriptionFilter);
+  const allowed = new Set(topicsOf(permitted));
+  const asked = topicsOf(requested).filter((topic) => allowed.has(topic));
+  // The bus counts the streams of sessions itself.
+  const { refused, release } = await interest.want(asked, callerId(context));
+  release();
+  return JSON.stringify(withoutTopics(permitted, refused));
 }

@@ -8,7 +8,7 @@ import type { ConcurrencyLimit, Place } from '../../timing/concurrency-limit.js'
 import type { EventExchange, EventStep, HttpResponse } from '../../wasm/events/bindings.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { jsonResponse } from '../../web/json-response.js';
-import { readStart } from '../../web/request-body.js';
+import { cancelBody, readStart } from '../../web/request-body.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
 import type { EventAuthorizer, Subject } from './authorizer.js';
 import type { EventHost } from './host.js';
@@ -77,7 +77,7 @@ export class ServedRequest {
 
   async #response({ body, isUnread, retryAfter, status }: HttpResponse): Promise<Response> {
     const { request, body: start } = this.#inbound;
-    await (isUnread ? request.body : start?.rest)?.cancel();
+    await (isUnread ? cancelBody(request) : start?.rest?.cancel());
     const response = jsonResponse(body as string, status);
     if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
     return response;

@@ -14,8 +14,7 @@ export class Granting {
   }
 
   /** Narrows a stream of a caller to what is granted, until it ends. */
-  async granted(made: Promise<Opening>, caller: string | undefined): Promise<Opening> {
-    const opening = await made;
+  async granted(opening: Opening, caller: string | undefined): Promise<Opening> {
     const { owner, stream } = opening;
     if (this.#interest === undefined) return opening;
     const honored = JSON.parse(stream.honored()) as SubscriptionFilter;

@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { toNodeHandler as sdkNodeHandler } from '@modelcontextprotocol/node';
 import type { ListenHandler } from 'mcp-listen';
 import { toNodeHandler, type WebHandler } from 'mcp-listen/node';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { served } from '../../host/http-server.ts';
 import {
   acknowledged,
@@ -20,6 +20,7 @@ import {
   listen,
   listenBody,
 } from '../../host/listen.ts';
+import { serveOnNode } from '../../host/node-http.ts';
 import { echo } from '../../host/servers/behind.ts';
 import { serving, TOOLS } from '../serving.ts';
 import { asking, readLate } from './slow-client.ts';
@@ -187,6 +188,27 @@ describe('the body of a request under node:http', () => {
     expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
     agent.destroy();
   });
+
+  test.each([
+    ['at once', 0],
+    ['after other code', 1],
+  ])(
+    'that Readable.toWeb reads and that is refused %s leaves its connection usable',
+    async (_, awaits) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const server = serving();
+      const { origin, stop } = await serveOnNode(async (request) => {
+        for (let turn = 0; turn < awaits; turn += 1) await Promise.resolve();
+        return server.fetch(request);
+      });
+      onTestFinished(stop);
+      const first = await post(origin, agent, { origin: 'http://evil.example' }, 'hello');
+      expect(first.status).toBe(403);
+      const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
+      expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
+      agent.destroy();
+    },
+  );
 
   test('that the handler reads in part leaves its connection usable', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -144,6 +144,13 @@ describe('maxSubscriptions', () => {
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(401);
   });
 
+  test('is checked before the capabilities are requested', async () => {
+    const handler = vi.fn(() => new Response());
+    const server = createListenHandler(handler, { limits: { maxSubscriptions: 0 } });
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
   test('does not count streams that were refused or have ended', async () => {
     const server = serving({ limits: { maxSubscriptions: 1 } });
     for (let round = 0; round < 3; round += 1) {

@@ -29,10 +29,8 @@ impl Discovered {
         })?;
         let server_info = server_info.map(|text| compact(&text)).transpose()?;
         Ok(Self(Inner {
-            capabilities,
             server_info: server_info.map(Into::into),
-            fresh_until: None,
-            is_public: true,
+            ..capabilities.into()
         }))
     }
 

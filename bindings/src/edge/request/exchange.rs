@@ -1,10 +1,7 @@
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{
-    capabilities::Capabilities, error::Reason, exchange, filter::SubscriptionFilter,
-    listen::Accepted, scope::Scope, session::Reply, topic::Topic,
-};
+use mcp_listen::{capabilities::Capabilities, exchange, scope::Scope, session::Reply};
 
 use crate::{
     edge::{
@@ -33,11 +30,6 @@ export type Step =
    * it.
    */
   | { kind: 'session' }
-  /**
-   * Find out which part of `requested` (a filter as JSON text) its caller may receive, and `open` a
-   * stream for it.
-   */
-  | { kind: 'listen'; requested: string }
   /** Pass it to the MCP server, and begin a session from its response: `initialized`. */
   | { kind: 'initialize' }
   /** Pass this question to its session, then call `handleReply`, or refuse it. */
@@ -54,8 +46,12 @@ export type Step =
   | { kind: 'send'; upstreamId: string | undefined }
   /** Respond with the response of the MCP server. */
   | { kind: 'forward' }
-  /** Open the stream of its session with `openSession`, or refuse it. */
-  | { kind: 'openSession' }
+  /** Reserve room for its stream, by its `names`, then call `handleAdmitted`, or refuse it. */
+  | { kind: 'admit' }
+  /** Find out what the MCP server offers, then call `handleDiscovered`, or refuse it. */
+  | { kind: 'discover' }
+  /** Open its stream with `open`, or refuse it. */
+  | { kind: 'open' }
   /**
    * Pass it to the MCP server. If it `withholds`, remove the capabilities that are not served from
    * the response.
@@ -74,10 +70,7 @@ export interface LegacyInitialized {
 
 /// The processing of one request: the steps to take, in order, and the response.
 #[wasm_bindgen]
-pub struct Exchange {
-    core: exchange::Exchange,
-    accepted: Option<Accepted>,
-}
+pub struct Exchange(exchange::Exchange);
 
 #[derive(Serialize)]
 #[serde(
@@ -90,13 +83,14 @@ enum Step {
     Body { max_bytes: usize },
     Caller,
     Session,
-    Listen { requested: String },
     Initialize,
     Ask { question: String },
     Authorize { requested: String },
     Send { upstream_id: Option<String> },
     Forward,
-    OpenSession,
+    Admit,
+    Discover,
+    Open,
     Pass { withholds: bool },
 }
 
@@ -111,24 +105,19 @@ impl Exchange {
     /// Names and values of header fields to add to the response, including one of the MCP server.
     #[wasm_bindgen(getter, unchecked_return_type = "[string, string][]")]
     pub fn fields(&self) -> JsValue {
-        object(&self.core.fields())
+        object(&self.0.fields())
     }
 
     /// Returns the next step: the same one until it is done.
     #[wasm_bindgen(unchecked_return_type = "Step")]
     pub fn poll(&mut self) -> JsValue {
-        let step = match self.core.poll() {
+        let step = match self.0.poll() {
             exchange::Step::Respond(response) => Step::Respond {
                 response: response.into(),
             },
             exchange::Step::Body { max_bytes } => Step::Body { max_bytes },
             exchange::Step::Caller => Step::Caller,
             exchange::Step::Session => Step::Session,
-            exchange::Step::Listen(accepted) => {
-                let requested = accepted.requested.to_json();
-                self.accepted = Some(accepted);
-                Step::Listen { requested }
-            }
             exchange::Step::Initialize => Step::Initialize,
             exchange::Step::Ask(question) => Step::Ask {
                 question: question.to_json(),
@@ -140,7 +129,9 @@ impl Exchange {
                 upstream_id: upstream_id.map(String::from),
             },
             exchange::Step::Forward => Step::Forward,
-            exchange::Step::OpenSession => Step::OpenSession,
+            exchange::Step::Admit => Step::Admit,
+            exchange::Step::Discover => Step::Discover,
+            exchange::Step::Open => Step::Open,
             exchange::Step::Pass { withholds } => Step::Pass { withholds },
             _ => return JsValue::UNDEFINED,
         };
@@ -150,26 +141,26 @@ impl Exchange {
     /// Handles the body; one over the limit may be truncated anywhere beyond it.
     #[wasm_bindgen(js_name = handleBody)]
     pub fn handle_body(&mut self, body: Vec<u8>) {
-        self.core.handle_body(body);
+        self.0.handle_body(body);
     }
 
     /// Handles the caller's name; undefined if it has none, or needs none.
     #[wasm_bindgen(js_name = handleCaller)]
     pub fn handle_caller(&mut self, principal: Option<String>) {
-        self.core.handle_caller(principal.as_deref());
+        self.0.handle_caller(principal.as_deref());
     }
 
     /// Records that a session may have the id that the request names.
     #[wasm_bindgen(js_name = handleSession)]
     pub fn handle_session(&mut self) {
-        self.core.handle_session();
+        self.0.handle_session();
     }
 
     /// Handles the reply of the session, JSON text. Throws if it is not valid.
     #[wasm_bindgen(js_name = handleReply)]
     pub fn handle_reply(&mut self, reply: &str) -> Result<(), JsValue> {
         let reply = Reply::from_json(reply);
-        self.core
+        self.0
             .handle_reply(reply.ok_or_else(|| malformed("the reply of a session"))?);
         Ok(())
     }
@@ -178,7 +169,7 @@ impl Exchange {
     /// it. Throws if it is not valid.
     #[wasm_bindgen(js_name = handlePermit)]
     pub fn handle_permit(&mut self, permit: Option<String>) -> Result<(), JsValue> {
-        self.core
+        self.0
             .handle_permit(permit.as_deref().map(filter_of).transpose()?);
         Ok(())
     }
@@ -186,49 +177,52 @@ impl Exchange {
     /// Handles the HTTP status of the MCP server's response.
     #[wasm_bindgen(js_name = handleStatus)]
     pub fn handle_status(&mut self, status: u16) {
-        self.core.handle_status(status);
+        self.0.handle_status(status);
     }
 
     /// Returns the refusal of this request.
     #[wasm_bindgen(unchecked_return_type = "HttpResponse")]
     pub fn refuse(&self, refusal: Refusal) -> JsValue {
-        self.refused(refusal.reason())
+        object(&HttpResponse::from(self.0.refuse(refusal.reason())))
     }
 
-    /// Returns the budget bytes of the names of a listen and of its caller's `scope`, which is JSON
-    /// text.
+    /// Returns the budget bytes of the names of its stream and of its caller's `scope`, which is
+    /// JSON text.
     pub fn names(&self, scope: &str) -> usize {
-        let Some(accepted) = &self.accepted else {
-            return 0;
-        };
-        let filter = SubscriptionFilter {
-            scope: Scope::from_json(scope).unwrap_or_default(),
-            ..accepted.requested.clone()
-        };
-        filter.topics().iter().map(Topic::name_bytes).sum()
+        self.0.names(Scope::from_json(scope).unwrap_or_default())
     }
 
-    /// Creates the stream of a listen. It honors what the server advertises and
-    /// `authorized` (JSON text of a filter; undefined: everything) names too. `scope` is JSON text
-    /// with the groups of the caller in `groups`, and its name in `principals`; throws if one
-    /// of them is not valid. `keepAliveMs` is the interval of keep-alives; 0 disables them. Events
-    /// and notifications are counted in `metrics`.
+    /// Records that there is room for its stream.
+    #[wasm_bindgen(js_name = handleAdmitted)]
+    pub fn handle_admitted(&mut self) {
+        self.0.handle_admitted();
+    }
+
+    /// Handles what the MCP server offers.
+    #[wasm_bindgen(js_name = handleDiscovered)]
+    pub fn handle_discovered(&mut self, discovered: &Discovered) {
+        self.0.handle_discovered(discovered.0.clone());
+    }
+
+    /// Creates its stream. `scope` is JSON text with the groups of the caller in `groups`, and its
+    /// name in `principals`; throws if one of them is not valid. `keepAliveMs` is the interval of
+    /// keep-alives; 0 disables them. Events and notifications are counted in `metrics`.
     pub fn open(
-        &self,
-        discovered: &Discovered,
-        authorized: Option<String>,
+        &mut self,
         scope: &str,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
         metrics: &StreamMetrics,
     ) -> Result<Stream, JsValue> {
-        let accepted = self.accepted.as_ref().ok_or_else(not_a_stream)?;
-        let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        let (keep_alive, now) = (millis(keep_alive_ms), millis(now));
-        let mut stream = accepted.open(&discovered.0, authorized.as_ref(), keep_alive, now);
+        let opened = self.0.open(millis(keep_alive_ms), millis(now));
+        let (mut stream, start) =
+            opened.ok_or_else(|| out_of_place("the request opens no stream"))?;
         stream.scope_to(scope_of(scope)?);
         stream.count_in(metrics.0.clone());
-        Ok(stream.into())
+        Ok(Stream {
+            start,
+            ..stream.into()
+        })
     }
 
     /// Returns the response to `initialize`, derived from the body of the handler's response.
@@ -237,45 +231,16 @@ impl Exchange {
     #[wasm_bindgen(unchecked_return_type = "LegacyInitialized | undefined")]
     pub fn initialized(&self, body: &[u8], known: Option<String>) -> JsValue {
         let known = known.as_deref().map(Capabilities::from_json);
-        let initialized = self.core.initialized(body, known);
+        let initialized = self.0.initialized(body, known);
         optional(initialized.map(|initialized| Initialized {
             response: initialized.response,
             capabilities: initialized.capabilities.to_json(),
         }))
     }
-
-    /// Returns the stream after `openSession`; the parameters are those of `open`.
-    #[wasm_bindgen(js_name = openSession)]
-    pub fn open_session(
-        &self,
-        scope: &str,
-        #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
-        now: f64,
-        metrics: &StreamMetrics,
-    ) -> Result<Stream, JsValue> {
-        let opened = self.core.open_session(millis(keep_alive_ms), millis(now));
-        let (mut stream, start) = opened.ok_or_else(not_a_stream)?;
-        stream.scope_to(scope_of(scope)?);
-        stream.count_in(metrics.0.clone());
-        Ok(Stream::resuming(stream, start))
-    }
-}
-
-impl Exchange {
-    fn refused(&self, reason: Reason) -> JsValue {
-        object(&HttpResponse::from(self.core.refuse(reason)))
-    }
 }
 
 impl From<exchange::Exchange> for Exchange {
     fn from(core: exchange::Exchange) -> Self {
-        Self {
-            core,
-            accepted: None,
-        }
+        Self(core)
     }
-}
-
-fn not_a_stream() -> JsValue {
-    out_of_place("the request opens no stream")
 }

@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     exchange::{self, LegacyMode, SessionRules},
-    http::{self, Headers, Policy},
-    json, session,
+    http::Policy,
+    json,
+    limits::Limits,
+    session,
+    uri::Uri,
 };
 
 use crate::{edge::options::limits_of, error::coded, object::object, response::HttpResponse};
@@ -53,14 +56,6 @@ export interface ServiceOptions {
    */
   legacy: 'stateless' | 'reject' | { sessions: { limits: SessionLimits; authorizes: boolean } };
 }
-
-/** The result of screening the head of a request. */
-export interface Screening {
-  /** The response; undefined if the request may proceed. */
-  response: HttpResponse | undefined;
-  /** Names and values of header fields to add to the response, including one of the MCP server. */
-  fields: [string, string][];
-}
 ";
 
 /// The options and state shared by all requests of a server.
@@ -91,12 +86,6 @@ enum LegacyOption {
     Reject,
 }
 
-#[derive(Serialize)]
-struct Screening<'s> {
-    response: Option<HttpResponse>,
-    fields: &'s [http::Field],
-}
-
 #[wasm_bindgen]
 impl Service {
     /// `options`: the JSON text of a `ServiceOptions`. Throws with a `code` if one of them is not
@@ -115,17 +104,6 @@ impl Service {
         Ok(Self(Arc::new(service)))
     }
 
-    /// Screens the head of a request: its method, absolute URL and header fields, as lines
-    /// `name: value`.
-    #[wasm_bindgen(unchecked_return_type = "Screening")]
-    pub fn screen(&self, method: &str, url: &str, headers: &str) -> JsValue {
-        let screening = self.0.screen(method, url, &Headers::new(headers));
-        object(&Screening {
-            response: screening.response().map(HttpResponse::from),
-            fields: screening.fields(),
-        })
-    }
-
     /// Creates the exchange of a request; `isReadable` says that its body has not been read yet.
     pub fn exchange(
         &self,
@@ -142,6 +120,14 @@ impl Service {
             headers,
             is_readable,
         ))
+    }
+
+    /// Creates the exchange of a stream that the server itself reads, of the updates of this
+    /// resource. Undefined if `uri` is not valid.
+    #[wasm_bindgen(js_name = exchangeOf)]
+    pub fn exchange_of(&self, uri: &str) -> Option<Exchange> {
+        let uri = Uri::new(uri, Limits::default().uri_bytes).ok()?;
+        Some(exchange::Exchange::of_resource(self.0.clone(), uri).into())
     }
 }
 

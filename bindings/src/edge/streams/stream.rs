@@ -65,16 +65,6 @@ impl Stream {
     }
 }
 
-impl Stream {
-    /// Creates the stream of a session.
-    pub(crate) fn resuming(stream: ServerStream, start: SessionStart) -> Self {
-        Self {
-            start: Some(start),
-            ..stream.into()
-        }
-    }
-}
-
 impl From<ServerStream> for Stream {
     fn from(stream: ServerStream) -> Self {
         Self {
