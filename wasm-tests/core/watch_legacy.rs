@@ -104,14 +104,20 @@ fn a_new_session_after_an_ended_one_reports_everything_once() {
     assert_eq!(host.reported(), [live(tools(), true), all]);
 }
 
-#[test]
-fn a_pending_session_end_is_still_sent() {
+/// A watch whose session has lost its stream, and the request that opens it again.
+fn resuming() -> (Host, u32) {
     let mut host = Host::new();
     let stream = host.session();
     host.reported();
     host.watch.handle_end(stream, host.now);
     host.wait();
     let (again, _) = host.request();
+    (host, again)
+}
+
+#[test]
+fn a_pending_session_end_is_still_sent() {
+    let (mut host, again) = resuming();
     host.head(again, 404, "");
     host.reported();
     host.watch.cancel();
@@ -122,12 +128,7 @@ fn a_pending_session_end_is_still_sent() {
 
 #[test]
 fn a_redirect_of_the_end_of_the_previous_session_does_not_stop_the_watch() {
-    let mut host = Host::new();
-    let stream = host.session();
-    host.reported();
-    host.watch.handle_end(stream, host.now);
-    host.wait();
-    let (again, _) = host.request();
+    let (mut host, again) = resuming();
     host.head(again, 404, "");
     host.reported();
     let (end, request) = host.request();
@@ -141,12 +142,7 @@ fn a_redirect_of_the_end_of_the_previous_session_does_not_stop_the_watch() {
 
 #[test]
 fn a_redirect_in_the_current_session_still_stops_the_watch() {
-    let mut host = Host::new();
-    let stream = host.session();
-    host.reported();
-    host.watch.handle_end(stream, host.now);
-    host.wait();
-    let (again, _) = host.request();
+    let (mut host, again) = resuming();
     host.head(again, 302, "");
     let lost = CloseReason::Lost(Loss::Redirected);
     assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
