@@ -48,8 +48,8 @@ async function publish(caller: string, id = ''): Promise<void> {
 }
 
 /** Resolves once an endpoint has received an event. */
-async function received({ events }: Endpoint, id: string): Promise<void> {
-  const ids = () => events.map(({ body }) => body['eventId']);
+async function received(hook: Endpoint, id: string): Promise<void> {
+  const ids = () => hook.events.map(({ body }) => body['eventId']);
   await expect.poll(ids, { timeout: 15_000 }).toContain(id);
 }
 

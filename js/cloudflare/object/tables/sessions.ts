@@ -63,15 +63,15 @@ export class SessionTable implements SessionRows {
   }
 
   ofCaller(caller: string): string[] {
-    return this.#ids('caller = ? ORDER BY number', caller);
+    return this.#ids('caller = ?', caller);
   }
 
   ended(now: number): string[] {
-    return this.#ids('ends_at < ? ORDER BY ends_at', now);
+    return this.#ids('ends_at < ?', now);
   }
 
   atShard(shard: number): string[] {
-    return this.#ids('shard = ? ORDER BY number', shard);
+    return this.#ids('shard = ?', shard);
   }
 
   keepRelease(text: string): void {
@@ -94,7 +94,7 @@ export class SessionTable implements SessionRows {
   }
 
   #ids(where: string, value: string | number): string[] {
-    const query = `SELECT id FROM session WHERE ${where}`;
+    const query = `SELECT id FROM session WHERE ${where} ORDER BY number`;
     return this.#rows<{ id: string }>(query, value).map(({ id }) => id);
   }
 
@@ -124,7 +124,6 @@ const SCHEMA = `
     ends_at INTEGER NOT NULL, shard INTEGER, uri_bytes INTEGER NOT NULL, session TEXT NOT NULL
   );
   CREATE INDEX IF NOT EXISTS session_of_caller ON session (caller);
-  CREATE INDEX IF NOT EXISTS session_by_end ON session (ends_at);
   CREATE TABLE IF NOT EXISTS session_uri (
     session INTEGER NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (session, uri)
   ) WITHOUT ROWID;
