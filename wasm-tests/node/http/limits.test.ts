@@ -2,7 +2,7 @@ import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LIMIT_EDGES } from '../../host/corpus/limit-edges.ts';
 import { LISTEN_HEADERS } from '../../host/listen.ts';
-import { discovering } from '../../host/servers/discovering.ts';
+import { CAPABILITIES } from '../../host/options.ts';
 import { until } from '../../host/virtual-clock.ts';
 import { listenRequest, refusal, serving, TOOLS, URL } from '../serving.ts';
 
@@ -28,9 +28,12 @@ test('an isolate holds at most 4,000 streams', async () => {
 test('a stream whose opening never ends counts for its caller for a minute', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   let [asked, isAway] = [0, true];
-  const handler = (request: Request): Promise<Response> => {
+  const handler = async (request: Request): Promise<Response> => {
     asked += 1;
-    return isAway ? new Promise(() => {}) : discovering(request);
+    if (isAway) return new Promise(() => {});
+    const { id } = (await request.json()) as { id: unknown };
+    const result = { resultType: 'complete', capabilities: CAPABILITIES };
+    return Response.json({ jsonrpc: '2.0', id, result });
   };
   const server = createListenHandler(handler, { principal: () => 'ann', keepAliveMs: 0 });
   for (let count = 0; count < 16; count += 1) void server.fetch(listenRequest(TOOLS));
