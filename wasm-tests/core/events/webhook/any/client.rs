@@ -170,6 +170,10 @@ impl Client {
     }
 
     fn regroup(&mut self, groups: &[usize]) {
+        // After a restart, a subscription reads again what it had not confirmed, now for other groups.
+        if self.grant.groups != groups {
+            self.last = None;
+        }
         self.grant.groups = groups.to_vec();
         self.owed.retain(|_, owed| {
             let group = owed.one.group;
