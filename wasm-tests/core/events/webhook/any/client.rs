@@ -170,7 +170,7 @@ impl Client {
     }
 
     fn regroup(&mut self, groups: &[usize]) {
-        // After a restart, a subscription reads again what it had not confirmed, now for other groups.
+        // After a restart, a subscription reads again what it had not confirmed: for other groups.
         if self.grant.groups != groups {
             self.last = None;
         }
