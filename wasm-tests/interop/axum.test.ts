@@ -12,6 +12,9 @@ import { Notifications, typescriptClient } from './clients/typescript.ts';
 // A change that never comes must not hold the lane for a minute; compiling may take some.
 vi.setConfig({ testTimeout: 15_000, hookTimeout: 600_000 });
 
+// Not target/, which a parallel lane locks while it compiles.
+const targetDir = join('target', 'tower');
+
 let server: ChildProcess;
 let url: string;
 let client: Client;
@@ -23,9 +26,9 @@ beforeAll(async () => {
     '--manifest-path',
     'examples/axum/Cargo.toml',
     '--target-dir',
-    'target',
+    targetDir,
   ]);
-  const program = join(root, 'target', 'debug', 'mcp-listen-axum');
+  const program = join(root, targetDir, 'debug', 'mcp-listen-axum');
   server = spawn(program, {
     env: { ...environment, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],

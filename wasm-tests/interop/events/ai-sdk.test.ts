@@ -12,7 +12,7 @@ import { AiSdkClient } from '../clients/ai-sdk.ts';
 /** A server with the event type `noted`, whose argument `topic` selects occurrences. */
 interface Server {
   url: string;
-  publish(topic: string, id: string): Promise<unknown>;
+  publish(topic: string, id: string, text?: string): Promise<unknown>;
   /** Disconnects a caller. */
   disconnect(caller: string): Promise<unknown>;
   stop(): Promise<unknown>;
@@ -66,11 +66,10 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
   });
 
   test('it receives a gap where the log has lost something while it was slow', async () => {
-    const { lost, published } = await publishedToSlow(client, server);
-    // It is given a gap again if it loses more before the first one has arrived.
-    expect(new Set(client.gaps).size).toBe(1);
-    expect(lost.length).toBeGreaterThan(0);
-    expect(client.received).toHaveLength(published - lost.length);
+    const ids = await publishedToSlow(client, server);
+    await expect.poll(() => client.gaps.length, WAIT).toBeGreaterThan(0);
+    expect(client.received.length).toBeLessThan(ids.length);
+    expect(new Set(client.received).size).toBe(client.received.length);
   });
 
   test('a renewal with another secret is signed so that it verifies', async () => {
@@ -107,18 +106,18 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
   });
 });
 
-/** Publishes more than the log holds while a client handles nothing, and waits for the rest. */
+/**
+ * Publishes more than the log and the pages that its readers keep (4 MB) while a client handles
+ * nothing, and waits for the rest. Returns the ids of what it published.
+ */
 async function publishedToSlow(client: AiSdkClient, server: Server) {
-  const topic = `slow ${'x'.repeat(3_900)}`;
-  const ids = Array.from({ length: 60 }, (_, index) => `e${index}`);
-  await client.subscribe(topic);
+  const ids = Array.from({ length: 50 }, (_, index) => `e${index}`);
+  await client.subscribe('slow');
   const resume = client.pause();
-  for (const id of ids) await server.publish(topic, id);
+  for (const id of ids) await server.publish('slow', id, 'x'.repeat(120_000));
   resume();
   await expect.poll(() => client.received, WAIT).toContain(ids.at(-1));
-  await expect.poll(() => client.gaps.length, WAIT).toBeGreaterThan(0);
-  const lost = ids.filter((id) => !client.received.includes(id));
-  return { lost, published: ids.length };
+  return ids;
 }
 
 const WAIT = { timeout: 20_000, interval: 50 };
@@ -134,7 +133,7 @@ async function onNode(): Promise<Server> {
   const node = await serveOnNode((request) => handler.fetch(request));
   return {
     url: `${node.origin}/mcp`,
-    publish: (topic, id) => handler.notify.event('noted', { topic }, { id }),
+    publish: (topic, id, text) => handler.notify.event('noted', { topic, text }, { id }),
     disconnect: (caller) => handler.disconnect(caller),
     stop: () => node.stop(),
   };
@@ -155,7 +154,7 @@ async function onWorkerd(): Promise<Server> {
   };
   return {
     url: `${here}/mcp`,
-    publish: (topic, id) => post('/notify', 'noted', topic, id),
+    publish: (topic, id, text = '') => post('/notify', 'noted', topic, id, text),
     disconnect: (caller) => post('/disconnect', caller),
     stop: async () => workerd.stop(),
   };
