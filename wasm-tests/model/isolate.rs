@@ -39,8 +39,8 @@ pub(crate) struct Isolate {
     pub(crate) write_probes: u8,
     /// Since when the owner, or no owner, has been idle while another request runs.
     pub(crate) idle_since: Option<Millis>,
-    /// The time of the last shedding.
-    pub(crate) shed_at: Option<Millis>,
+    /// When streams last ended because all requests are spent.
+    pub(crate) ended_at: Option<Millis>,
 }
 
 /// A stream on a shared connection, and its request.
@@ -115,7 +115,7 @@ impl Isolate {
             verdict: None,
             write_probes: 0,
             idle_since: None,
-            shed_at: None,
+            ended_at: None,
         }
     }
 

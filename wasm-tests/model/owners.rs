@@ -134,7 +134,7 @@ impl World {
             match output {
                 LeaseOutput::Appoint(edge) => self.run_errand(place, edge, Errand::Take)?,
                 LeaseOutput::Release(edge) => self.release(place, edge)?,
-                LeaseOutput::Shed(edges) => self.shed(place, &edges)?,
+                LeaseOutput::End(edges) => self.end_streams(place, &edges)?,
                 LeaseOutput::Prove(term) => {
                     if let Some(holder) = isolate.holder {
                         self.run_errand(place, holder, Errand::Prove(term))?;
@@ -176,16 +176,16 @@ impl World {
 
     /// All requests are spent: some of the oldest streams end, and their clients return with fresh
     /// ones.
-    fn shed(&mut self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
-        self.check_shed(place, edges)?;
+    fn end_streams(&mut self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
+        self.check_ends(place, edges)?;
         let now = self.now;
         let isolate = &mut self.isolates[place];
-        isolate.shed_at = Some(now);
+        isolate.ended_at = Some(now);
         isolate.idle_since = None;
         let members = isolate.members.iter();
-        let shed = members.filter(|member| edges.contains(&member.id));
-        let shed: Vec<usize> = shed.map(|member| member.client).collect();
-        for at in shed {
+        let ended = members.filter(|member| edges.contains(&member.id));
+        let ended: Vec<usize> = ended.map(|member| member.client).collect();
+        for at in ended {
             if let Some((host, mut driven)) = self.driven(at) {
                 host.allow(EndReason::Exhausted);
                 driven.retire_at(now, EndReason::Exhausted);
