@@ -304,7 +304,7 @@ impl Upstream {
     ) {
         if self.waits_until().is_some_and(|until| until <= now) {
             self.undo(wanted);
-            self.follower.request_verify(now);
+            self.follower.request_probe(now);
         }
         self.follower.handle_timeout(now, random);
     }

@@ -300,7 +300,7 @@ impl World {
             Act::Duplicate => self.hurt(socket, way, Fault::Duplicate),
             Act::Swap => self.hurt(socket, way, Fault::Swap),
             Act::Truncate => self.hurt(socket, way, Fault::Truncate),
-            Act::Forget if self.setup.verifies => {
+            Act::Forget if self.setup.probes_bus => {
                 self.forget_socket(socket);
                 self.network.forget(socket);
             }

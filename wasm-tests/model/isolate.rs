@@ -92,10 +92,10 @@ impl Member {
 }
 
 impl Isolate {
-    pub(crate) fn new(verify: Millis, budget: Budget) -> Self {
+    pub(crate) fn new(probe_interval: Millis, budget: Budget) -> Self {
         let timeouts = Timeouts {
             attach: ATTACH.into(),
-            verify: verify.into(),
+            probe_interval: probe_interval.into(),
         };
         let mut core = isolate::Isolate::new(timeouts, Millis(0));
         core.lease().set_budget(budget);
