@@ -50,8 +50,8 @@ pub(crate) struct Member {
     pub(crate) client: usize,
     /// The number of writes by its request while it owned the socket.
     pub(crate) writes: usize,
-    /// What its request does once it runs.
-    pub(crate) errands: Vec<Errand>,
+    /// Tasks for its request, which does them once it runs.
+    pub(crate) tasks: Vec<RequestTask>,
     /// Whether its request does nothing by itself: others still write to its stream.
     pub(crate) is_stalled: bool,
     /// Since when that is so.
@@ -68,7 +68,7 @@ pub(crate) struct Member {
 
 /// What one request asks another one to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Errand {
+pub(crate) enum RequestTask {
     Take,
     Prove(Term),
     Watch,
@@ -80,7 +80,7 @@ impl Member {
             id,
             client,
             writes: 0,
-            errands: Vec::new(),
+            tasks: Vec::new(),
             is_stalled: false,
             runs_since: now,
             waits_since: None,
