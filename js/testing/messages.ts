@@ -46,8 +46,8 @@ export async function expectNext(stream: TestStream, message: string | undefined
 }
 
 function messageOf(method: string, more: string): string {
-  const stamp = '"_meta":{"io.modelcontextprotocol/subscriptionId":1}';
-  return `{"jsonrpc":"2.0","method":"notifications/${method}","params":{${stamp}${more}}}`;
+  const meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":1}';
+  return `{"jsonrpc":"2.0","method":"notifications/${method}","params":{${meta}${more}}}`;
 }
 
 /** Milliseconds within which a message has to arrive. */
