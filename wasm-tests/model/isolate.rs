@@ -35,7 +35,7 @@ pub(crate) struct Isolate {
     /// The number of the last published event at the current confirmation.
     pub(crate) confirmed: usize,
     /// The result of the write probe: whether requests can write to streams of others.
-    pub(crate) verdict: Option<bool>,
+    pub(crate) shares: Option<bool>,
     pub(crate) write_probes: u8,
     /// Since when the owner, or no owner, has been idle while another request runs.
     pub(crate) idle_since: Option<Millis>,
@@ -112,7 +112,7 @@ impl Isolate {
             hops: 0,
             absence: None,
             confirmed: 0,
-            verdict: None,
+            shares: None,
             write_probes: 0,
             idle_since: None,
             ended_at: None,

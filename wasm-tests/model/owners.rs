@@ -15,7 +15,7 @@ impl World {
         let isolate = &mut self.isolates[place];
         if step.act == Act::Forbid {
             // A write to another request's stream is refused: the present streams stay.
-            isolate.verdict = Some(false);
+            isolate.shares = Some(false);
             return Ok(());
         }
         let members: Vec<StreamId> = isolate.members.iter().map(|member| member.id).collect();

@@ -79,9 +79,9 @@ export class ProcessInterest implements Interest {
 
   async want(topics: readonly string[], caller?: string): Promise<TopicGrant> {
     if (this.#isClosed) return { refused: [...topics], release: () => {} };
-    const verdicts = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
-    let granted = topics.filter((_topic, index) => verdicts[index]);
-    const refused = topics.filter((_topic, index) => !verdicts[index]);
+    const decisions = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
+    let granted = topics.filter((_topic, index) => decisions[index]);
+    const refused = topics.filter((_topic, index) => !decisions[index]);
     this.sweepSoon();
     const release = (): void => {
       for (const topic of granted) this.#count(topic, -1);
