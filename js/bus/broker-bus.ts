@@ -1,6 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
-import { guarded, report } from '../observe/on-error.js';
+import { report, safeOnError } from '../observe/on-error.js';
 import { deferred } from '../timing/deferred.js';
 import { keepTrying } from '../timing/keep-trying.js';
 import { withTimeout } from '../timing/with-timeout.js';
@@ -145,7 +145,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   /** @throws ListenError `invalid-options`. */
   constructor(broker: Broker, { events, onError = report, wanted, ...rest }: BrokerBusOptions) {
     this.#broker = broker;
-    this.#onError = guarded(onError);
+    this.#onError = safeOnError(onError);
     this.#local = new LocalBus(() => this.interest?.sweepSoon(), {
       ...rest,
       onError: this.#onError,

@@ -7,7 +7,7 @@ import type { BusPlace, TestStream } from './place.js';
 export const TOOLS = { toolsListChanged: true };
 
 /** Returns the acknowledgment of a filter. */
-export function acknowledged(filter: object): string {
+export function acknowledgment(filter: object): string {
   const notifications = JSON.stringify(filter);
   return messageOf('subscriptions/acknowledged', `,"notifications":${notifications}`);
 }
@@ -30,7 +30,7 @@ export function changed(uri: string): ServerEvent {
 /** Opens a stream and expects its acknowledgment. */
 export async function opened(process: BusPlace, filter: object): Promise<TestStream> {
   const stream = await process.open(filter);
-  await expectNext(stream, acknowledged(filter));
+  await expectNext(stream, acknowledgment(filter));
   return stream;
 }
 

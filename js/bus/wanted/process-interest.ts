@@ -1,4 +1,4 @@
-import { guarded } from '../../observe/on-error.js';
+import { safeOnError } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
 import type { Interest, TopicGrant } from './interest.js';
@@ -58,7 +58,7 @@ export class ProcessInterest implements Interest {
         isElsewhere: (topic) => this.peers?.isHeld(topic) === true,
         isAgain: true,
       },
-      onError: guarded(onError),
+      onError: safeOnError(onError),
       onEnd: (topic, isReleased) => {
         if (isReleased && this.peers !== undefined) this.#released.push(topic);
       },

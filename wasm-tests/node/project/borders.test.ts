@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checks } from '../../../scripts/lint/borders.mjs';
 import { circles, rustCircles } from '../../../scripts/lint/circles.mjs';
 import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
-import { prefixes, sharedTypes } from '../../../scripts/lint/names.mjs';
+import { prefixes, sharedNames } from '../../../scripts/lint/names.mjs';
 import { rooms } from '../../../scripts/lint/rooms.mjs';
 
 // Put together here, so that this file itself names no machine.
@@ -148,14 +148,20 @@ test('three files of a folder do not begin with the same word', () => {
   ]);
 });
 
-test('two files do not export a type of the same name', () => {
+test('two files do not export the same name', () => {
   const files = [
     { path: 'js/bus/own.ts', lines: ['', 'export interface Own<T> {', '}', 'type Local = 1;'] },
     { path: 'js/model/own.ts', lines: ['export type Local = 2;', '  export class Own {}'] },
+    { path: 'js/wasm/server/load.ts', lines: ['export async function load() {}'] },
+    { path: 'js/wasm/client/load.ts', lines: ['export function load() {}'] },
   ];
-  expect(sharedTypes(files)).toEqual([]);
-  const other = { path: 'js/web/own.ts', lines: ['export abstract class Own {}'] };
-  expect(sharedTypes([...files, other])).toEqual(['Own is in js/bus/own.ts and js/web/own.ts']);
+  expect(sharedNames(files)).toEqual([]);
+  const type = { path: 'js/web/own.ts', lines: ['export abstract class Own {}'] };
+  expect(sharedNames([...files, type])).toEqual(['Own is in js/bus/own.ts and js/web/own.ts']);
+  const value = { path: 'js/web/own.ts', lines: ['export const Local = 2;'] };
+  expect(sharedNames([...files, value])).toEqual(['Local is in js/model/own.ts and js/web/own.ts']);
+  const load = { path: 'js/web/load.ts', lines: ['export function load(): void {}'] };
+  expect(sharedNames([...files, load])).toHaveLength(1);
 });
 
 describe('package-lock.json', async () => {
