@@ -27,7 +27,7 @@ function eachFile(find) {
 function vagueWords(file) {
   if (EXEMPT.test(file.path)) return [];
   const prose = proseOf(file);
-  return [...prose.matchAll(VAGUE)].map(({ index }) => ({
+  return [...prose.matchAll(VAGUE), ...prose.matchAll(FRONTED)].map(({ index }) => ({
     path: file.path,
     line: prose.slice(0, index).split('\n').length,
   }));
@@ -229,8 +229,12 @@ const VAGUE_WORDS = [
   ...['by turns', 'its? own kind', 'cannot be had'],
   // HTTP and MCP respond, the bus replies, and functions return.
   '(un)?answer(s|ed|ing)?',
+  // 0 disables a limit, or accepts nothing.
+  '(?<![\\d.])0: (any|without)',
 ];
 const VAGUE = new RegExp(`\\b(${VAGUE_WORDS.join('|').replaceAll(' ', '[ \\n]')})\\b`, 'gi');
+/** A sentence that begins with what it is a part of. */
+const FRONTED = /(?<=^\s*(?:[-*|]|\d\.)?\s*|[.:|] )Of (?!course\b)/gm;
 /** Files that list these words, and results of runs in the words of their time. */
 const EXEMPT =
   /^(scripts\/lint\/prose\.mjs|wasm-tests\/node\/project\/prose\.test\.ts|bench\/RESULTS\.md)$/;

@@ -29,8 +29,8 @@ export interface SessionTopics {
 }
 
 /**
- * What the streams of this process subscribe to. Of several processes the one that first wants a
- * topic calls the hooks, for all of them.
+ * What the streams of this process subscribe to. The first of several processes that wants a
+ * topic calls the hooks for all of them.
  */
 export class ProcessInterest implements Interest {
   /** The other processes; undefined if the bus has one process. */

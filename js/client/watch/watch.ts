@@ -19,8 +19,8 @@ import { canShare, TabSharing } from './tab-sharing.js';
 /** Options of `watch`. */
 export interface WatchOptions extends ClientListenOptions {
   /**
-   * Whether the tabs of this origin share one stream, if the browser supports it. Of all watches
-   * with the same target and filter, one keeps the stream open. A string names the group: use
+   * Whether the tabs of this origin share one stream, if the browser supports it. One of all
+   * watches with the same target and filter keeps the stream open. A string names the group: use
    * different names for the tabs of different users. A target other than a URL needs a string.
    *
    * @default false

@@ -306,8 +306,8 @@ impl Fanout {
         }
     }
 
-    /// Ends a stream at this time, without a result, after its pending output. Of several times the
-    /// earliest applies.
+    /// Ends a stream at this time, without a result, after its pending output. The earliest of
+    /// several times applies.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
         self.with_stream(stream, |stream| {
