@@ -110,10 +110,7 @@ export interface ProcessBusStats {
   isLive: boolean;
   /** Number of times the broker was lost. */
   outages: number;
-  /**
-   * Number of times missed events could not be determined, so every stream cued everything it
-   * honors.
-   */
+  /** Number of times every stream was resynced, because missed events could not be determined. */
   gaps: number;
   /** Messages of the broker with lines that are not events. The other lines were delivered. */
   dropped: number;

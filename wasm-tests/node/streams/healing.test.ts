@@ -118,7 +118,7 @@ test('busProbeIntervalMs recovers the last event where it was lost', async () =>
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('close waits a second for a lost bus, cues everything, and then sends the result', async () => {
+test('close waits a second for a lost bus, resyncs, and then sends the result', async () => {
   const { bus, server, stream } = await opened();
   bus.availability = 'down';
   bus.lose();
