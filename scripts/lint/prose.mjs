@@ -107,7 +107,10 @@ function longMarkdown({ path, lines }) {
 /** @param {SourceFile} file */
 function longCode({ path, lines }) {
   if (!CODE.test(path)) return [];
-  return longer(path, lines, 100).filter(({ line }) => !isUnbreakable(lines[line - 1] ?? ''));
+  const isDocumentation = path.endsWith('.py') ? inDocstring(lines) : [];
+  return longer(path, lines, 100).filter(
+    ({ line }) => isDocumentation[line - 1] || !isUnbreakable(lines[line - 1] ?? ''),
+  );
 }
 
 /**
@@ -116,7 +119,7 @@ function longCode({ path, lines }) {
  * @param {string} line
  */
 function isUnbreakable(line) {
-  if (/^\s*(\/\/|\/?\*)/.test(line)) return false;
+  if (/^\s*(\/\/|\/?\*|# )/.test(line)) return false;
   const head = line.slice(0, 100).replace(/r#".*?"#/g, '');
   if (head.includes('r#"')) return true;
   const unquoted = head.replace(/(["'`])(?:\\.|(?!\1)[^\\])*\1/g, '');
@@ -264,4 +267,5 @@ const JSON_OF_TESTS = /^wasm-tests\/.*\.json$/;
  */
 const SENTENCE =
   /"(?:name|title|text|but|notYet|notOurs|reason|core|node|workerd)": ?"((?:\\.|[^"\\])*)"/g;
-const CODE = /\.(rs|ts|mjs|js|css|wit)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;
+/** Code but HTML, where a line break between the elements of a line is a space on the page. */
+const CODE = /\.(rs|ts|mjs|js|css|wit|py)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;

@@ -103,6 +103,12 @@ test.each([
   ['no file contains a path of one machine', 'README.md', `cd ${elsewhere}`],
   ['no line of Markdown has more than 120 columns', 'docs/page.md', `${'word '.repeat(24)}w`],
   ['no line of code has more than 100 columns', 'examples/own.rs', `// ${'é'.repeat(98)}`],
+  ['no line of code has more than 100 columns', 'python/own.py', `# It's ${'a'.repeat(95)}`],
+  [
+    'no line of code has more than 100 columns',
+    'python/own.py',
+    `"""\nIt's ${'a'.repeat(96)}\n"""`,
+  ],
   [LINKS, 'docs/page.md', 'See [the other](other.md).'],
   [LINKS, 'docs/page.md', 'See [below](#below).'],
   [LINKS, 'docs/page.md', '# A page\n## A page\nSee [itself](page.md#a-page-2).'],
@@ -135,6 +141,7 @@ test.each([
     '# What `it` is\n# A page\n# A page\n[up](#what-it-is) [again](page.md#a-page-1) [far](https://a.b/c)',
   ],
   ['examples/own.rs', `// ${'é'.repeat(97)}`],
+  ['python/own.py', `text = "${'a'.repeat(100)}"`],
 ])('nothing is wrong with %s: %s', async (path, text) => {
   expect(await crossings(path, text)).toEqual([]);
 });
