@@ -25,7 +25,7 @@ export interface ExchangeHost {
   handler: FetchHandler;
   principalOptions: PrincipalOptions;
   authorizeOptions: AuthorizeOptions<AuthorizeContext>;
-  /** Milliseconds within which a body has to arrive; 0: any time. */
+  /** Milliseconds within which a body has to arrive; 0 disables this. */
   bodyMs: number;
   /** Limits on reading responses of the handler. */
   reading: ResponseLimits;

@@ -1,5 +1,6 @@
-//! How long to wait before a retry: any span between the shortest and a ceiling, drawn with
-//! `random` from [0, 1), so that peers that failed at the same time spread their retries.
+//! How long edges, shards and the bus wait before they call each other again: any span between the
+//! shortest and a ceiling, drawn with `random` from [0, 1), so that peers that failed at the same
+//! time spread their retries. Clients and webhooks have backoffs for their own peers.
 
 use crate::clock::Millis;
 

@@ -212,9 +212,10 @@ fn request(
     (version, capabilities, info): (&str, &str, &str),
     params: &str,
 ) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{{"{META_PROTOCOL_VERSION}":"{version}","{META_CLIENT_CAPABILITIES}":{capabilities},"{META_CLIENT_INFO}":{info}}}{params}}}}}"#
-    )
+    let client =
+        format!(r#""{META_CLIENT_CAPABILITIES}":{capabilities},"{META_CLIENT_INFO}":{info}"#);
+    let meta = format!(r#""_meta":{{"{META_PROTOCOL_VERSION}":"{version}",{client}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}{params}}}}}"#)
 }
 
 fn own_info() -> String {

@@ -39,7 +39,8 @@ const MEMORY_DISK = '/dev/shm';
 const ON_WORKERD: Candidate = {
   name: OURS,
   includes:
-    'publish in one isolate, the bus with its log on disk in another, match, a WebSocket an isolate, the edge with its streams in a third, HTTP',
+    'publish in one isolate, the bus with its log on disk in another, match, ' +
+    'a WebSocket an isolate, the edge with its streams in a third, HTTP',
   start: () => workerdServer('listen'),
 };
 /** Shows the cost of the disk: the same server with the log of the bus in memory. */

@@ -36,7 +36,8 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
         {
           name: OURS,
           includes:
-            'a request to a Worker, its call of the bus object, the log on disk, and both replies; not the reading in 20 objects, for which the next publish waits',
+            'a request to a Worker, its call of the bus object, the log on disk, and both ' +
+            'replies; not the reading in 20 objects, for which the next publish waits',
           enter: () => Publishing.start(publishing),
         },
         {

@@ -26,10 +26,10 @@ impl Guest for Component {
 pub(crate) struct Isolate(Rc<RefCell<Core>>);
 
 impl GuestIsolate for Isolate {
-    fn new(epoch: u64, attach: u64, verify: u64) -> Self {
+    fn new(epoch: u64, attach: u64, probe_interval: u64) -> Self {
         let timeouts = Timeouts {
             attach: Duration::from_millis(attach),
-            verify: Duration::from_millis(verify),
+            probe_interval: Duration::from_millis(probe_interval),
         };
         Self(Rc::new(RefCell::new(Core::new(timeouts, Millis(epoch)))))
     }

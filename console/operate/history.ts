@@ -1,5 +1,5 @@
 import type { ListenStats, Snapshot } from 'mcp-listen';
-import { increase, percentile, type Ranges, sumOf } from './percentile.js';
+import { estimatedPercentile, increase, type Ranges, sumOf } from './percentile.js';
 
 /** What changed in one second, over all isolates. */
 export interface Second {
@@ -67,7 +67,7 @@ export class StatsHistory {
   percentiles(of: 'acknowledgments' | 'deliveries', share: number): (number | null)[] {
     return this.seconds.map((_, index) => {
       const last = this.seconds.slice(Math.max(0, index + 1 - WINDOW), index + 1);
-      return percentile(sumOf(last.map((second) => second[of])), share) ?? null;
+      return estimatedPercentile(sumOf(last.map((second) => second[of])), share) ?? null;
     });
   }
 

@@ -5,7 +5,7 @@ export type Ranges = readonly { le: number | null; count: number }[];
  * Returns an estimate of a percentile, in milliseconds, between the bounds of its range; undefined
  * without values. What is above the last bound counts as that bound.
  */
-export function percentile(ranges: Ranges, share: number): number | undefined {
+export function estimatedPercentile(ranges: Ranges, share: number): number | undefined {
   const total = ranges.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return undefined;
   let before = 0;

@@ -16,9 +16,7 @@ class Listen:
             origins=[], hosts=None, limits=None, holds_streams=True, legacy="stateless"
         )
         self._service = core.call("exchange", "[static]service.create", options)
-        self._discovered = core.call(
-            "exchange", "[static]discovered.declared", capabilities, None
-        )
+        self._discovered = core.call("exchange", "[static]discovered.declared", capabilities, None)
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
@@ -65,9 +63,7 @@ class Request:
         self._read = []
 
     def call(self, name, *arguments):
-        return self._core.call(
-            "exchange", f"[method]exchange.{name}", self._exchange, *arguments
-        )
+        return self._core.call("exchange", f"[method]exchange.{name}", self._exchange, *arguments)
 
     async def body(self, most):
         """Reads the body, up to `most` bytes and a little more."""
@@ -93,9 +89,7 @@ async def respond(send, fields, response):
     if (seconds := getattr(response, "retry-after")) is not None:
         headers.append(("retry-after", str(seconds)))
     headers.append(("content-length", str(len(body))))
-    await send(
-        {"type": "http.response.start", "status": response.status, "headers": raw(headers)}
-    )
+    await send({"type": "http.response.start", "status": response.status, "headers": raw(headers)})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -1,6 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
-import { guarded } from '../observe/on-error.js';
+import { safeOnError } from '../observe/on-error.js';
 import { bodiless } from '../web/request-body.js';
 import {
   type AuthorizeContext,
@@ -51,7 +51,7 @@ export function reauthorizerOf(
 ): Reauthorizer | undefined {
   if (!isReauthorized(options)) return undefined;
   // An exception of `onError` would not be caught, and the stream would wait until its end.
-  const onError = guarded(options.authorizeOptions.onError);
+  const onError = safeOnError(options.authorizeOptions.onError);
   // Claims are valid for one call only.
   const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
   const safeOptions = { ...options, principalOptions: { ...options.principalOptions, onError } };

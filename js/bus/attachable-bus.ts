@@ -66,7 +66,7 @@ export interface FanoutSink {
   readonly streams: number;
   /** Receives events in order, each a line of JSON text as the core writes it. */
   publish(events: string): void;
-  /** Events may have been lost: every stream cues everything it honors. */
+  /** Events may have been lost: every stream is resynced. */
   gap(): void;
   /** Ends every stream without a result, because the bus is closed. */
   release(): void;

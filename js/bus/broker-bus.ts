@@ -1,6 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
-import { guarded, report } from '../observe/on-error.js';
+import { report, safeOnError } from '../observe/on-error.js';
 import { deferred } from '../timing/deferred.js';
 import { keepTrying } from '../timing/keep-trying.js';
 import { withTimeout } from '../timing/with-timeout.js';
@@ -110,10 +110,7 @@ export interface ProcessBusStats {
   isLive: boolean;
   /** Number of times the broker was lost. */
   outages: number;
-  /**
-   * Number of times missed events could not be determined, so every stream cued everything it
-   * honors.
-   */
+  /** Number of times every stream was resynced, because missed events could not be determined. */
   gaps: number;
   /** Messages of the broker with lines that are not events. The other lines were delivered. */
   dropped: number;
@@ -145,7 +142,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   /** @throws ListenError `invalid-options`. */
   constructor(broker: Broker, { events, onError = report, wanted, ...rest }: BrokerBusOptions) {
     this.#broker = broker;
-    this.#onError = guarded(onError);
+    this.#onError = safeOnError(onError);
     this.#local = new LocalBus(() => this.interest?.sweepSoon(), {
       ...rest,
       onError: this.#onError,

@@ -18,8 +18,8 @@ export interface ServerStream {
   /** Passes each chunk of the output to `onChunk`, instead of writing it to a response. */
   into(onChunk: (chunk: Uint8Array) => void): void;
   /**
-   * Says who reads those chunks, a number from 1. Of consecutive streams of a holder that have the
-   * same reader, only the first gets each change.
+   * Says who reads those chunks, a number from 1. Each change is passed only to the first of
+   * several consecutive streams of a holder that have the same reader.
    */
   readBy(reader: number): void;
   /**

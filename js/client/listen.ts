@@ -33,7 +33,7 @@ export async function listen(
 }
 
 /** Waits until the source is open. */
-export async function acknowledged(
+async function acknowledged(
   source: CoreSource,
   signal: AbortSignal | undefined,
 ): Promise<Subscription> {

@@ -1,7 +1,7 @@
 import { expectAmounts } from '../model/amount.js';
 import { ListenError } from '../model/error.js';
 import { finiteTimeout } from '../model/timeouts.js';
-import { guarded, report } from '../observe/on-error.js';
+import { report, safeOnError } from '../observe/on-error.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './forwarding.js';
 import { clientRequestOf } from './server-request.js';
@@ -59,7 +59,7 @@ export function createProxy(
     fetch = (request) => globalThis.fetch(request),
     timeoutMs = 120_000,
   } = options;
-  const onError = guarded(options.onError ?? report);
+  const onError = safeOnError(options.onError ?? report);
   const url = upstreamUrl(upstream);
   expectAmounts('', { timeoutMs });
   return async (request) => {

@@ -2,8 +2,8 @@ import type { QuestionRequest } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 
 /**
- * Creates a request to the URL of `request` on behalf of its caller. Of the caller's header fields
- * it carries only the credentials and the host.
+ * Creates a request to the URL of `request` on behalf of its caller. It carries only
+ * the credentials and the host of the caller's header fields.
  */
 export function serverRequest(
   request: Request,

@@ -122,7 +122,7 @@ function family(
 }
 
 const GAPS = 'Times that an event was missing between bus and stream.';
-const RESYNCS = 'Times that a stream cued everything it honors.';
+const RESYNCS = 'Times that a stream was resynced, because missed events could not be determined.';
 const COLLAPSED = 'Events merged into an earlier pending one.';
 /** Upper bounds in milliseconds: those of the statistics, without the ones below 20 ms. */
 const BOUNDS = [20, 100, 500, 2_000, Number.POSITIVE_INFINITY];

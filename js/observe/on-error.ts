@@ -14,7 +14,7 @@ export function onceEach(onError: (error: Error) => void): (error: Error) => voi
 }
 
 /** Wraps `onError` for callers that cannot catch its exceptions; these go to the console. */
-export function guarded(onError: (error: Error) => void): (error: Error) => void {
+export function safeOnError(onError: (error: Error) => void): (error: Error) => void {
   return (error) => {
     try {
       onError(error);

@@ -2,7 +2,7 @@ import { eventText } from '../bus/event-text.js';
 import type { BusOperator } from '../bus/operator/operator.js';
 import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
-import { guarded, report } from '../observe/on-error.js';
+import { report, safeOnError } from '../observe/on-error.js';
 import type { ListenHandler } from '../options.js';
 import { expectToken, hasBearerToken } from '../web/bearer.js';
 import { jsonResponse } from '../web/json-response.js';
@@ -85,7 +85,7 @@ class OperatorHandler {
     this.#token = token;
     this.#path = pathOf(path);
     this.#isPublic = isPublic;
-    this.#onError = guarded(onError);
+    this.#onError = safeOnError(onError);
   }
 
   readonly fetch = async (request: Request): Promise<Response | undefined> => {

@@ -7,7 +7,7 @@ import type { BusPlace, TestStream } from './place.js';
 export const TOOLS = { toolsListChanged: true };
 
 /** Returns the acknowledgment of a filter. */
-export function acknowledged(filter: object): string {
+export function acknowledgment(filter: object): string {
   const notifications = JSON.stringify(filter);
   return messageOf('subscriptions/acknowledged', `,"notifications":${notifications}`);
 }
@@ -30,7 +30,7 @@ export function changed(uri: string): ServerEvent {
 /** Opens a stream and expects its acknowledgment. */
 export async function opened(process: BusPlace, filter: object): Promise<TestStream> {
   const stream = await process.open(filter);
-  await expectNext(stream, acknowledged(filter));
+  await expectNext(stream, acknowledgment(filter));
   return stream;
 }
 
@@ -46,8 +46,8 @@ export async function expectNext(stream: TestStream, message: string | undefined
 }
 
 function messageOf(method: string, more: string): string {
-  const stamp = '"_meta":{"io.modelcontextprotocol/subscriptionId":1}';
-  return `{"jsonrpc":"2.0","method":"notifications/${method}","params":{${stamp}${more}}}`;
+  const meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":1}';
+  return `{"jsonrpc":"2.0","method":"notifications/${method}","params":{${meta}${more}}}`;
 }
 
 /** Milliseconds within which a message has to arrive. */

@@ -1,7 +1,7 @@
 import type { ServerEvent } from '../model/event.js';
 import { eventually, expectSame, rejectionOf } from './check.js';
 import {
-  acknowledged,
+  acknowledgment,
   changed,
   expectNext,
   listChanged,
@@ -100,7 +100,7 @@ export const COUNTS: BusTestOn<CountingRig> = {
       await there.open(TOOLS, 'ann'),
       await there.open(TOOLS, 'bob'),
     ];
-    for (const stream of streams) await expectNext(stream, acknowledged(TOOLS));
+    for (const stream of streams) await expectNext(stream, acknowledgment(TOOLS));
     await counted([here, there], { ann: 3, bob: 1, cat: 0 });
     for (const stream of streams.slice(1)) stream.drop();
     // Workers detect a closed connection at the next write.

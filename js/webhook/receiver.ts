@@ -1,7 +1,7 @@
 import { expectAmounts } from '../model/amount.js';
 import { ListenError } from '../model/error.js';
 import type { EventOccurrence } from '../model/events/occurrence.js';
-import { guarded, report } from '../observe/on-error.js';
+import { report, safeOnError } from '../observe/on-error.js';
 import { ConcurrencyLimit } from '../timing/concurrency-limit.js';
 import { isBodyTimeout, readStart } from '../web/request-body.js';
 import { headOf, type MessageHead } from './head.js';
@@ -77,7 +77,7 @@ class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
     this.#maxRequestBodySize = maxRequestBodySize;
     this.#toleranceMs = toleranceMs;
     this.#seen = seen ?? new RecentMessageIds(MAX_SEEN);
-    this.#onError = guarded(onError as (error: Error) => void);
+    this.#onError = safeOnError(onError as (error: Error) => void);
   }
 
   async fetch(request: Request, args: Rest): Promise<Response> {

@@ -21,7 +21,9 @@ class Backup:
         inbox = client.new_inbox()
         subscription = await client.subscribe(inbox)
         request = {"deliver_subject": inbox, "no_consumers": True}
-        reply = await _ask(client, f"$JS.API.STREAM.SNAPSHOT.{stream}", json.dumps(request).encode())
+        reply = await _ask(
+            client, f"$JS.API.STREAM.SNAPSHOT.{stream}", json.dumps(request).encode()
+        )
         description = {"config": reply["config"], "state": reply["state"]}
         chunks: list[bytes] = []
         while (chunk := await subscription.next_msg(timeout=5)).data:

@@ -43,7 +43,9 @@ def event_of(change: dict[str, Any]) -> ServerEvent | None:
 
 
 CASES = [case for case in corpus("messages") if len(case["events"]) == 1]
-KNOWN = [(case["text"], event) for case in CASES if (event := event_of(case["events"][0])) is not None]
+KNOWN = [
+    (case["text"], event) for case in CASES if (event := event_of(case["events"][0])) is not None
+]
 """The messages with one change that the SDK knows, and the change."""
 
 

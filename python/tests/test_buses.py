@@ -20,7 +20,16 @@ from mcp_listen_bus import BusError, ProcessBus
 from mcp_listen_bus.nats import NatsBus
 from mcp_listen_bus.redis import RedisBus
 
-from brokers import KNOWN, NATS_URL, PLAIN_NATS_URL, REDIS_URL, corpus, eventually, publish_corpus, quiet
+from brokers import (
+    KNOWN,
+    NATS_URL,
+    PLAIN_NATS_URL,
+    REDIS_URL,
+    corpus,
+    eventually,
+    publish_corpus,
+    quiet,
+)
 
 PLACES = corpus("places")
 OCCURRENCES = corpus("occurrences")
@@ -83,7 +92,9 @@ class Buses(unittest.IsolatedAsyncioTestCase):
             received: list[ServerEvent] = []
             bus.subscribe(received.append)
             await bus.ready()
-            self.assertEqual(received, [ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()])
+            self.assertEqual(
+                received, [ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()]
+            )
 
     async def test_a_raising_listener_does_not_keep_the_others_from_receiving(self) -> None:
         bus = self.make("Redis", "raising")
@@ -115,7 +126,9 @@ class Buses(unittest.IsolatedAsyncioTestCase):
             await eventually(lambda: len(logs.records) > 0)
             await bus.publish(ToolsListChanged())
             await eventually(lambda: len(received) > 0)
-        self.assertEqual([record.message for record in logs.records], ["on_error of the bus raised"])
+        self.assertEqual(
+            [record.message for record in logs.records], ["on_error of the bus raised"]
+        )
         self.assertEqual(received, [ToolsListChanged()])
 
     async def test_a_bus_that_is_closed_is_never_ready(self) -> None:
@@ -143,7 +156,9 @@ class Buses(unittest.IsolatedAsyncioTestCase):
         at = PLACES["redis"]
         entries = [tuple(fields.items()) for _, fields in await client.xrange(at["stream"])]
         texts = [text for text, _ in KNOWN]
-        self.assertEqual(entries, [(("number", f"{n + 1}"), ("events", text)) for n, text in enumerate(texts)])
+        self.assertEqual(
+            entries, [(("number", f"{n + 1}"), ("events", text)) for n, text in enumerate(texts)]
+        )
         self.assertEqual(await client.get(at["counter"]), f"{len(texts)}")
         log = [tuple(fields.items()) for _, fields in await client.xrange(at["log"])]
         expected = [
@@ -153,7 +168,9 @@ class Buses(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(log, expected)
         state = await client.hgetall(at["state"])
         bytes_in_all = sum(len(case["text"].encode()) for case in OCCURRENCES)
-        self.assertEqual((state["number"], state["bytes"]), (f"{len(OCCURRENCES)}", f"{bytes_in_all}"))
+        self.assertEqual(
+            (state["number"], state["bytes"]), (f"{len(OCCURRENCES)}", f"{bytes_in_all}")
+        )
 
     async def test_redis_notes_what_leaves_the_log(self) -> None:
         bus = RedisBus(REDIS_URL, bus="window", events_bytes=1, on_error=quiet)
@@ -172,7 +189,10 @@ class Buses(unittest.IsolatedAsyncioTestCase):
         client = await nats.connect(NATS_URL)
         self.addAsyncCleanup(client.close)
         at = PLACES["nats"]
-        texts = {at["subject"]: [text for text, _ in KNOWN], at["log"]: [case["text"] for case in OCCURRENCES]}
+        texts = {
+            at["subject"]: [text for text, _ in KNOWN],
+            at["log"]: [case["text"] for case in OCCURRENCES],
+        }
         for name, expected in texts.items():
             kept = [await client.jetstream().get_msg(name, n + 1) for n in range(len(expected))]
             self.assertEqual([(message.data or b"").decode() for message in kept], expected)

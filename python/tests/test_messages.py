@@ -24,7 +24,14 @@ class Messages(unittest.TestCase):
         self.assertEqual(events_in("\n".join(texts)), ([], 0))
 
     def test_broken_lines_are_counted_and_the_others_are_read(self) -> None:
-        lines = ["", "[]", "{", '{"kind":"nonsense"}', '{"kind":"resource_updated"}', '{"kind":"tools_list_changed"}']
+        lines = [
+            "",
+            "[]",
+            "{",
+            '{"kind":"nonsense"}',
+            '{"kind":"resource_updated"}',
+            '{"kind":"tools_list_changed"}',
+        ]
         self.assertEqual(events_in("\n".join(lines)), ([ToolsListChanged()], 5))
 
     def test_a_deeply_nested_line_is_counted_as_broken(self) -> None:

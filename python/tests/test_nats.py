@@ -5,7 +5,12 @@ import unittest.mock
 from typing import Any
 
 import nats
-from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
+from mcp.server.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ServerEvent,
+    ToolsListChanged,
+)
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
@@ -40,7 +45,9 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_gap_is_not_forgotten_when_subscribing_fails(self) -> None:
         link, errors = await self.link(NATS_URL), list[str]()
-        bus = self.make(link.url, "gap", log_events=2, on_error=lambda error: errors.append(str(error)))
+        bus = self.make(
+            link.url, "gap", log_events=2, on_error=lambda error: errors.append(str(error))
+        )
         received: list[ServerEvent] = []
         bus.subscribe(received.append)
         await bus.ready()
@@ -81,7 +88,11 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(received, EVERY_LIST)
 
     async def test_a_stream_that_is_restored_while_it_is_followed_is_a_gap(self) -> None:
-        bus, client, received = self.make(NATS_URL, "restored"), await self.client(), list[ServerEvent]()
+        bus, client, received = (
+            self.make(NATS_URL, "restored"),
+            await self.client(),
+            list[ServerEvent](),
+        )
         await bus.publish(ToolsListChanged())
         backup = await Backup.of(client, "restored")
         bus.subscribe(received.append)
@@ -113,8 +124,14 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         await asyncio.sleep(0.1)
         self.assertEqual(received[:3], EVERY_LIST)
 
-    async def test_a_restored_stream_whose_messages_the_client_delivers_by_itself_is_a_gap(self) -> None:
-        bus, client, received = self.make(NATS_URL, "itself"), await self.client(), list[ServerEvent]()
+    async def test_a_restored_stream_whose_messages_the_client_delivers_by_itself_is_a_gap(
+        self,
+    ) -> None:
+        bus, client, received = (
+            self.make(NATS_URL, "itself"),
+            await self.client(),
+            list[ServerEvent](),
+        )
         await bus.publish(ToolsListChanged())
         backup = await Backup.of(client, "itself")
         bus.subscribe(received.append)
@@ -130,7 +147,9 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             await bus._on_kept(bus._cursor, await messages.next_msg())
         self.assertEqual(received, [*EVERY_LIST, PromptsListChanged()])
 
-    async def test_messages_that_left_the_stream_unreceived_are_a_gap_without_another_message(self) -> None:
+    async def test_messages_that_left_the_stream_unreceived_are_a_gap_without_another_message(
+        self,
+    ) -> None:
         # By the interval, and because the event loop stood still as in a process that is suspended.
         for name, interval, stillness in (("interval", 0.1, 0), ("suspended", 1_000, 2.5)):
             received = list[ServerEvent]()
@@ -169,7 +188,9 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             bus = self.make(link.url, "away", on_error=errors.append)
             with self.assertRaises(TimeoutError):
                 await asyncio.wait_for(bus.ready(), 1)
-            self.assertEqual([str(error) for error in errors], ["the broker of the bus is unavailable"])
+            self.assertEqual(
+                [str(error) for error in errors], ["the broker of the bus is unavailable"]
+            )
             self.assertIsInstance(errors[0].__cause__, OSError)
             await link.open()
             await bus.ready()
@@ -215,7 +236,11 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             await publish
 
     async def test_a_client_that_the_server_has_closed_is_replaced(self) -> None:
-        bus, other, received = self.make(NATS_URL, "expired"), self.make(NATS_URL, "expired"), list[ServerEvent]()
+        bus, other, received = (
+            self.make(NATS_URL, "expired"),
+            self.make(NATS_URL, "expired"),
+            list[ServerEvent](),
+        )
         bus.subscribe(received.append)
         await bus.ready()
         assert bus._client is not None

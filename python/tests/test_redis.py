@@ -2,7 +2,12 @@ import unittest
 import unittest.mock
 from typing import Any
 
-from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
+from mcp.server.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ServerEvent,
+    ToolsListChanged,
+)
 from redis.asyncio import Redis
 from redis.exceptions import BusyLoadingError
 
@@ -36,4 +41,6 @@ class RedisBuses(unittest.IsolatedAsyncioTestCase):
             await link.cut()
             await link.open()
             await eventually(lambda: bus._server == "another" and bus._live.is_set())
-        self.assertEqual(received, [ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()])
+        self.assertEqual(
+            received, [ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()]
+        )

@@ -17,7 +17,9 @@ BROKERS: dict[str, tuple[str, Callable[..., ProcessBus]]] = {
 
 
 class Replays(unittest.IsolatedAsyncioTestCase):
-    async def test_what_others_publish_while_the_connection_is_lost_is_received_afterwards(self) -> None:
+    async def test_what_others_publish_while_the_connection_is_lost_is_received_afterwards(
+        self,
+    ) -> None:
         for broker, (url, make) in BROKERS.items():
             with self.subTest(broker):
                 await self.replay(url, make)
@@ -33,7 +35,9 @@ class Replays(unittest.IsolatedAsyncioTestCase):
         bus.subscribe(received.append)
         await bus.ready()
         received.clear()
-        changes: list[ServerEvent] = [ResourceUpdated(uri=f"note://{number}") for number in range(5)]
+        changes: list[ServerEvent] = [
+            ResourceUpdated(uri=f"note://{number}") for number in range(5)
+        ]
         await other.publish(changes[0])
         await eventually(lambda: len(received) == 1)
         await link.cut()

@@ -51,8 +51,13 @@ async function circumstances({ at, load, tree }) {
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const state = tree.isDirty ? 'with changes that are not committed' : 'a clean tree';
   const versions = `workerd ${devDependencies.workerd}, Node ${process.versions.node}, ${process.platform}`;
-  const machine = `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, a load of ${load.toFixed(1)} from elsewhere at the start`;
-  return `\`npm run check:faults\` on ${at.toISOString().slice(0, 10)}, at ${tree.commit}, ${state}:\n${versions};\nall processes on one machine with ${machine}.`;
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB`;
+  const others = `a load of ${load.toFixed(1)} from elsewhere at the start`;
+  const begun = `${at.toISOString().slice(0, 10)}, at ${tree.commit}, ${state}`;
+  return (
+    `\`npm run check:faults\` on ${begun}:\n${versions};\n` +
+    `all processes on one machine with ${availableParallelism()} cores, ${memory}, ${others}.`
+  );
 }
 
 const BEGIN = '<!-- npm run check:faults writes from here -->';

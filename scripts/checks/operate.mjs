@@ -23,7 +23,10 @@ async function benchOperate() {
     const code = await vitest(['--project', 'console', file], env);
     if (code !== 0) throw new Error('the page did not count every event, or its heap grew');
     const { events, growth, streams } = JSON.parse(await readFile(operateResult, 'utf8'));
-    return `the page counted all ${events} events at ${streams} streams in ${OPERATE_SECONDS} s, missed none, and its heap grew by ${growth} KB`;
+    return (
+      `the page counted all ${events} events at ${streams} streams in ${OPERATE_SECONDS} s, ` +
+      `missed none, and its heap grew by ${growth} KB`
+    );
   });
 }
 

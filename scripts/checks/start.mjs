@@ -23,7 +23,10 @@ async function checkStart() {
       const seconds = await secondsToServe(clone, rustup);
       if (seconds > GOAL_SECONDS)
         throw new Error(`npm start took ${seconds} s, and ${GOAL_SECONDS} s is the goal`);
-      return `a fresh clone serves after ${seconds} s, with the caches of npm and cargo warm, and Rust's toolchain installed without the wasm target`;
+      return (
+        `a fresh clone serves after ${seconds} s, with the caches of npm and cargo warm, ` +
+        "and Rust's toolchain installed without the wasm target"
+      );
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -5,7 +5,7 @@ import { root } from '../process/project.mjs';
 import { tap } from '../process/tap.mjs';
 import { circles, rustCircles } from './circles.mjs';
 import { unverified } from './lock.mjs';
-import { prefixes, sharedTypes } from './names.mjs';
+import { prefixes, sharedNames } from './names.mjs';
 import { proseChecks } from './prose.mjs';
 import { repeatedCode } from './repeated.mjs';
 import { fullIndexes, pastIndex, roomChecks } from './rooms.mjs';
@@ -88,16 +88,16 @@ export const checks = [
     (files) => prefixes(matching(files, /^(js|src|console|scripts|bench)\/.*\.(ts|mjs|css|rs)$/)),
   ],
   [
-    'no two files of js/ export a type of the same name',
-    (files) => sharedTypes(matching(files, /^js\/.*\.ts$/)),
+    'no two files of js/ export the same name',
+    (files) => sharedNames(matching(files, /^js\/.*\.ts$/)),
   ],
   [
-    'no two files of console/ export a type of the same name',
-    (files) => sharedTypes(matching(files, /^console\/.*\.ts$/)),
+    'no two files of console/ export the same name',
+    (files) => sharedNames(matching(files, /^console\/.*\.ts$/)),
   ],
   [
     'no two files of src/ define a type of the same name',
-    (files) => sharedTypes(matching(files, /^src\/.*\.rs$/)),
+    (files) => sharedNames(matching(files, /^src\/.*\.rs$/)),
   ],
   ['no six lines of code in a row stand twice', (files) => repeatedCode(files)],
   [

@@ -16,24 +16,23 @@ export function prefixes(files) {
 }
 
 /**
- * Returns the names that more than one file exports as a type, in TypeScript or Rust.
+ * Returns the names that more than one file exports: of TypeScript any, of Rust those of types.
  * @param {SourceFile[]} files
  */
-export function sharedTypes(files) {
-  const groups = grouped(files, ({ lines, path }) =>
-    [...lines.join('\n').matchAll(path.endsWith('.rs') ? RUST_TYPE : TYPE)].map(
-      ([, name = '']) => name,
-    ),
-  );
+export function sharedNames(files) {
+  const groups = grouped(files, ({ lines, path }) => {
+    const declared = lines.join('\n').matchAll(path.endsWith('.rs') ? RUST_TYPE : EXPORT);
+    return new Set([...declared].map(([, name = '']) => name));
+  });
   return [...groups]
-    .filter(([, places]) => places.length > 1)
+    .filter(([name, places]) => places.length > 1 && !TWINS.test(`${name} ${places.join(' ')}`))
     .map(([name, places]) => `${name} is in ${places.join(' and ')}`);
 }
 
 /**
  * Returns the files by the keys that each of them has.
  * @param {SourceFile[]} files
- * @param {(file: SourceFile) => string[]} keysOf
+ * @param {(file: SourceFile) => Iterable<string>} keysOf
  * @returns {Map<string, string[]>} the paths of each key
  */
 function grouped(files, keysOf) {
@@ -46,4 +45,8 @@ function grouped(files, keysOf) {
 
 /** The types of Rust that other files can use. */
 const RUST_TYPE = /^pub(?:\([^)]*\))? (?:struct|enum|trait|type) (\w+)/gm;
-const TYPE = /^export (?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)/gm;
+const EXPORT =
+  /^export (?:declare |abstract |async )*(?:interface|type|class|enum|const|function\*?) (\w+)/gm;
+/** Each module of the core, and each slim entry, has functions of the same names to load it. */
+const TWINS =
+  /^(?:init( js\/entry\/\w+\/slim\.ts)+|(?:load|expectLoaded)( js\/wasm\/\w+\/load\.ts)+)$/;

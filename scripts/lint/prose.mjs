@@ -27,7 +27,7 @@ function eachFile(find) {
 function vagueWords(file) {
   if (EXEMPT.test(file.path)) return [];
   const prose = proseOf(file);
-  return [...prose.matchAll(VAGUE)].map(({ index }) => ({
+  return [...prose.matchAll(VAGUE), ...prose.matchAll(FRONTED)].map(({ index }) => ({
     path: file.path,
     line: prose.slice(0, index).split('\n').length,
   }));
@@ -107,7 +107,10 @@ function longMarkdown({ path, lines }) {
 /** @param {SourceFile} file */
 function longCode({ path, lines }) {
   if (!CODE.test(path)) return [];
-  return longer(path, lines, 100).filter(({ line }) => !isUnbreakable(lines[line - 1] ?? ''));
+  const isDocumentation = path.endsWith('.py') ? inDocstring(lines) : [];
+  return longer(path, lines, 100).filter(
+    ({ line }) => isDocumentation[line - 1] || !isUnbreakable(lines[line - 1] ?? ''),
+  );
 }
 
 /**
@@ -116,7 +119,7 @@ function longCode({ path, lines }) {
  * @param {string} line
  */
 function isUnbreakable(line) {
-  if (/^\s*(\/\/|\/?\*)/.test(line)) return false;
+  if (/^\s*(\/\/|\/?\*|# )/.test(line)) return false;
   const head = line.slice(0, 100).replace(/r#".*?"#/g, '');
   if (head.includes('r#"')) return true;
   const unquoted = head.replace(/(["'`])(?:\\.|(?!\1)[^\\])*\1/g, '');
@@ -229,8 +232,12 @@ const VAGUE_WORDS = [
   ...['by turns', 'its? own kind', 'cannot be had'],
   // HTTP and MCP respond, the bus replies, and functions return.
   '(un)?answer(s|ed|ing)?',
+  // 0 disables a limit, or accepts nothing.
+  '(?<![\\d.])0: (any|without)',
 ];
 const VAGUE = new RegExp(`\\b(${VAGUE_WORDS.join('|').replaceAll(' ', '[ \\n]')})\\b`, 'gi');
+/** A sentence that begins with what it is a part of. */
+const FRONTED = /(?<=^\s*(?:[-*|]|\d\.)?\s*|[.:|] )Of (?!course\b)/gm;
 /** Files that list these words, and results of runs in the words of their time. */
 const EXEMPT =
   /^(scripts\/lint\/prose\.mjs|wasm-tests\/node\/project\/prose\.test\.ts|bench\/RESULTS\.md)$/;
@@ -260,4 +267,5 @@ const JSON_OF_TESTS = /^wasm-tests\/.*\.json$/;
  */
 const SENTENCE =
   /"(?:name|title|text|but|notYet|notOurs|reason|core|node|workerd)": ?"((?:\\.|[^"\\])*)"/g;
-const CODE = /\.(rs|ts|mjs|js|css|wit)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;
+/** Code but HTML, where a line break between the elements of a line is a space on the page. */
+const CODE = /\.(rs|ts|mjs|js|css|wit|py)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;

@@ -194,7 +194,10 @@ async function sizeAndDigest(file) {
 function unconfirmed(version) {
   const artefacts = { tarball: join(out, `mcp-listen-${version}.tgz`), crate: '' };
   const run = commands(version, artefacts).map(quoted).join('\n');
-  return `nothing was published. "npm run release -- ${version} --confirm ${version}" runs every test, packs as --dry-run does, and then:\n\n${run}`;
+  return (
+    `nothing was published. "npm run release -- ${version} --confirm ${version}" ` +
+    `runs every test, packs as --dry-run does, and then:\n\n${run}`
+  );
 }
 
 /**

@@ -77,7 +77,8 @@ async function agreedVersion() {
   for (const crate of ['wasm-bindgen-cli', 'wasm-bindgen-cli-support']) {
     if ((await lockedVersion(crate, tools)) === version) continue;
     throw new Error(
-      `tools/wasm-bindgen does not use wasm-bindgen ${version}, the version in Cargo.lock: change its Cargo.toml and run "cargo update" there`,
+      `tools/wasm-bindgen does not use wasm-bindgen ${version}, the version in Cargo.lock: ` +
+        'change its Cargo.toml and run "cargo update" there',
     );
   }
   return version;

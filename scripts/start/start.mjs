@@ -147,7 +147,11 @@ function request(origin, method, headers, params) {
     method,
     params: { _meta: envelope, ...params },
   });
-  return `curl -N ${origin}/mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: ${method}'${headers} -d '${body}'`;
+  return (
+    `curl -N ${origin}/mcp -H 'Content-Type: application/json' ` +
+    "-H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' " +
+    `-H 'Mcp-Method: ${method}'${headers} -d '${body}'`
+  );
 }
 
 /**
@@ -156,7 +160,10 @@ function request(origin, method, headers, params) {
  */
 function publishing(origin, token) {
   const event = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
-  return `curl ${origin}/publish -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${event}'`;
+  return (
+    `curl ${origin}/publish -H 'Authorization: Bearer ${token}' ` +
+    `-H 'Content-Type: application/json' -d '${event}'`
+  );
 }
 
 const envelope = {

@@ -70,7 +70,7 @@ impl ProbeRequest {
 
 fn choose(response: ProbeResponse<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> ProbeOutcome {
     let versions: Vec<&str> = tried.iter().map(|version| &**version).collect();
-    let verdict = match response {
+    let outcome = match response {
         ProbeResponse::Message(message) => revision::of_line(message, &versions, Versions::OURS),
         ProbeResponse::Http(reply) => reply.status().map_or_else(
             || revision::of_no_response(is_page),
@@ -80,7 +80,7 @@ fn choose(response: ProbeResponse<'_>, is_page: bool, mut tried: Vec<Box<str>>) 
             },
         ),
     };
-    match verdict {
+    match outcome {
         RevisionOutcome::Settled(Revision::Modern(_)) => ProbeOutcome::Listen,
         RevisionOutcome::Settled(Revision::Legacy) => ProbeOutcome::Ask(ProbeRequest::Initialize),
         RevisionOutcome::Retry(version) => {

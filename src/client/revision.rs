@@ -74,13 +74,13 @@ pub fn of_response(
         return RevisionOutcome::Unknown;
     }
     let messages = messages(body).filter(|_| media != Media::Other);
-    let mut verdicts = messages.filter_map(|message| {
+    let mut outcomes = messages.filter_map(|message| {
         let of_result = is_success(status).then(|| of_result(&message, tried, spoken));
         of_result
             .flatten()
             .or_else(|| of_error(&message, Some(status), tried, spoken))
     });
-    verdicts
+    outcomes
         .next()
         .unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
 }

@@ -215,8 +215,8 @@ impl Exchange {
     }
 
     fn listen(&mut self) -> Option<Step> {
-        if let Stage::Listen(verdict) = mem::replace(&mut self.stage, Stage::Other) {
-            self.stage = match verdict {
+        if let Stage::Listen(outcome) = mem::replace(&mut self.stage, Stage::Other) {
+            self.stage = match outcome {
                 listen::ListenOutcome::Accepted(accepted) => {
                     self.id = Some(accepted.id.clone());
                     Stage::Opening(Box::new(StreamOpening::of_listen(accepted)))
@@ -290,7 +290,7 @@ impl Exchange {
         };
         let (headers, limits) = (self.headers(), self.service.limits());
         self.stage = match listen::classify(&self.method, &headers, body, limits) {
-            listen::Classified::Read(verdict) => Stage::Listen(verdict),
+            listen::Classified::Read(outcome) => Stage::Listen(outcome),
             listen::Classified::Unread => Stage::Listen(listen::validate(&headers, body, limits)),
             listen::Classified::Rejected(rejection) => {
                 Stage::Responded(Response::refused(&rejection))
@@ -306,9 +306,9 @@ impl Exchange {
         }
         let body = self.body.as_deref().unwrap_or_default();
         let limits = self.service.limits();
-        let verdict = legacy::classify(&self.method, &self.headers(), body, limits);
+        let outcome = legacy::classify(&self.method, &self.headers(), body, limits);
         let is_kept = matches!(self.service.legacy(), LegacyMode::Sessions(_));
-        match verdict {
+        match outcome {
             legacy::LegacyOutcome::PassThrough => Some(self.pass()),
             legacy::LegacyOutcome::Rejected(rejection)
                 if !is_kept || rejection.reason.is_transport_level() =>
@@ -323,8 +323,8 @@ impl Exchange {
             legacy::LegacyOutcome::Legacy(request) if !request.is_of_sessions() => {
                 Some(self.pass())
             }
-            verdict => {
-                self.stage = Stage::Session(verdict);
+            outcome => {
+                self.stage = Stage::Session(outcome);
                 None
             }
         }
@@ -333,7 +333,7 @@ impl Exchange {
     /// Checks the session id and names the caller before any other check of the request. An id
     /// that no session can have is refused first, which costs nothing.
     fn session(&mut self) -> Option<Step> {
-        let Stage::Session(verdict) = &self.stage else {
+        let Stage::Session(outcome) = &self.stage else {
             return None;
         };
         let names_session = self.headers().get("mcp-session-id").is_some();
@@ -346,7 +346,7 @@ impl Exchange {
         };
         // A denied caller learns nothing about its request.
         let reveals_id = step != Some(Step::Caller);
-        self.id = match verdict {
+        self.id = match outcome {
             legacy::LegacyOutcome::Legacy(request) if reveals_id => request.id.clone(),
             _ => None,
         };

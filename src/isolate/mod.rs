@@ -263,7 +263,7 @@ impl Isolate {
         }
     }
 
-    /// Handles an unrecoverable gap: each open stream cues everything that it honors.
+    /// Handles an unrecoverable gap: each open stream is resynced.
     fn resync(&mut self) {
         self.steps.push_back(IsolateStep::Gap);
     }

@@ -271,11 +271,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Number of names up to which they are compared pair by pair, which needs no memory; a hostile
-/// body may hold thousands.
+/// Whether two members have the same name. A few names are compared pair by pair, which needs no
+/// memory; a hostile body may hold thousands.
 fn has_duplicate(members: &[(Cow<'_, str>, Node<'_>)]) -> bool {
     let names = || members.iter().map(|(name, _)| name.as_ref());
-    if members.len() <= FEW_NAMES {
+    if members.len() <= MAX_COMPARED_NAMES {
         let mut places = names().enumerate();
         return places.any(|(place, name)| names().take(place).any(|before| before == name));
     }
@@ -283,5 +283,5 @@ fn has_duplicate(members: &[(Cow<'_, str>, Node<'_>)]) -> bool {
     !names().all(|name| known.insert(name))
 }
 
-/// Up to this number of members, each name is compared with those before it.
-const FEW_NAMES: usize = 16;
+/// Maximum number of members whose names are each compared with those before it.
+const MAX_COMPARED_NAMES: usize = 16;

@@ -7,18 +7,18 @@ pub struct Budget {
     /// Writes to streams after which a request is spent, counted over all of its terms. Default
     /// 100,000.
     pub writes: usize,
-    /// How long between two sheddings while all requests are spent. Default 5 s.
-    pub shed: Duration,
-    /// Each shedding ends one in this many streams, and at least one. Default 8.
-    pub shed_share: usize,
+    /// How often streams end while all requests are spent. Default 5 s.
+    pub end_interval: Duration,
+    /// One in this many streams ends each time, and at least one. Default 8.
+    pub end_share: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
         Self {
             writes: 100_000,
-            shed: Duration::from_secs(5),
-            shed_share: 8,
+            end_interval: Duration::from_secs(5),
+            end_share: 8,
         }
     }
 }

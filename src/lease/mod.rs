@@ -35,8 +35,8 @@ pub struct Lease<Id> {
     terms: u32,
     /// Whether a socket was given up that [`Lease::take_moved`] has not reported yet.
     has_moved: bool,
-    /// The time before which no member is shed.
-    sheds_at: Option<Millis>,
+    /// The time before which no member is ended.
+    next_end: Option<Millis>,
     outputs: VecDeque<LeaseOutput<Id>>,
 }
 
@@ -49,7 +49,7 @@ impl<Id: Copy + Ord> Lease<Id> {
             ownership: Ownership::Vacant,
             terms: 0,
             has_moved: false,
-            sheds_at: None,
+            next_end: None,
             outputs: VecDeque::new(),
         }
     }
@@ -164,12 +164,12 @@ impl<Id: Copy + Ord> Lease<Id> {
         if self.must_yield() {
             self.release();
         } else if self.is_owner_spent() {
-            self.shed(now);
+            self.end_oldest(now);
         } else if self.ownership.is_vacated() {
             self.ownership = Ownership::Vacant;
             match self.members.choose(random) {
                 Some(next) => self.outputs.push_back(LeaseOutput::Appoint(next)),
-                None => self.shed(now),
+                None => self.end_oldest(now),
             }
         }
     }
@@ -183,23 +183,23 @@ impl<Id: Copy + Ord> Lease<Id> {
             self.outputs.push_back(LeaseOutput::Appoint(id));
         } else if !self.members.has_fresh() || times >= MAX_SILENT {
             // A fresh request that still runs would own the socket by now.
-            self.shed(now);
+            self.end_oldest(now);
         }
     }
 
     /// Ends some of the oldest streams if no fresh request can continue: their clients reconnect
     /// with fresh requests.
-    fn shed(&mut self, now: Millis) {
-        let is_due = self.sheds_at.is_none_or(|at| at <= now);
+    fn end_oldest(&mut self, now: Millis) {
+        let is_due = self.next_end.is_none_or(|at| at <= now);
         if self.members.len() <= 1 || !is_due {
             return;
         }
-        self.sheds_at = Some(now + self.budget.shed.into());
-        let count = self.members.len().div_ceil(self.budget.shed_share.max(1));
+        self.next_end = Some(now + self.budget.end_interval.into());
+        let count = self.members.len().div_ceil(self.budget.end_share.max(1));
         let oldest = self.members.oldest();
         let others = oldest.filter(|id| Some(*id) != self.owner());
-        let shed = others.take(count).collect();
-        self.outputs.push_back(LeaseOutput::Shed(shed));
+        let ended = others.take(count).collect();
+        self.outputs.push_back(LeaseOutput::End(ended));
     }
 
     fn release(&mut self) {

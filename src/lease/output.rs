@@ -16,5 +16,5 @@ pub enum LeaseOutput<Id> {
     /// with this term.
     Prove(Term),
     /// No fresh request can continue: the streams of these members end.
-    Shed(Vec<Id>),
+    End(Vec<Id>),
 }

@@ -35,7 +35,7 @@ pub enum Classified {
     /// A listen request by its header fields: [`validate`] continues with the body, which has not
     /// been read.
     Unread,
-    /// A listen request by its body, which had to be read to know, with its verdict.
+    /// A listen request by its body, which had to be read to know, with its outcome.
     Read(ListenOutcome),
     /// A listen request that is refused by its HTTP headers and size alone, for any caller.
     Rejected(Rejection),
@@ -150,7 +150,7 @@ pub(crate) fn accept_message(
     } else {
         Err(Reason::BodyTooLarge)
     };
-    verdict(checked, id)
+    outcome(checked, id)
 }
 
 fn check_http(headers: &Headers<'_>, is_whole: bool) -> Result<(), Reason> {
@@ -174,10 +174,10 @@ fn validate_document(
     let checked = check_message(document, id.as_ref(), limits, |root| {
         request::check_headers(headers, root)
     });
-    verdict(checked, id)
+    outcome(checked, id)
 }
 
-fn verdict(checked: Result<Accepted, Reason>, id: Option<RequestId>) -> ListenOutcome {
+fn outcome(checked: Result<Accepted, Reason>, id: Option<RequestId>) -> ListenOutcome {
     match checked {
         Ok(accepted) => ListenOutcome::Accepted(accepted),
         Err(reason) => ListenOutcome::Rejected(Rejection::new(reason, id)),

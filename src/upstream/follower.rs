@@ -138,18 +138,18 @@ impl Follower {
         if self.before.is_none() {
             self.before.clone_from(&self.cursor);
         }
-        self.link.request_verify(now);
+        self.link.request_probe(now);
     }
 
     /// Asks the bus soon whether events were missed.
-    pub fn request_verify(&mut self, now: Millis) {
-        self.link.request_verify(now);
+    pub fn request_probe(&mut self, now: Millis) {
+        self.link.request_probe(now);
     }
 
     /// Handles the timeouts that are due. `random` is drawn from [0, 1).
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
-        let may_verify = self.may_verify();
-        self.link.handle_timeout(now, random, may_verify);
+        let may_probe = self.may_probe();
+        self.link.handle_timeout(now, random, may_probe);
     }
 
     /// Returns the next call to the bus, if any. An attach sends [`Follower::follow`].
@@ -188,7 +188,7 @@ impl Follower {
 
     /// Returns when to call [`Follower::handle_timeout`]; `None`: not until something is handled.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        self.link.poll_timeout(self.may_verify())
+        self.link.poll_timeout(self.may_probe())
     }
 
     /// Returns the cursor in the pending attach.
@@ -215,7 +215,7 @@ impl Follower {
     /// Requests from the bus everything published before this call: see [`Follower::is_settled`]. A
     /// bus without an epoch cannot be asked.
     pub fn settle(&mut self, now: Millis) {
-        if self.may_verify() {
+        if self.may_probe() {
             self.settling = Settling::begun(self.link.awaits());
             self.link.retry_now(now);
         }
@@ -385,11 +385,11 @@ impl Follower {
 
     /// Records that events may be missing, so that the bus is asked.
     pub(crate) fn report_gap(&mut self, now: Millis) {
-        self.counts.gaps += u32::from(self.link.request_verify(now));
+        self.counts.gaps += u32::from(self.link.request_probe(now));
     }
 
     /// Whether the bus can be asked for missed events, which needs an epoch.
-    fn may_verify(&self) -> bool {
+    fn may_probe(&self) -> bool {
         self.cursor
             .as_ref()
             .is_some_and(|cursor| !cursor.epoch.is_empty())

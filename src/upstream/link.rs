@@ -37,14 +37,14 @@ pub struct Timeouts {
     pub attach: Duration,
     /// How long without certainty until the bus is asked whether events were missed. Default zero,
     /// which disables this.
-    pub verify: Duration,
+    pub probe_interval: Duration,
 }
 
 /// [`Timeouts`] as the clock counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitLimits {
     pub(super) attach: Millis,
-    verify: Millis,
+    probe_interval: Millis,
 }
 
 /// A call to the bus.
@@ -116,7 +116,7 @@ impl Link {
 
     /// Records that events may be missing, so that the bus is asked. Returns whether this was not
     /// known yet.
-    pub(super) fn request_verify(&mut self, now: Millis) -> bool {
+    pub(super) fn request_probe(&mut self, now: Millis) -> bool {
         match self.state {
             State::Attached { ask_at: None } => {
                 self.state = State::Attached {
@@ -167,14 +167,14 @@ impl Link {
         };
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Millis, random: f64, may_verify: bool) {
+    pub(super) fn handle_timeout(&mut self, now: Millis, random: f64, may_probe: bool) {
         match self.state {
             State::Asking { until } if until <= now => {
                 self.handle_lost(now, random, false);
                 self.is_stale = true;
             }
-            State::Attached { ask_at: None } if may_verify => {
-                let ask_at = self.verify_at().filter(|at| *at <= now);
+            State::Attached { ask_at: None } if may_probe => {
+                let ask_at = self.probe_at().filter(|at| *at <= now);
                 self.state = State::Attached { ask_at };
             }
             _ => {}
@@ -199,21 +199,19 @@ impl Link {
         Some(call)
     }
 
-    pub(super) fn poll_timeout(&self, may_verify: bool) -> Option<Millis> {
+    pub(super) fn poll_timeout(&self, may_probe: bool) -> Option<Millis> {
         if self.is_stale {
             return Some(Millis(0));
         }
         match self.state {
-            State::Attached { ask_at } => {
-                ask_at.or_else(|| self.verify_at().filter(|_| may_verify))
-            }
+            State::Attached { ask_at } => ask_at.or_else(|| self.probe_at().filter(|_| may_probe)),
             State::Asking { until } | State::Lost { until } => Some(until),
         }
     }
 
-    fn verify_at(&self) -> Option<Millis> {
-        let is_wanted = self.limits.verify > Millis(0);
-        is_wanted.then(|| self.certain_at + self.limits.verify)
+    fn probe_at(&self) -> Option<Millis> {
+        let is_wanted = self.limits.probe_interval > Millis(0);
+        is_wanted.then(|| self.certain_at + self.limits.probe_interval)
     }
 
     /// Returns when to ask next. The spacing prevents endless questions about a gap that a reply
@@ -228,7 +226,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             attach: Duration::from_secs(5),
-            verify: Duration::ZERO,
+            probe_interval: Duration::ZERO,
         }
     }
 }
@@ -237,7 +235,7 @@ impl From<Timeouts> for WaitLimits {
     fn from(timeouts: Timeouts) -> Self {
         Self {
             attach: timeouts.attach.into(),
-            verify: timeouts.verify.into(),
+            probe_interval: timeouts.probe_interval.into(),
         }
     }
 }

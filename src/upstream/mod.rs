@@ -71,7 +71,7 @@ impl Upstream {
         Self {
             follower,
             limits,
-            interest: InterestTracker::new(INITIAL_ROOM),
+            interest: InterestTracker::new(MAX_INITIAL_NAME_BYTES),
             refusals: 0,
             head: Position::default(),
             change: None,
@@ -304,7 +304,7 @@ impl Upstream {
     ) {
         if self.waits_until().is_some_and(|until| until <= now) {
             self.undo(wanted);
-            self.follower.request_verify(now);
+            self.follower.request_probe(now);
         }
         self.follower.handle_timeout(now, random);
     }
@@ -385,6 +385,6 @@ impl Upstream {
 }
 
 /// Maximum bytes of names before the bus has reported its room: an attach is one frame.
-const INITIAL_ROOM: usize = 524_288;
+const MAX_INITIAL_NAME_BYTES: usize = 524_288;
 /// Number of refusals in a row for lack of room after which a connection is given up.
 const MAX_REFUSALS: u32 = 3;

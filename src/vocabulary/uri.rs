@@ -49,5 +49,5 @@ impl alloc::borrow::Borrow<str> for Uri {
 /// The prefix of the URIs of event types, without a name.
 const EVENT_TYPES: &str = "mcp-event:";
 
-// Of any length: the limits of a request have been applied before.
+// The length has no limit here: those of a request have been applied before.
 serde_text!(Uri, |text| Uri::new(text, usize::MAX));

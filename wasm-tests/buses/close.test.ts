@@ -41,7 +41,7 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
     }
   });
 
-  test('cues everything where the broker is unavailable, and sends no result to a named principal', async () => {
+  test('resyncs where the broker is unavailable, and sends no result to a named principal', async () => {
     const { broker, there } = await buses();
     const server = serving({ bus: there, ...QUIET });
     const named = serving({ bus: there, principal: () => 'ann', ...QUIET });

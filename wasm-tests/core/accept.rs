@@ -80,7 +80,7 @@ fn http_checks_run_before_authentication() {
 }
 
 #[test]
-fn any_bytes_get_a_verdict() {
+fn any_bytes_get_an_outcome() {
     check(
         (vec(any::<u8>(), 0..200), "\\PC{0,60}"),
         |(body, headers)| {
@@ -92,7 +92,7 @@ fn any_bytes_get_a_verdict() {
 }
 
 #[test]
-fn any_damaged_request_gets_a_verdict() {
+fn any_damaged_request_gets_an_outcome() {
     check(
         (any::<prop::sample::Index>(), any::<u8>()),
         |(place, byte)| {

@@ -175,7 +175,7 @@ fn run(file: &str) {
             Screening::Refused(reason, _) => {
                 case.check_rejection(&Rejection::new(reason.clone(), None));
             }
-            Screening::Passed(_) => case.check_verdict(&headers),
+            Screening::Passed(_) => case.check_outcome(&headers),
             other => panic!("not known: {other:?}"),
         }
     }
@@ -189,7 +189,7 @@ impl Case {
         match listen::classify(method, headers, body, limits) {
             Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
             Classified::Unread => Some(self.named(|| listen::validate(headers, body, limits))),
-            Classified::Read(verdict) => Some(self.named(|| verdict)),
+            Classified::Read(outcome) => Some(self.named(|| outcome)),
             Classified::PassThrough if legacy.as_deref() == Some("sessions") => {
                 self.classify_in_session(legacy::classify(method, headers, body, limits))
             }
@@ -199,9 +199,9 @@ impl Case {
 
     /// No session exists that a case could name, so an id is refused before the caller is
     /// authenticated.
-    fn classify_in_session(&self, verdict: legacy::LegacyOutcome) -> Option<ListenOutcome> {
+    fn classify_in_session(&self, outcome: legacy::LegacyOutcome) -> Option<ListenOutcome> {
         let unknown = |id| ListenOutcome::Rejected(Rejection::new(Reason::SessionNotFound, id));
-        Some(match verdict {
+        Some(match outcome {
             legacy::LegacyOutcome::Rejected(rejection) if rejection.reason.is_transport_level() => {
                 ListenOutcome::Rejected(rejection)
             }
@@ -231,7 +231,7 @@ impl Case {
         })
     }
 
-    fn check_verdict(&self, headers: &Headers<'_>) {
+    fn check_outcome(&self, headers: &Headers<'_>) {
         let Self {
             name,
             method,

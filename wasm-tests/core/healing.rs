@@ -183,7 +183,7 @@ fn a_truncated_frame_is_requested_at_once() {
 }
 
 #[test]
-fn an_inconsistency_during_a_request_is_verified_after_it() {
+fn an_inconsistency_during_a_request_is_probed_after_it() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::new(stream);
     let early = follow::batch(0, 1, &ServerEvent::ToolsListChanged);
@@ -204,7 +204,7 @@ fn an_inconsistency_during_a_request_is_verified_after_it() {
 }
 
 #[test]
-fn a_persistent_gap_is_verified_once_a_second() {
+fn a_persistent_gap_is_probed_once_a_second() {
     let mut world = world();
     for second in 1..=10 {
         for _ in 0..5 {
@@ -264,9 +264,9 @@ fn an_unawaited_reply_is_ignored() {
 }
 
 #[test]
-fn a_silent_bus_is_verified_only_if_configured() {
+fn a_silent_bus_is_probed_only_if_configured() {
     let timeouts = Timeouts {
-        verify: Duration::from_secs(10),
+        probe_interval: Duration::from_secs(10),
         ..Timeouts::default()
     };
     for (timeouts, asks) in [(Timeouts::default(), 0), (timeouts, 3)] {
@@ -355,7 +355,7 @@ fn a_stream_ends_after_two_failed_attempts_to_attach() {
 }
 
 #[test]
-fn an_unwanted_event_is_verified_once() {
+fn an_unwanted_event_is_probed_once() {
     let mut world = World::of_session(filter());
     for name in ["a", "b"] {
         world.watch(name);

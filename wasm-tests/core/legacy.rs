@@ -21,8 +21,8 @@ fn post(headers: &str, body: &str) -> LegacyOutcome {
     )
 }
 
-fn legacy(verdict: LegacyOutcome) -> LegacyRequest {
-    match verdict {
+fn legacy(outcome: LegacyOutcome) -> LegacyRequest {
+    match outcome {
         LegacyOutcome::Legacy(request) => request,
         other => panic!("{other:?}"),
     }
@@ -56,14 +56,14 @@ fn a_request_that_names_a_session_is_ours_unless_it_is_modern() {
         {
             let lines =
                 format!("content-type: {media}\naccept: text/event-stream\nmcp-session-id: s");
-            let verdict = classify(
+            let outcome = classify(
                 method,
                 &Headers::new(&lines),
                 body.as_bytes(),
                 &Limits::default(),
             );
             assert_eq!(
-                legacy(verdict).session.as_deref(),
+                legacy(outcome).session.as_deref(),
                 Some("s"),
                 "{method} {media}"
             );
@@ -73,7 +73,7 @@ fn a_request_that_names_a_session_is_ours_unless_it_is_modern() {
 }
 
 #[test]
-fn any_bytes_get_a_verdict() {
+fn any_bytes_get_an_outcome() {
     check(
         (vec(any::<u8>(), 0..64), "\\PC{0,32}"),
         |(body, headers)| {

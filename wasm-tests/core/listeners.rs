@@ -47,7 +47,7 @@ fn topics_are_listed_by_their_streams_and_callers_only_on_request() {
     };
     let a = ("resource:a", 1);
     let b = ("resource:b", 3);
-    // Of `a` and `c`, which have as many streams, the first one is listed.
+    // `a` and `c` have as many streams: the first one is listed.
     assert_eq!(listed(&fanout, 2, false), named(&[b, a]));
     assert_eq!(listed(&fanout, 1, false), named(&[b]));
     assert_eq!(listed(&fanout, 0, false), []);

@@ -34,10 +34,10 @@ fn not_found(raw_id: Option<&str>) -> Rejection {
 fn a_listen_is_method_not_found_with_its_id() {
     let listen = message("subscriptions/listen", META);
     for headers in [LISTEN, JSON, "Mcp-Method: subscriptions/listen"] {
-        let verdict = classified(headers, &listen);
+        let outcome = classified(headers, &listen);
 
         assert_eq!(
-            verdict,
+            outcome,
             OffOutcome::Listen(not_found(Some("7"))),
             "{headers}"
         );
@@ -69,9 +69,9 @@ fn an_invalid_listen_is_method_not_found_too() {
 fn a_legacy_subscribe_is_method_not_found() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         for params in [r#""uri":"note://a""#, r#""uri":7"#, ""] {
-            let verdict = classified(JSON, &message(method, params));
+            let outcome = classified(JSON, &message(method, params));
             assert_eq!(
-                verdict,
+                outcome,
                 OffOutcome::Subscribe(not_found(Some("7"))),
                 "{params}"
             );

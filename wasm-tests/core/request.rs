@@ -16,7 +16,7 @@ pub fn body(id: &str, notifications: &str) -> String {
     )
 }
 
-/// Returns the verdict on a request whose caller needs no authentication; `None` if it is not a
+/// Returns the outcome for a request whose caller needs no authentication; `None` if it is not a
 /// listen.
 pub fn classified(
     method: &str,
@@ -26,24 +26,24 @@ pub fn classified(
 ) -> Option<ListenOutcome> {
     match listen::classify(method, headers, body, limits) {
         Classified::Unread => Some(listen::validate(headers, body, limits)),
-        Classified::Read(verdict) => Some(verdict),
+        Classified::Read(outcome) => Some(outcome),
         Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
         _ => None,
     }
 }
 
-/// Returns the verdict on a request that has to be a listen.
+/// Returns the outcome for a request that has to be a listen.
 #[track_caller]
 pub fn accept(headers: &str, body: impl AsRef<[u8]>) -> ListenOutcome {
     let headers = Headers::new(headers);
-    let verdict = classified("POST", &headers, body.as_ref(), &Limits::default());
-    verdict.expect("it is a listen")
+    let outcome = classified("POST", &headers, body.as_ref(), &Limits::default());
+    outcome.expect("it is a listen")
 }
 
 #[track_caller]
-pub fn assert_rejected(verdict: ListenOutcome, status: u16, code: i32, id: Option<&str>) {
-    let ListenOutcome::Rejected(rejection) = verdict else {
-        panic!("{verdict:?} is no rejection");
+pub fn assert_rejected(outcome: ListenOutcome, status: u16, code: i32, id: Option<&str>) {
+    let ListenOutcome::Rejected(rejection) = outcome else {
+        panic!("{outcome:?} is no rejection");
     };
     let (reason, read) = (rejection.reason, rejection.id);
     assert_eq!(
@@ -55,9 +55,9 @@ pub fn assert_rejected(verdict: ListenOutcome, status: u16, code: i32, id: Optio
 }
 
 #[track_caller]
-pub fn assert_accepted(verdict: ListenOutcome, id: &str, filter: &str) {
-    let ListenOutcome::Accepted(accepted) = verdict else {
-        panic!("{verdict:?} is not accepted");
+pub fn assert_accepted(outcome: ListenOutcome, id: &str, filter: &str) {
+    let ListenOutcome::Accepted(accepted) = outcome else {
+        panic!("{outcome:?} is not accepted");
     };
     assert_eq!(accepted.id.raw(), id);
     assert_eq!(accepted.requested.to_json(), filter);

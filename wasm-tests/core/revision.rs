@@ -88,8 +88,8 @@ fn a_server_speaks_the_versions_that_it_lists() {
     assert_eq!(over_stdio(&reported), modern());
     let stream = format!(": c\n\ndata: {reported}\n\n");
     let response = (200, Media::EventStream);
-    let verdict = revision::of_response(response, stream.as_bytes(), &["2026-07-28"], OURS);
-    assert_eq!(verdict, modern());
+    let outcome = revision::of_response(response, stream.as_bytes(), &["2026-07-28"], OURS);
+    assert_eq!(outcome, modern());
     let reported = discovered(r#"["2025-11-25"]"#, "{}");
     assert_eq!(over_http(200, &reported), legacy());
     let reported = discovered(r#"["2030-01-01"]"#, "{}");
@@ -139,9 +139,9 @@ fn any_other_refusal_leads_to_initialize() {
         legacy()
     );
     let page = error(-32_022);
-    let verdict =
+    let outcome =
         revision::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
-    assert_eq!(verdict, legacy(), "what is not declared as JSON is none");
+    assert_eq!(outcome, legacy(), "what is not declared as JSON is none");
 }
 
 #[test]
@@ -204,14 +204,14 @@ fn an_unsupported_version_is_retried_with_the_latest_common_one() {
 #[test]
 fn a_version_that_is_refused_but_listed_is_tried_twice() {
     let refusal = unsupported(r#"["2026-07-28"]"#);
-    let verdict =
+    let outcome =
         |tried: &[&str]| revision::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
     assert_eq!(
-        verdict(&["2026-07-28"]),
+        outcome(&["2026-07-28"]),
         RevisionOutcome::Retry("2026-07-28".into())
     );
     let none = RevisionOutcome::NoCommonVersion(vec!["2026-07-28".to_owned()]);
-    assert_eq!(verdict(&["2026-07-28", "2026-07-28"]), none);
+    assert_eq!(outcome(&["2026-07-28", "2026-07-28"]), none);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn classified(request: &HttpRequest) -> legacy::LegacyRequest {
         &Limits::default(),
     ) {
         LegacyOutcome::Legacy(request) => request,
-        verdict => panic!("{verdict:?}"),
+        outcome => panic!("{outcome:?}"),
     }
 }
 

@@ -119,7 +119,7 @@ pub(crate) fn accept(request: &HttpRequest) -> Accepted {
     let limits = Limits::default();
     match classified(request.method, &headers, body.as_bytes(), &limits) {
         Some(ListenOutcome::Accepted(accepted)) => accepted,
-        verdict => panic!("{verdict:?}"),
+        outcome => panic!("{outcome:?}"),
     }
 }
 

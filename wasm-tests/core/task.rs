@@ -31,8 +31,8 @@ fn task_ids_require_the_client_extension() {
         r#"{"extensions":{"io.modelcontextprotocol/tasks":true}}"#,
         r#"{"io.modelcontextprotocol/tasks":{}}"#,
     ] {
-        let verdict = accept(HEADERS, declaring(capabilities));
-        assert_rejected(verdict, 400, -32_021, Some("1"));
+        let outcome = accept(HEADERS, declaring(capabilities));
+        assert_rejected(outcome, 400, -32_021, Some("1"));
     }
 }
 

@@ -47,7 +47,7 @@ pub fn filter(bytes: &[u8]) {
     }
 }
 
-/// Any request gets a verdict; a rejection is valid JSON, with the verbatim id.
+/// Any request gets an outcome; a rejection is valid JSON, with the verbatim id.
 pub fn request(bytes: &[u8]) {
     let limits = Limits::default();
     for headers in HEADERS {
@@ -67,7 +67,7 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Returns the verdict on a request whose caller needs no authentication; `None` if it is no
+/// Returns the outcome for a request whose caller needs no authentication; `None` if it is no
 /// listen.
 fn classified(
     method: &str,
@@ -77,7 +77,7 @@ fn classified(
 ) -> Option<ListenOutcome> {
     match listen::classify(method, headers, body, limits) {
         Classified::Unread => Some(listen::validate(headers, body, limits)),
-        Classified::Read(verdict) => Some(verdict),
+        Classified::Read(outcome) => Some(outcome),
         Classified::Rejected(rejection) => Some(ListenOutcome::Rejected(rejection)),
         _ => None,
     }
@@ -157,9 +157,9 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
                 let (stream, _) = opened.expect("a stream that is to be opened");
                 if let StreamKind::Listen(id) = stream.kind() {
                     let headers = Headers::new(headers);
-                    let verdict = classified(method, &headers, body, &Limits::default());
-                    let Some(ListenOutcome::Accepted(accepted)) = verdict else {
-                        panic!("{verdict:?}");
+                    let outcome = classified(method, &headers, body, &Limits::default());
+                    let Some(ListenOutcome::Accepted(accepted)) = outcome else {
+                        panic!("{outcome:?}");
                     };
                     assert_eq!((id, stream.honored()), (&accepted.id, &accepted.requested));
                 }

@@ -119,7 +119,7 @@ export async function distinctMessages(
 
 /** The exact acknowledgment of subscription `id` (raw JSON text). */
 export function acknowledged(id: string, honored: unknown): string {
-  return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{${stamp(id)},"notifications":${JSON.stringify(honored)}}}`;
+  return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{${metaOf(id)},"notifications":${JSON.stringify(honored)}}}`;
 }
 
 /** A list-changed notification for subscription `id`. */
@@ -127,12 +127,12 @@ export function listChanged(
   id: string,
   list: 'tools' | 'prompts' | 'resources' | 'events',
 ): string {
-  return `{"jsonrpc":"2.0","method":"notifications/${list}/list_changed","params":{${stamp(id)}}}`;
+  return `{"jsonrpc":"2.0","method":"notifications/${list}/list_changed","params":{${metaOf(id)}}}`;
 }
 
 /** A resource-updated notification for subscription `id`. */
 export function updated(id: string, uri: string): string {
-  return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${stamp(id)},"uri":${JSON.stringify(uri)}}}`;
+  return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${metaOf(id)},"uri":${JSON.stringify(uri)}}}`;
 }
 
 /** A filter of all lists and of one resource. */
@@ -153,9 +153,9 @@ export function taskState(taskId: string, status: 'working' | 'cancelled' = 'wor
 
 /** A task's notification for subscription `id`. */
 export function taskNotification(id: string, task: object): string {
-  return `{"jsonrpc":"2.0","method":"notifications/tasks","params":{${stamp(id)},${JSON.stringify(task).slice(1)}}`;
+  return `{"jsonrpc":"2.0","method":"notifications/tasks","params":{${metaOf(id)},${JSON.stringify(task).slice(1)}}`;
 }
 
-function stamp(id: string): string {
+function metaOf(id: string): string {
   return `"_meta":{"io.modelcontextprotocol/subscriptionId":${id}}`;
 }

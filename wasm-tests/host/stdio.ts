@@ -83,10 +83,10 @@ export function cancelLine(id: string): string {
 
 /** The result of subscription `id`. */
 export function resultLine(id: string, serverInfo?: object): string {
-  const stamp = `"io.modelcontextprotocol/subscriptionId":${id}`;
+  const subscription = `"io.modelcontextprotocol/subscriptionId":${id}`;
   const info = serverInfo
     ? `,"io.modelcontextprotocol/serverInfo":${JSON.stringify(serverInfo)}`
     : '';
-  const result = `{"resultType":"complete","_meta":{${stamp}${info}}}`;
+  const result = `{"resultType":"complete","_meta":{${subscription}${info}}}`;
   return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 }

@@ -1,8 +1,10 @@
-"""Signs and verifies messages with the package standardwebhooks of PyPI.
+"""
+Signs and verifies messages with the package standardwebhooks of PyPI.
 
-The input is a JSON object with a `secret`, an `id`, a `timestamp` in seconds since 1970, a `body` and, to verify, the
-value of `webhook-signature` as `signatures`. The output is a JSON object with the `signature` that the package makes and,
-if there was something to verify, whether it is `verified`.
+The input is a JSON object with a `secret`, an `id`, a `timestamp` in seconds since 1970, a `body`
+and, to verify, the value of `webhook-signature` as `signatures`. The output is a JSON object with
+the `signature` that the package makes and, if there was something to verify, whether it is
+`verified`.
 """
 
 import json

@@ -251,7 +251,7 @@ impl World {
     }
 
     fn end(&mut self, at: usize, step: Step) {
-        let (now, doubt) = (self.now, self.doubt(at));
+        let (now, certainty) = (self.now, self.certainty(at));
         let Some((host, mut driven)) = self.driven(at) else {
             return;
         };
@@ -259,7 +259,7 @@ impl World {
             return;
         }
         if step.act == Act::Close {
-            host.close(&mut driven, doubt);
+            host.close(&mut driven, certainty);
         } else if step.what.is_multiple_of(2) {
             host.allow(EndReason::Drained);
             driven.retire(EndReason::Drained);
@@ -272,9 +272,9 @@ impl World {
 
     /// Closes a stream gracefully.
     pub(crate) fn close(&mut self, at: usize) {
-        let doubt = self.doubt(at);
+        let certainty = self.certainty(at);
         if let Some((host, mut driven)) = self.driven(at) {
-            host.close(&mut driven, doubt);
+            host.close(&mut driven, certainty);
         }
     }
 
@@ -300,7 +300,7 @@ impl World {
             Act::Duplicate => self.hurt(socket, way, Fault::Duplicate),
             Act::Swap => self.hurt(socket, way, Fault::Swap),
             Act::Truncate => self.hurt(socket, way, Fault::Truncate),
-            Act::Forget if self.setup.verifies => {
+            Act::Forget if self.setup.probes_bus => {
                 self.forget_socket(socket);
                 self.network.forget(socket);
             }

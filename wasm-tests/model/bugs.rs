@@ -63,7 +63,7 @@ const AROUND: [(HarnessBug, &str); 4] = [
     ),
     (HarnessBug::KeepsEdges, "the bus keeps edges that left"),
     (
-        HarnessBug::NeverVerifies,
+        HarnessBug::NeverProbes,
         "`busProbeIntervalMs` has no effect",
     ),
 ];

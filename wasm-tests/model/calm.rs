@@ -11,7 +11,7 @@ use crate::{
     key::{Key, Keys},
     lease_promises::max_takeover,
     shard::ShardObject,
-    world::{VERIFY, World},
+    world::{PROBE_INTERVAL, World},
 };
 
 impl World {
@@ -137,8 +137,8 @@ impl World {
 
     /// Waits until every stream must be open. A redirected one waits once more.
     fn wait_at_last(&mut self) -> Result<(), Violation> {
-        let span = if self.setup.verifies {
-            AT_LAST_VERIFIED
+        let span = if self.setup.probes_bus {
+            AT_LAST_PROBED
         } else {
             AT_LAST
         };
@@ -222,9 +222,9 @@ impl World {
         )
     }
 
-    /// The streams that are not verifying anything.
+    /// The streams that are not asking their bus for missed events.
     pub(crate) fn known(&mut self) -> Vec<usize> {
-        if self.setup.verifies {
+        if self.setup.probes_bus {
             return self.streams();
         }
         let lines: Vec<_> = self.isolates.iter().map(|line| line.socket).collect();
@@ -351,4 +351,4 @@ const PROMPTLY: Millis = Millis(2_000);
 const CLOSING: Millis = Millis(60_000);
 /// An attach that hangs, the longest wait after it, and a margin.
 const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);
-const AT_LAST_VERIFIED: Millis = Millis(VERIFY.0 + ATTACH.0 + AT_LAST.0);
+const AT_LAST_PROBED: Millis = Millis(PROBE_INTERVAL.0 + ATTACH.0 + AT_LAST.0);

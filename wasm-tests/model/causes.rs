@@ -2,7 +2,7 @@ use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::EndRea
 
 use crate::{
     driven::Driven,
-    host::{Doubt, Host, STALL},
+    host::{Certainty, Host, STALL},
     invariant::{Violation, ensure},
     network::Socket,
     world::World,
@@ -60,22 +60,22 @@ impl World {
         is_idle && is_up && self.network.is_calm() && self.is_quiet()
     }
 
-    /// Whether the bus of a client's stream is in doubt, judged from outside.
-    pub(crate) fn doubt(&mut self, at: usize) -> Doubt {
+    /// Whether a client's stream receives all that its bus has published, judged from outside.
+    pub(crate) fn certainty(&mut self, at: usize) -> Certainty {
         let Some(place) = self.driven(at).map(|(host, _)| host.isolate) else {
-            return Doubt::Possible;
+            return Certainty::Uncertain;
         };
         let isolate = &self.isolates[place];
         if isolate.absence.is_some() {
-            return Doubt::Certain;
+            return Certainty::Unavailable;
         }
         let has_reply = isolate.has_received && isolate.is_served();
         let socket = isolate.socket.and_then(|socket| self.network.get(socket));
         let is_whole = has_reply && socket.is_some_and(Socket::is_calm);
         if is_whole && self.is_quiet() {
-            Doubt::None
+            Certainty::Certain
         } else {
-            Doubt::Possible
+            Certainty::Uncertain
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) enum HarnessBug {
     /// The bus keeps edges that left.
     KeepsEdges,
     /// `busProbeIntervalMs` has no effect.
-    NeverVerifies,
+    NeverProbes,
 }
 
 pub(crate) fn has(bug: HarnessBug) -> bool {

@@ -69,13 +69,13 @@ enum Progress {
     Ended,
 }
 
-/// Whether the bus of a stream may have published events that the stream will not receive.
+/// What is known about whether a stream receives everything that its bus has published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
-    None,
-    Possible,
-    /// The bus is unavailable.
+pub(crate) enum Certainty {
     Certain,
+    Uncertain,
+    /// The bus is unavailable.
+    Unavailable,
 }
 
 /// What a stream is opened with.
@@ -173,13 +173,13 @@ impl Host {
         Ok(())
     }
 
-    /// Ends it gracefully. Without a result end only streams with tasks whose bus is in doubt.
-    pub(crate) fn close(&mut self, driven: &mut Driven<'_>, doubt: Doubt) {
+    /// Ends it gracefully. Without a result end only streams with tasks that may miss events.
+    pub(crate) fn close(&mut self, driven: &mut Driven<'_>, certainty: Certainty) {
         let has_tasks = driven.read(|stream| !stream.honored().task_ids.is_empty());
-        if !has_tasks || doubt != Doubt::Certain {
+        if !has_tasks || certainty != Certainty::Unavailable {
             self.allow(EndReason::Closed);
         }
-        if has_tasks && doubt != Doubt::None {
+        if has_tasks && certainty != Certainty::Certain {
             self.allow(EndReason::Lost);
         }
         driven.close();

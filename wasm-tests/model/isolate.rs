@@ -35,12 +35,12 @@ pub(crate) struct Isolate {
     /// The number of the last published event at the current confirmation.
     pub(crate) confirmed: usize,
     /// The result of the write probe: whether requests can write to streams of others.
-    pub(crate) verdict: Option<bool>,
+    pub(crate) shares: Option<bool>,
     pub(crate) write_probes: u8,
     /// Since when the owner, or no owner, has been idle while another request runs.
     pub(crate) idle_since: Option<Millis>,
-    /// The time of the last shedding.
-    pub(crate) shed_at: Option<Millis>,
+    /// When streams last ended because all requests are spent.
+    pub(crate) ended_at: Option<Millis>,
 }
 
 /// A stream on a shared connection, and its request.
@@ -50,8 +50,8 @@ pub(crate) struct Member {
     pub(crate) client: usize,
     /// The number of writes by its request while it owned the socket.
     pub(crate) writes: usize,
-    /// What its request does once it runs.
-    pub(crate) errands: Vec<Errand>,
+    /// Tasks for its request, which does them once it runs.
+    pub(crate) tasks: Vec<RequestTask>,
     /// Whether its request does nothing by itself: others still write to its stream.
     pub(crate) is_stalled: bool,
     /// Since when that is so.
@@ -68,7 +68,7 @@ pub(crate) struct Member {
 
 /// What one request asks another one to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Errand {
+pub(crate) enum RequestTask {
     Take,
     Prove(Term),
     Watch,
@@ -80,7 +80,7 @@ impl Member {
             id,
             client,
             writes: 0,
-            errands: Vec::new(),
+            tasks: Vec::new(),
             is_stalled: false,
             runs_since: now,
             waits_since: None,
@@ -92,10 +92,10 @@ impl Member {
 }
 
 impl Isolate {
-    pub(crate) fn new(verify: Millis, budget: Budget) -> Self {
+    pub(crate) fn new(probe_interval: Millis, budget: Budget) -> Self {
         let timeouts = Timeouts {
             attach: ATTACH.into(),
-            verify: verify.into(),
+            probe_interval: probe_interval.into(),
         };
         let mut core = isolate::Isolate::new(timeouts, Millis(0));
         core.lease().set_budget(budget);
@@ -112,10 +112,10 @@ impl Isolate {
             hops: 0,
             absence: None,
             confirmed: 0,
-            verdict: None,
+            shares: None,
             write_probes: 0,
             idle_since: None,
-            shed_at: None,
+            ended_at: None,
         }
     }
 

@@ -52,23 +52,23 @@ impl World {
         )
     }
 
-    pub(crate) fn check_shed(&self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
+    pub(crate) fn check_ends(&self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
         let isolate = &self.isolates[place];
         let Isolate {
-            members, shed_at, ..
+            members, ended_at, ..
         } = isolate;
-        let is_due = shed_at.is_none_or(|at| at + self.budget().shed.into() <= self.now);
+        let is_due = ended_at.is_none_or(|at| at + self.budget().end_interval.into() <= self.now);
         // While nothing is served, requests that do not run, or have not run long enough to notice,
         // do not count.
         let is_new = |since| !isolate.is_served() && self.now - since <= MAX_LOOK;
         let is_out = |it: &Member| {
             self.is_spent(it) || is_new(it.runs_since) || !isolate.is_served() && it.is_stalled
         };
-        let are_few = edges.len() <= members.len().div_ceil(self.budget().shed_share);
+        let are_few = edges.len() <= members.len().div_ceil(self.budget().end_share);
         ensure(
-            "a few streams are shed, and only if no fresh request can continue",
+            "a few streams end, and only if no fresh request can continue",
             is_due && are_few && members.iter().all(is_out),
-            || format!("{edges:?} of isolate {place} were shed"),
+            || format!("{edges:?} of isolate {place} ended"),
         )
     }
 
@@ -112,6 +112,6 @@ const TURN: Millis = Millis(1_500);
 const PROOF: Millis = Millis(1_000);
 /// The time until a request checks in its turn, and finds that no proof comes.
 const MAX_LOOK: Millis = Millis(13_000);
-/// A spent request finds three times that none comes; some streams are shed, and one that returns
+/// A spent request finds three times that none comes; some streams end, and one that returns
 /// finds it too.
 const MAX_IDLE: Millis = Millis(60_000);

@@ -2,7 +2,7 @@ use mcp_listen::{clock::Millis, fanout::StreamId, lease::LeaseOutput, listen::En
 
 use crate::{
     invariant::Violation,
-    isolate::Errand,
+    isolate::RequestTask,
     schedule::{Act, Step},
     world::World,
 };
@@ -15,7 +15,7 @@ impl World {
         let isolate = &mut self.isolates[place];
         if step.act == Act::Forbid {
             // A write to another request's stream is refused: the present streams stay.
-            isolate.verdict = Some(false);
+            isolate.shares = Some(false);
             return Ok(());
         }
         let members: Vec<StreamId> = isolate.members.iter().map(|member| member.id).collect();
@@ -41,41 +41,41 @@ impl World {
         let isolate = &mut self.isolates[place];
         isolate.idle_since = None;
         let is_holder = isolate.holder == Some(edge);
-        let mut errands = Vec::new();
+        let mut tasks = Vec::new();
         if let Some(member) = isolate.member_mut(edge) {
             member.is_stalled = is_stalled;
             member.runs_since = now;
             if !is_stalled {
-                errands = std::mem::take(&mut member.errands);
+                tasks = std::mem::take(&mut member.tasks);
             }
         }
         if let Some(socket) = isolate.socket.filter(|_| is_holder) {
             self.network.set_frozen(socket, is_stalled);
         }
-        for errand in errands {
-            self.run_errand(place, edge, errand)?;
+        for task in tasks {
+            self.run_in_context(place, edge, task)?;
         }
         Ok(())
     }
 
     /// The request of a stream does this as soon as it runs.
-    fn run_errand(
+    fn run_in_context(
         &mut self,
         place: usize,
         edge: StreamId,
-        errand: Errand,
+        task: RequestTask,
     ) -> Result<(), Violation> {
         let Some(member) = self.isolates[place].member_mut(edge) else {
             return Ok(());
         };
         if member.is_stalled {
-            member.errands.push(errand);
+            member.tasks.push(task);
             return Ok(());
         }
-        match errand {
-            Errand::Take => self.take(place, edge),
-            Errand::Watch => self.look(place, edge).map(drop),
-            Errand::Prove(term) => {
+        match task {
+            RequestTask::Take => self.take(place, edge),
+            RequestTask::Watch => self.look(place, edge).map(drop),
+            RequestTask::Prove(term) => {
                 self.isolates[place].core.lease().handle_proof(term);
                 Ok(())
             }
@@ -132,12 +132,14 @@ impl World {
             };
             has_done |= !matches!(output, LeaseOutput::Prove(_));
             match output {
-                LeaseOutput::Appoint(edge) => self.run_errand(place, edge, Errand::Take)?,
+                LeaseOutput::Appoint(edge) => {
+                    self.run_in_context(place, edge, RequestTask::Take)?;
+                }
                 LeaseOutput::Release(edge) => self.release(place, edge)?,
-                LeaseOutput::Shed(edges) => self.shed(place, &edges)?,
+                LeaseOutput::End(edges) => self.end_streams(place, &edges)?,
                 LeaseOutput::Prove(term) => {
                     if let Some(holder) = isolate.holder {
-                        self.run_errand(place, holder, Errand::Prove(term))?;
+                        self.run_in_context(place, holder, RequestTask::Prove(term))?;
                     }
                 }
                 other => panic!("not known: {other:?}"),
@@ -164,7 +166,7 @@ impl World {
         let member = self.isolates[place].member(edge);
         let is_stalled = member.is_some_and(|member| member.is_stalled);
         self.let_go_of_socket(place, is_stalled);
-        self.run_errand(place, edge, Errand::Watch)
+        self.run_in_context(place, edge, RequestTask::Watch)
     }
 
     fn let_go_of_socket(&mut self, place: usize, is_stalled: bool) {
@@ -176,16 +178,16 @@ impl World {
 
     /// All requests are spent: some of the oldest streams end, and their clients return with fresh
     /// ones.
-    fn shed(&mut self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
-        self.check_shed(place, edges)?;
+    fn end_streams(&mut self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
+        self.check_ends(place, edges)?;
         let now = self.now;
         let isolate = &mut self.isolates[place];
-        isolate.shed_at = Some(now);
+        isolate.ended_at = Some(now);
         isolate.idle_since = None;
         let members = isolate.members.iter();
-        let shed = members.filter(|member| edges.contains(&member.id));
-        let shed: Vec<usize> = shed.map(|member| member.client).collect();
-        for at in shed {
+        let ended = members.filter(|member| edges.contains(&member.id));
+        let ended: Vec<usize> = ended.map(|member| member.client).collect();
+        for at in ended {
             if let Some((host, mut driven)) = self.driven(at) {
                 host.allow(EndReason::Exhausted);
                 driven.retire_at(now, EndReason::Exhausted);

@@ -14,8 +14,8 @@ pub(crate) struct Schedule {
 pub(crate) struct Setup {
     /// Whether the pipes of new sockets wait for [`Act::Deliver`].
     pub(crate) holds: bool,
-    /// Whether edges verify at intervals that they missed nothing.
-    pub(crate) verifies: bool,
+    /// Whether edges ask a silent bus at intervals whether they missed anything.
+    pub(crate) probes_bus: bool,
     /// Whether streams send keep-alives.
     pub(crate) keeps_alive: bool,
     /// Whether the bus is of the previous version.
@@ -172,7 +172,7 @@ impl Schedule {
         let shares = parts.contains(&Part::Sharing);
         let setup = Setup {
             holds: parts.contains(&Part::Wires) && seed.below(3) == 0,
-            verifies: seed.below(4) == 0,
+            probes_bus: seed.below(4) == 0,
             keeps_alive: seed.below(4) == 0,
             is_old_bus: !has_shards && !shares && seed.below(4) == 0,
             has_shards,

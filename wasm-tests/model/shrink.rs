@@ -37,7 +37,7 @@ fn drop_steps(best: &mut Schedule, promise: &str) {
 fn simplify_setup(best: &mut Schedule, promise: &str) {
     let simpler: [fn(&mut Setup); 15] = [
         |setup| setup.holds = false,
-        |setup| setup.verifies = false,
+        |setup| setup.probes_bus = false,
         |setup| setup.keeps_alive = false,
         |setup| setup.is_old_bus = false,
         |setup| setup.window = 0,

@@ -45,7 +45,7 @@ impl World {
 
     /// One more isolate, for one stream.
     pub(crate) fn alone(&mut self) -> usize {
-        let isolate = Isolate::new(self.verify(), self.budget());
+        let isolate = Isolate::new(self.probe_interval(), self.budget());
         self.isolates.push(isolate);
         self.isolates.len() - 1
     }

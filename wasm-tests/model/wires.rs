@@ -73,16 +73,14 @@ impl World {
             return Ok(());
         };
         let place = host.origin;
-        let Isolate {
-            verdict, holder, ..
-        } = &self.isolates[place];
-        let (verdict, is_first) = (*verdict, holder.is_none());
-        let may_share = self.setup.shares && verdict != Some(false);
+        let Isolate { shares, holder, .. } = &self.isolates[place];
+        let (shares, is_first) = (*shares, holder.is_none());
+        let may_share = self.setup.shares && shares != Some(false);
         if !may_share || !self.has_room_at(at, place) {
             return self.join_alone(at);
         }
         let (_, span) = self.write_probe();
-        if verdict == Some(true) || is_first {
+        if shares == Some(true) || is_first {
             return self.join_isolate(at, place);
         }
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
@@ -107,7 +105,7 @@ impl World {
         let isolate = &mut self.isolates[place];
         isolate.write_probes = isolate.write_probes.saturating_add(1);
         if works || isolate.write_probes >= MAX_WRITE_PROBES {
-            isolate.verdict.get_or_insert(works);
+            isolate.shares.get_or_insert(works);
         }
         self.note(|| format!("  the write probe of client {at} returns {works}"));
         if works {

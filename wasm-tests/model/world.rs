@@ -59,7 +59,7 @@ impl World {
             shards: Shards::default(),
             clients: Vec::new(),
             ledger: Ledger::default(),
-            isolates: std::iter::repeat_with(|| Isolate::new(verify(setup), budget(setup)))
+            isolates: std::iter::repeat_with(|| Isolate::new(probe_interval(setup), budget(setup)))
                 .take(isolates(setup))
                 .collect(),
             service: service(bounds(setup.bounds), setup.authorizes),
@@ -266,8 +266,8 @@ impl World {
         Some((host, Driven { isolate, id }))
     }
 
-    pub(crate) fn verify(&self) -> Millis {
-        verify(self.setup)
+    pub(crate) fn probe_interval(&self) -> Millis {
+        probe_interval(self.setup)
     }
 
     /// How much a request may write for others.
@@ -334,10 +334,10 @@ impl World {
     }
 }
 
-/// How often a silent bus is verified.
-fn verify(setup: Setup) -> Millis {
-    if setup.verifies && !harness_bug::has(HarnessBug::NeverVerifies) {
-        VERIFY
+/// How often a silent bus is probed.
+fn probe_interval(setup: Setup) -> Millis {
+    if setup.probes_bus && !harness_bug::has(HarnessBug::NeverProbes) {
+        PROBE_INTERVAL
     } else {
         Millis(0)
     }
@@ -359,7 +359,7 @@ fn isolates(setup: Setup) -> usize {
 }
 
 const KEEP_ALIVE: Millis = Millis(15_000);
-pub(crate) const VERIFY: Millis = Millis(20_000);
+pub(crate) const PROBE_INTERVAL: Millis = Millis(20_000);
 /// More turns than any schedule takes to settle.
 const RESTLESS: usize = 2_000;
 /// More than one call and its consequences take.

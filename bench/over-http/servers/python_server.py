@@ -1,4 +1,7 @@
-"""The official Python SDK on uvicorn: streams at /mcp, changes of resources published by POST /publish."""
+"""
+The official Python SDK on uvicorn: streams at /mcp, changes of resources published by POST
+/publish.
+"""
 
 import asyncio
 
@@ -22,7 +25,9 @@ async def publish(request: Request) -> Response:
 
 async def main() -> None:
     """Serves on any free port and says which."""
-    config = uvicorn.Config(server.streamable_http_app(), host="127.0.0.1", port=0, log_level="error")
+    config = uvicorn.Config(
+        server.streamable_http_app(), host="127.0.0.1", port=0, log_level="error"
+    )
     running = uvicorn.Server(config)
     serving = asyncio.create_task(running.serve())
     while not running.started:

@@ -18,7 +18,12 @@ export async function unreachable(url: URL, cause: unknown): Promise<never> {
 }
 
 function blockedText(origin: string): string {
-  return `The server responds, but does not allow this page (CORS). It has to allow the origin ${origin}, the methods POST, GET and DELETE, and the header fields that MCP uses. To inspect it without changing it, run "UPSTREAM=URL npm start" in a clone of mcp-listen: the page reaches it through a gateway then.`;
+  return (
+    'The server responds, but does not allow this page (CORS). It has to allow the origin ' +
+    `${origin}, the methods POST, GET and DELETE, and the header fields that MCP uses. ` +
+    'To inspect it without changing it, run "UPSTREAM=URL npm start" in a clone of mcp-listen: ' +
+    'the page reaches it through a gateway then.'
+  );
 }
 
 const DOWN = 'The endpoint cannot be reached: nothing responds at this URL.';

@@ -76,7 +76,7 @@ export class Chart {
     this.#labels = labels;
     const { isLogarithmic = false, kind } = this.#options;
     const series = this.#lines.map(({ label }, index) => seriesOf(label, index, kind));
-    // Of a stack, the highest bar is drawn first, and lower ones over it.
+    // The highest bar of a stack is drawn first, and lower ones over it.
     if (kind === 'stack') series.reverse();
     this.#plot = new uPlot(
       {

@@ -23,4 +23,10 @@ async def switch() -> str:
     return "Switched."
 
 
-lamp.run("http", host="127.0.0.1", port=int(os.environ.get("PORT", "8000")), stateless_http=True, show_banner=False)
+lamp.run(
+    "http",
+    host="127.0.0.1",
+    port=int(os.environ.get("PORT", "8000")),
+    stateless_http=True,
+    show_banner=False,
+)

@@ -1,4 +1,6 @@
-"""A bus for the official Python SDK and FastMCP: what it publishes reaches the clients of a gateway."""
+"""
+A bus for the official Python SDK and FastMCP: what it publishes reaches the clients of a gateway.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""An MCP server of the official Python SDK; `python sdk_server.py` starts it. A gateway has its streams."""
+"""
+An MCP server of the official Python SDK; `python sdk_server.py` starts it. A gateway has its
+streams.
+"""
 
 import os
 
@@ -21,4 +24,9 @@ async def switch(ctx: Context) -> str:
     return "Switched."
 
 
-lamp.run("streamable-http", host="127.0.0.1", port=int(os.environ.get("PORT", "8000")), stateless_http=True)
+lamp.run(
+    "streamable-http",
+    host="127.0.0.1",
+    port=int(os.environ.get("PORT", "8000")),
+    stateless_http=True,
+)

@@ -82,11 +82,11 @@ export interface BrokerListener {
   /**
    * Informs the bus that every event published from now on is passed on. Call it once for each call
    * of `follow`. `isContiguous` is true if no event published since the last loss is missing,
-   * because the broker kept them. If it is false, every stream cues everything it honors.
+   * because the broker kept them. If it is false, every stream is resynced.
    */
   onReady(state: { isContiguous: boolean }): void;
   /** Passes on the events of one publish, as they were sent and in the order of the broker. */
   onEvents(events: string): void;
-  /** Reports that events were lost. Every stream cues everything it honors. */
+  /** Reports that events were lost. Every stream is resynced. */
   onGap(): void;
 }

@@ -1,7 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { LISTS } from '../../model/filter.js';
-import { guarded, report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import { PerInstance } from '../../wasm/per-instance.js';
 import {
   Bus,
@@ -82,7 +82,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
    */
   constructor({ events, onError = report, wanted, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
-    this.#onError = guarded(onError);
+    this.#onError = safeOnError(onError);
     this.#instance = new PerInstance(
       () => newInstance(retention, this.#rows),
       serverGuard,

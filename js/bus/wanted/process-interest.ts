@@ -1,4 +1,4 @@
-import { guarded } from '../../observe/on-error.js';
+import { safeOnError } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
 import type { Interest, TopicGrant } from './interest.js';
@@ -29,8 +29,8 @@ export interface SessionTopics {
 }
 
 /**
- * What the streams of this process subscribe to. Of several processes the one that first wants a
- * topic calls the hooks, for all of them.
+ * What the streams of this process subscribe to. The first of several processes that wants a
+ * topic calls the hooks for all of them.
  */
 export class ProcessInterest implements Interest {
   /** The other processes; undefined if the bus has one process. */
@@ -58,7 +58,7 @@ export class ProcessInterest implements Interest {
         isElsewhere: (topic) => this.peers?.isHeld(topic) === true,
         isAgain: true,
       },
-      onError: guarded(onError),
+      onError: safeOnError(onError),
       onEnd: (topic, isReleased) => {
         if (isReleased && this.peers !== undefined) this.#released.push(topic);
       },
@@ -79,9 +79,9 @@ export class ProcessInterest implements Interest {
 
   async want(topics: readonly string[], caller?: string): Promise<TopicGrant> {
     if (this.#isClosed) return { refused: [...topics], release: () => {} };
-    const verdicts = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
-    let granted = topics.filter((_topic, index) => verdicts[index]);
-    const refused = topics.filter((_topic, index) => !verdicts[index]);
+    const decisions = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
+    let granted = topics.filter((_topic, index) => decisions[index]);
+    const refused = topics.filter((_topic, index) => !decisions[index]);
     this.sweepSoon();
     const release = (): void => {
       for (const topic of granted) this.#count(topic, -1);

@@ -7,10 +7,10 @@ export const WAITS_FOR_ACK = [
   'TypeScript SDK with listChanged, and the Agents SDK: connect() waits for it, up to 60 s',
   'Python SDK: listen() does not return without it',
 ];
-export const NEEDS_STAMPS = [
+export const NEEDS_SUBSCRIPTION_ID = [
   'Python SDK: listen() does not receive notifications without the id of its request',
 ];
-export const NEEDS_ACK_STAMP = [
+export const NEEDS_ACK_ID = [
   'TypeScript and Python SDK: find the subscription by this id, and do not see the acknowledgment',
 ];
 export const NEVER_LISTENS_AGAIN = [

@@ -46,7 +46,8 @@ export async function planChanges(folder: string): Promise<Plan> {
   const sources = present.includes(MANIFEST) ? await sourcesIn(folder) : undefined;
   if (sources !== undefined && servesAlone(sources)) return planForServer(folder, sources);
   throw new UserError(
-    `found no ${CONFIG_FILES.join(', ')}, and no server of the official SDK: run this in the folder of a Worker or a server, or in an empty folder to create a Worker`,
+    `found no ${CONFIG_FILES.join(', ')}, and no server of the official SDK: ` +
+      'run this in the folder of a Worker or a server, or in an empty folder to create a Worker',
   );
 }
 

@@ -15,7 +15,7 @@ export async function delay(ms: number, signal: AbortSignal): Promise<void> {
 
 /**
  * Waits for `work` for at most `ms` milliseconds, then rejects with the error that `late` returns;
- * 0 waits for any time. Rejects with the abort reason of `signal`.
+ * 0 disables this limit. Rejects with the abort reason of `signal`.
  */
 export async function within<T>(
   ms: number,

@@ -1,7 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import { occurrenceOf } from '../../model/events/occurrence.js';
 import { Backoff } from '../backoff.js';
-import { guarded } from '../guarded.js';
+import { runCallback } from '../callback.js';
 import { delay } from './delay.js';
 import type { WatchEventsOptions } from './options.js';
 
@@ -65,7 +65,7 @@ export class Delivery {
 
   /** Reports an error. An exception of `onError` does not end the watch: the host reports it. */
   report(error: ListenError): void {
-    guarded(() => this.#options.onError?.(error));
+    runCallback(() => this.#options.onError?.(error));
   }
 
   /** Calls a handler until it succeeds. Rejects with the abort reason of the signal. */

@@ -2,8 +2,8 @@ import { ListenError } from '../../model/error.js';
 import type { EventError } from '../../model/events/event-error.js';
 import { SubscriptionRefused } from '../../model/subscription-error.js';
 import { Backoff } from '../backoff.js';
+import { runCallback } from '../callback.js';
 import { now } from '../clock.js';
-import { guarded } from '../guarded.js';
 import type { HttpTarget } from '../transport/target.js';
 import type { WatchState } from '../watch-state.js';
 import { listedModes } from './catalogue.js';
@@ -204,7 +204,7 @@ class EventWatcher implements EventWatch {
 
   #set(status: Partial<Pick<EventWatcher, 'state' | 'mode' | 'error'>>): void {
     Object.assign(this, status);
-    for (const changed of [...this.#observers]) guarded(changed);
+    for (const changed of [...this.#observers]) runCallback(changed);
   }
 }
 

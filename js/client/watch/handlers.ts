@@ -1,6 +1,6 @@
 import type { ChangeEvent } from '../../model/event.js';
 import type { TaskState } from '../../model/task.js';
-import { guarded } from '../guarded.js';
+import { runCallback } from '../callback.js';
 
 /**
  * Handlers that read changed data again. Calls for one topic never overlap: changes during a call
@@ -105,7 +105,7 @@ export class CoalescedTask {
       try {
         await this.#task();
       } catch (error) {
-        guarded(() => this.#onError(error));
+        runCallback(() => this.#onError(error));
       }
     }
     this.#isRunning = false;

@@ -4,10 +4,10 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { eventsOfFilter, normalizeFilter } from '../../wasm/client/bindings.js';
 import { expectLoaded } from '../../wasm/client/load.js';
+import { runCallback } from '../callback.js';
 import type { WatchedEvents } from '../events/events.js';
 import type { EventHandlers, EventWatchOptions } from '../events/options.js';
 import type { EventWatch } from '../events/watch-events.js';
-import { guarded } from '../guarded.js';
 import { type ClientListenOptions, expectTimeouts } from '../options.js';
 import type { HttpTarget, ListenTarget } from '../transport/target.js';
 import type { WatchState } from '../watch-state.js';
@@ -19,8 +19,8 @@ import { canShare, TabSharing } from './tab-sharing.js';
 /** Options of `watch`. */
 export interface WatchOptions extends ClientListenOptions {
   /**
-   * Whether the tabs of this origin share one stream, if the browser supports it. Of all watches
-   * with the same target and filter, one keeps the stream open. A string names the group: use
+   * Whether the tabs of this origin share one stream, if the browser supports it. One of all
+   * watches with the same target and filter keeps the stream open. A string names the group: use
    * different names for the tabs of different users. A target other than a URL needs a string.
    *
    * @default false
@@ -177,7 +177,7 @@ class Watcher implements Watch {
     const error = status.end && errorOf(status.end, cause);
     this.#setStatus(status, error);
     if (status.state === 'live') this.#handlers.all(eventsOf(status.honored));
-    if (error !== undefined) guarded(() => this.#options.onError?.(error));
+    if (error !== undefined) runCallback(() => this.#options.onError?.(error));
     if (status.state === 'stopped') this.#source.stop();
   }
 
@@ -185,7 +185,7 @@ class Watcher implements Watch {
     this.#status = status;
     // Until the next attempt has succeeded or failed, the reason of the last end still applies.
     if (error !== undefined || status.state !== 'connecting') this.error = error;
-    for (const changed of [...this.#observers]) guarded(changed);
+    for (const changed of [...this.#observers]) runCallback(changed);
   }
 
   readonly #abort = (): void => void this.close();

@@ -8,7 +8,7 @@ import { type ForgettableHandler, forgettableHandler } from '../../listen-handle
 import { ListenError } from '../../model/error.js';
 import { limitsOf } from '../../model/limits.js';
 import { timeoutsOf } from '../../model/timeouts.js';
-import { guarded, report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import type { ListenHandler, ListenHandlerOptions } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
@@ -159,7 +159,7 @@ class GatewayHandler implements Gateway<unknown[]> {
     this.#upstream = upstream;
     this.#namespace = namespace;
     this.#options = options;
-    this.#onError = guarded(onError);
+    this.#onError = safeOnError(onError);
     this.#bus = bus;
     this.#proxy = createProxy(upstream, options);
     this.#server = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), {

@@ -2,7 +2,7 @@ import type { DefinedEvents } from '../../events/serve/host.js';
 import { type Screen, type ScreenOptions, screen } from '../../http/screen.js';
 import { expectAmounts } from '../../model/amount.js';
 import { type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
-import { guarded, report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import { posted } from '../../wasm/server/bindings.js';
 import { addressOf } from '../../web/client-address.js';
 import { sha256 } from '../../web/digest.js';
@@ -125,7 +125,7 @@ class PublishHandler {
     else checked(fullPublisher(secret));
     this.#namespace = namespace;
     this.#options = options;
-    this.#onError = guarded(options.onError ?? report);
+    this.#onError = safeOnError(options.onError ?? report);
     this.#screen = screen(options);
     this.#failures = new FailedAttempts(failuresPerMinute);
     this.#bodies = new UnverifiedBodies(bodyMs);

@@ -2,7 +2,7 @@ import type { ListenBus } from '../../bus/bus.js';
 import type { McpHandler } from '../../handler/handler.js';
 import { forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
-import { guarded, report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import type { ListenHandlerOptions } from '../../options.js';
 import type { DurableObjectBusOptions } from '../edge/durable-object-bus.js';
 import type { BusName } from '../wire/names.js';
@@ -109,7 +109,7 @@ function newRouter<Env>(
   options: RouteListenOptions<Env, unknown[]>,
 ): TenantRouter {
   const { handler, maxTenants: max = MAX_TENANTS, tenant } = options;
-  const onError = guarded(options.onError ?? report);
+  const onError = safeOnError(options.onError ?? report);
   const make = (bus: ListenBus, name: string) =>
     forgettableHandler<unknown[]>(handler({ name, bus, env }), { ...options, onError, bus });
   return new TenantRouter({ namespace, bus: tenant, busOptions: options, make, onError, max });

@@ -40,7 +40,7 @@ export interface DeliveredTypes {
 
 /** What bounds the functions that match, and who learns that one has failed. */
 export interface MatchOptions {
-  /** Milliseconds after which `match` has failed; 0: any time. */
+  /** Milliseconds after which `match` has failed; 0 disables this. */
   ms: number;
   onError: (error: Error) => void;
 }

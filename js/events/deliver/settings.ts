@@ -1,7 +1,7 @@
 import type { WebhookHost } from '../../bus/events.js';
 import { expectAmounts } from '../../model/amount.js';
 import { ListenError } from '../../model/error.js';
-import { guarded, report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import { HOUR_MS } from '../../timing/spans.js';
 import type { CallbackRules, DelivererOptions } from '../../wasm/events/bindings.js';
 import type { EventWebhookOptions } from './options.js';
@@ -31,7 +31,7 @@ export class WebhookSettings {
       );
     this.#options = options;
     // An exception of it would leave a delivery under way without an end.
-    this.onError = guarded(options.onError ?? report);
+    this.onError = safeOnError(options.onError ?? report);
     this.secrets = new SecretBox(options.encryptionKey ?? []);
   }
 

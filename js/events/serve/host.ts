@@ -31,9 +31,9 @@ export interface EventHost {
   authorizeMs: number;
   /** Milliseconds for which an authorization is valid while a stream is open; 0: until its end. */
   authorizationTtlMs: number;
-  /** Milliseconds within which a body has to arrive; 0: any time. */
+  /** Milliseconds within which a body has to arrive; 0 disables this. */
   bodyMs: number;
-  /** Milliseconds within which a client must read pending output; 0: any time. */
+  /** Milliseconds within which a client must read pending output; 0 disables this. */
   writeMs: number;
   /** Limits on reading responses of the handler. */
   reading: Reading;

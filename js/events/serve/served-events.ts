@@ -3,7 +3,7 @@ import { buffered } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
 import type { InboundExchange } from '../../http/inbound.js';
 import { calling, ListenError } from '../../model/error.js';
-import { guarded } from '../../observe/on-error.js';
+import { safeOnError } from '../../observe/on-error.js';
 import { ConcurrencyLimit } from '../../timing/concurrency-limit.js';
 import { EventService, type EventServiceOptions } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
@@ -26,7 +26,7 @@ export class ServedEvents implements EventServer {
   /** @throws ListenError `events-unavailable`, and those of `defineEvents`. */
   constructor(types: EventTypeTable, options: EventOptions, given: EventHost) {
     // Nothing could catch an exception of `onError` while a stream is open.
-    const onError = guarded(given.onError);
+    const onError = safeOnError(given.onError);
     const host = { ...given, onError, principalOptions: { ...given.principalOptions, onError } };
     const log = logOf(host);
     const authorizer = new EventAuthorizer(options.authorize, host);

@@ -15,7 +15,7 @@ export interface BusStats {
   sessions: number;
   /** Subscriptions of webhooks; undefined if the bus delivers to none. */
   webhooks?: number | undefined;
-  /** Of an object that delivers to webhooks: the counters of its deliveries. */
+  /** The counters of deliveries, of an object that delivers to webhooks. */
   deliveries?: WebhookStats | undefined;
   /** Frames from edges that were dropped since the object last woke. */
   dropped: number;

@@ -20,7 +20,8 @@ export interface ListenStats {
    */
   gaps: number;
   /**
-   * Number of times missed events could not be determined, so a stream cued everything it honors.
+   * Number of times a stream was resynced (got one notification for each list and resource that it
+   * honors), because missed events could not be determined.
    */
   resyncs: number;
   /** Events that a stream honored, counted once per stream. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { AuthInfo } from '../../auth/identity.js';
-import { guarded, report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import { IncomingBody, type NodeRequest } from './incoming-body.js';
 import { requestOf } from './request.js';
 import { writeResponse } from './response.js';
@@ -61,7 +61,7 @@ export function toNodeHandler(
   server: WebHandler,
   { onError = report }: NodeHandlerOptions = {},
 ): NodeHandler {
-  const reportError = guarded(onError);
+  const reportError = safeOnError(onError);
   const responses = new UnsentResponses();
   const handle = async (
     incoming: NodeRequest,

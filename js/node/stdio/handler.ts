@@ -6,7 +6,7 @@ import { notifierOn } from '../../bus/notifier.js';
 import { declared } from '../../handler/discovery.js';
 import { DEFAULT_LIMITS, withDefaults } from '../../model/limits.js';
 import { finiteTimeout, timeoutsOf } from '../../model/timeouts.js';
-import { guarded, report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { StdioDiscovery } from './discovery.js';
 import { WholeLines } from './lines.js';
@@ -42,7 +42,7 @@ export function serveListenStdio(
   const server = new StdioConnection(serve, {
     ...options,
     bus: toAttachableBus(bus, onError),
-    onError: guarded(onError),
+    onError: safeOnError(onError),
   });
   const { close, flushed } = server;
   return { notify: notifierOn(server.bus), close, flushed, bus: server.bus };

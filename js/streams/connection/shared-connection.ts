@@ -45,7 +45,7 @@ export class SharedConnection {
     this.#probeMs = busProbeIntervalMs;
     this.#streams = new FanoutDriver({
       make: () =>
-        new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
+        new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.endIntervalMs),
       onLeft: (stream) => this.#removeMember(stream),
       onTrapped: () => this.#leaveCore(),
       onScope: () => this.#flush(),
@@ -194,7 +194,7 @@ export class SharedConnection {
       owner?.context.run(() => {
         if (this.#owner === owner) this.#core.handleProof(call.term);
       });
-    } else if (call.kind === 'shed') {
+    } else if (call.kind === 'end') {
       for (const id of call.streams)
         this.#streams.at(id)?.retire(performance.now(), Retirement.Exhausted);
     } else {

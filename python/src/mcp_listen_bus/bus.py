@@ -38,8 +38,8 @@ def log_error(error: BusError) -> None:
 
 class ProcessBus(ABC):
     """
-    A `SubscriptionBus` that connects processes. It connects when the first listener subscribes, or with `ready`, and
-    connects again after a loss. Create it for one event loop.
+    A `SubscriptionBus` that connects processes. It connects when the first listener subscribes, or
+    with `ready`, and connects again after a loss. Create it for one event loop.
     """
 
     def __init__(self, on_error: Callable[[BusError], None] = log_error) -> None:
@@ -52,7 +52,9 @@ class ProcessBus(ABC):
         self._is_loss_reported = False
 
     async def publish(self, event: ServerEvent) -> None:
-        """Publishes a change. Raises `BusError` if the broker does not have it within five seconds."""
+        """
+        Publishes a change. Raises `BusError` if the broker does not have it within five seconds.
+        """
         await self._sent(self._publish(message_of(event)))
 
     async def emit(
@@ -65,9 +67,9 @@ class ProcessBus(ABC):
         group: str | None = None,
     ) -> EventReceipt:
         """
-        Publishes an occurrence of MCP Events, which servers of mcp-listen deliver. While their logs have one of the
-        same name, group and id, it has no effect. Raises `ValueError` if a part is not valid, and `BusError` as
-        `publish`.
+        Publishes an occurrence of MCP Events, which servers of mcp-listen deliver. While their logs
+        have one of the same name, group and id, it has no effect. Raises `ValueError` if a part is
+        not valid, and `BusError` as `publish`.
         """
         event_id = event_id or f"evt_{uuid.uuid4()}"
         text = occurrence_of(name, event_id, timestamp, group, data)
@@ -82,8 +84,8 @@ class ProcessBus(ABC):
 
     async def ready(self) -> None:
         """
-        Connects, and returns once the bus receives everything that is published from then on. Raises `BusError` if the
-        bus is closed before that.
+        Connects, and returns once the bus receives everything that is published from then on.
+        Raises `BusError` if the bus is closed before that.
         """
         self._start()
         await self._live.wait()
@@ -125,7 +127,9 @@ class ProcessBus(ABC):
         """Closes the connections."""
 
     def _on_ready(self, is_contiguous: bool) -> None:
-        """Every message from now on is received. `is_contiguous`: none since the last loss is missing."""
+        """
+        Every message from now on is received. `is_contiguous`: none since the last loss is missing.
+        """
         if not is_contiguous:
             self._on_gap(is_reported=self._has_begun)
         self._has_begun = True
@@ -140,7 +144,10 @@ class ProcessBus(ABC):
             self._report(BusError("a message of the bus is not an event"))
 
     def _on_gap(self, is_reported: bool = True) -> None:
-        """Changes may be missing: all lists may have changed. Which resources did, cannot be determined."""
+        """
+        Changes may be missing: all lists may have changed. Which resources did, cannot be
+        determined.
+        """
         for event in LISTS:
             self._deliver(event)
         if is_reported and self._listeners:

@@ -26,8 +26,9 @@ def message_of(event: ServerEvent) -> str:
 
 def events_in(message: str) -> tuple[list[ServerEvent], int]:
     """
-    Returns the changes of a message that the SDK knows, and the number of lines that are no events. Changes for groups
-    of callers, tasks and occurrences of MCP Events are passed over: the SDK has no callers to deliver them to.
+    Returns the changes of a message that the SDK knows, and the number of lines that are no events.
+    Changes for groups of callers, tasks and occurrences of MCP Events are passed over: the SDK has
+    no callers to deliver them to.
     """
     events: list[ServerEvent] = []
     broken = 0
@@ -41,16 +42,27 @@ def events_in(message: str) -> tuple[list[ServerEvent], int]:
 
 
 def occurrence_of(
-    name: str, event_id: str, timestamp: datetime | str | None, group: str | None, data: dict[str, Any]
+    name: str,
+    event_id: str,
+    timestamp: datetime | str | None,
+    group: str | None,
+    data: dict[str, Any],
 ) -> str:
-    """Returns the text of an occurrence of MCP Events. Raises `ValueError` if a part is not valid."""
+    """
+    Returns the text of an occurrence of MCP Events. Raises `ValueError` if a part is not valid.
+    """
     if not _NAME.fullmatch(name) or name.startswith("mcp."):
         raise ValueError("the name is not 1 to 128 of A-Z a-z 0-9 _ . - or begins with mcp.")
     if not _EVENT_ID.fullmatch(event_id):
         raise ValueError("the id is not 1 to 256 visible ASCII characters without a dot")
     if len(compact(data).encode()) > MAX_DATA_BYTES:
         raise ValueError(f"data has more than {MAX_DATA_BYTES} bytes")
-    occurrence: dict[str, Any] = {"kind": "event", "name": name, "eventId": event_id, "timestamp": _iso(timestamp)}
+    occurrence: dict[str, Any] = {
+        "kind": "event",
+        "name": name,
+        "eventId": event_id,
+        "timestamp": _iso(timestamp),
+    }
     if group is not None:
         occurrence["group"] = group
     return compact({**occurrence, "data": data})
@@ -88,7 +100,9 @@ def _iso(timestamp: datetime | str | None) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-_KINDS: dict[type[ToolsListChanged] | type[PromptsListChanged] | type[ResourcesListChanged], str] = {
+_KINDS: dict[
+    type[ToolsListChanged] | type[PromptsListChanged] | type[ResourcesListChanged], str
+] = {
     ToolsListChanged: "tools_list_changed",
     PromptsListChanged: "prompts_list_changed",
     ResourcesListChanged: "resources_list_changed",

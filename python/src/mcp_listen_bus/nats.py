@@ -22,8 +22,9 @@ class NatsBus(ProcessBus):
     """
     The bus of all processes that use the same NATS and the same name: letters, digits, `-` and `_`.
 
-    `servers` and `settings` are as for `nats.connect`. `jetstream` is whether messages are kept; None keeps them if the
-    server has JetStream. The other options limit the streams, if the bus creates them.
+    `servers` and `settings` are as for `nats.connect`. `jetstream` is whether messages are kept;
+    None keeps them if the server has JetStream. The other options limit the streams, if the bus
+    creates them.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class NatsBus(ProcessBus):
             raise ValueError("the name of a bus on NATS may contain only letters, digits, - and _")
         self._connect_to = {"servers": servers, **DEFAULTS, **settings}
         self._wants_jetstream = jetstream
-        self._stream = StreamConfig(name=bus, subjects=[bus], max_msgs=log_events, max_age=log_age_ms / 1_000)
+        self._stream = StreamConfig(
+            name=bus, subjects=[bus], max_msgs=log_events, max_age=log_age_ms / 1_000
+        )
         log = f"{bus}-events"
         age = events_age_ms / 1_000
         self._log = StreamConfig(name=log, subjects=[log], max_bytes=events_bytes, max_age=age)
@@ -81,7 +84,9 @@ class NatsBus(ProcessBus):
             await self._follow_stream(jetstream)
 
     async def _follow_subject(self, client: Client) -> None:
-        """Follows the subject without a log: what is published while there is no subscription is lost."""
+        """
+        Follows the subject without a log: what is published while there is no subscription is lost.
+        """
         subscription = await client.subscribe(self._subject, cb=self._on_message)
         try:
             await _processed(client)
@@ -114,8 +119,8 @@ class NatsBus(ProcessBus):
 
     def _resume(self, info: StreamInfo) -> tuple["Cursor", bool]:
         """
-        Returns where to continue: after the last message, if the stream has what follows, otherwise at its end. The
-        second value is whether it has.
+        Returns where to continue: after the last message, if the stream has what follows, otherwise
+        at its end. The second value is whether it has.
         """
         former, last = self._cursor, info.state.last_seq
         if former is not None and _continues(former, info):
@@ -136,11 +141,14 @@ class NatsBus(ProcessBus):
                 return True
 
     async def _check(
-        self, jetstream: JetStreamContext, subscription: JetStreamContext.PushSubscription, cursor: "Cursor"
+        self,
+        jetstream: JetStreamContext,
+        subscription: JetStreamContext.PushSubscription,
+        cursor: "Cursor",
     ) -> None:
         """
-        Reports a gap if messages have left the stream before they were received. Raises an error if the stream was
-        deleted: another one, or an earlier state of it, may have its name.
+        Reports a gap if messages have left the stream before they were received. Raises an error if
+        the stream was deleted: another one, or an earlier state of it, may have its name.
         """
         # The client (2.16) goes on with the other one, after the number of the last message.
         now, received = time.time(), cursor.sequence
@@ -162,7 +170,8 @@ class NatsBus(ProcessBus):
         if sequence == cursor.sequence and at == known:
             cursor.at = at
             return
-        # The client (2.16) may deliver earlier messages again. Those of a restored stream are later.
+        # The client (2.16) may deliver earlier messages again. Those of a restored stream are
+        # later.
         if sequence < cursor.sequence and at <= known:
             return
         if sequence != cursor.sequence + 1:
@@ -171,7 +180,10 @@ class NatsBus(ProcessBus):
         await self._on_message(message)
 
     async def _reconnected(self) -> tuple[Client, JetStreamContext | None]:
-        """Returns the connection once it is open: what is published before would be refused (`DEFAULTS`)."""
+        """
+        Returns the connection once it is open: what is published before would be refused
+        (`DEFAULTS`).
+        """
         client, jetstream = await self._connected()
         while not client.is_connected and not client.is_closed:
             await asyncio.sleep(RECONNECT_SECONDS)
@@ -201,7 +213,10 @@ class NatsBus(ProcessBus):
         return client
 
     def _report_absence(self, client: Client) -> None:
-        """Reports that NATS is unavailable at the start, if the bus follows it: a publish raises an error itself."""
+        """
+        Reports that NATS is unavailable at the start, if the bus follows it: a publish raises an
+        error itself.
+        """
         if self._task is not None:
             self._report_loss(client.last_error)
 
@@ -232,26 +247,33 @@ class Cursor:
 
     created: datetime | None
     """
-    When the stream was created: identifies it among streams with the same name. One that is restored from a backup has
-    the same.
+    When the stream was created: identifies it among streams with the same name. One that is
+    restored from a backup has the same.
     """
     sequence: int
     at: datetime | None
     """
-    When the message with this sequence number was stored, by the clock of the server; None until it was received, and
-    `NEVER` if the stream does not have it. A restored stream gives the same number to a message with another time.
+    When the message with this sequence number was stored, by the clock of the server; None until it
+    was received, and `NEVER` if the stream does not have it. A restored stream gives the same
+    number to a message with another time.
     """
     checked: float
     """When the stream was last checked, in seconds since 1970."""
 
 
 def _continues(cursor: Cursor, info: StreamInfo) -> bool:
-    """Returns whether a stream has everything after a position, unless the message there is another one."""
+    """
+    Returns whether a stream has everything after a position, unless the message there is another
+    one.
+    """
     state = info.state
-    if info.created != cursor.created or not state.first_seq - 1 <= cursor.sequence <= state.last_seq:
+    if (
+        info.created != cursor.created
+        or not state.first_seq - 1 <= cursor.sequence <= state.last_seq
+    ):
         return False
-    # If the message has left the window: had a restored stream given its number to another one since the last check,
-    # that would still be there.
+    # If the message has left the window: had a restored stream given its number to another one
+    # since the last check, that would still be there.
     return _has(info, cursor.sequence) or time.time() - cursor.checked < (info.config.max_age or 0)
 
 
@@ -262,8 +284,8 @@ def _has(info: StreamInfo, sequence: int) -> bool:
 
 async def _processed(client: Client) -> None:
     """Returns once the broker has processed every command so far."""
-    # The client (2.16) sends the PING of a flush before commands that still wait in its buffer. The buffer is empty
-    # once the first PONG has arrived, so the second PING follows them.
+    # The client (2.16) sends the PING of a flush before commands that still wait in its buffer. The
+    # buffer is empty once the first PONG has arrived, so the second PING follows them.
     await client.flush()
     await client.flush()
 
@@ -277,7 +299,9 @@ async def _provide(jetstream: JetStreamContext, config: StreamConfig) -> StreamI
 
 
 async def _kept(jetstream: JetStreamContext, stream: StreamConfig, text: str) -> int:
-    """Appends a text to a stream, which it creates if it does not exist; returns the sequence number."""
+    """
+    Appends a text to a stream, which it creates if it does not exist; returns the sequence number.
+    """
     subject = str(stream.name)
     try:
         return (await jetstream.publish(subject, text.encode())).seq
@@ -295,7 +319,10 @@ async def _quietly(work: Callable[[], Any]) -> None:
 
 
 NO_JETSTREAM = (None, 10_039, 10_076)
-"""The codes of a server without JetStream, for this account or at all; None: it does not respond to such requests."""
+"""
+The codes of a server without JetStream, for this account or at all; None: it does not respond to
+such requests.
+"""
 NEVER = datetime.min.replace(tzinfo=timezone.utc)
 """A time before that of any message."""
 CHECK_SECONDS = 10.0
@@ -308,8 +335,13 @@ REPORT_SECONDS = 2.0
 """The time after which an absence of NATS at the start is reported."""
 RECONNECT_SECONDS = 0.05
 """The interval at which a publish checks whether the connection is open again."""
-DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10, "pending_size": 0}
+DEFAULTS = {
+    "max_reconnect_attempts": -1,
+    "reconnect_time_wait": 0.25,
+    "ping_interval": 10,
+    "pending_size": 0,
+}
 """
-The connection is opened again for as long as the bus is open. The client keeps no publishes until then: it would send
-those whose callers got an error.
+The connection is opened again for as long as the bus is open. The client keeps no publishes until
+then: it would send those whose callers got an error.
 """

@@ -15,8 +15,9 @@ class RedisBus(ProcessBus):
     """
     The bus of all processes that use the same Redis (6.2 or later) or Valkey, and the same name.
 
-    `url` is as for `Redis.from_url`, which also takes `settings`. `log_events` is the least number of messages that
-    the stream keeps; `events_age_ms` and `events_bytes` limit the log of occurrences of MCP Events.
+    `url` is as for `Redis.from_url`, which also takes `settings`. `log_events` is the least number
+    of messages that the stream keeps; `events_age_ms` and `events_bytes` limit the log of
+    occurrences of MCP Events.
     """
 
     def __init__(
@@ -32,11 +33,20 @@ class RedisBus(ProcessBus):
     ) -> None:
         super().__init__(on_error)
         retry = Retry(NoBackoff(), 0)
-        self._settings = {"socket_timeout": SILENCE_SECONDS, "retry": retry, **settings, "decode_responses": False}
+        self._settings = {
+            "socket_timeout": SILENCE_SECONDS,
+            "retry": retry,
+            **settings,
+            "decode_responses": False,
+        }
         self._url = url
         self._writer = Redis.from_url(url, **self._settings)
         self._keys = (bus, f"{{{bus}}}:number")
-        self._log_keys = (f"{{{bus}}}:events", f"{{{bus}}}:events:state", f"{{{bus}}}:events:trimmed")
+        self._log_keys = (
+            f"{{{bus}}}:events",
+            f"{{{bus}}}:events:state",
+            f"{{{bus}}}:events:trimmed",
+        )
         self._window = str(log_events)
         self._log_window = (str(events_age_ms), str(events_bytes))
         self._id = "0-0"
@@ -63,7 +73,10 @@ class RedisBus(ProcessBus):
         await self._writer.aclose()
 
     async def _resume(self, reader: Redis) -> bool:
-        """Resumes after the last entry, if the stream still has it. Returns whether nothing can be missing."""
+        """
+        Resumes after the last entry, if the stream still has it. Returns whether nothing can be
+        missing.
+        """
         server = await _server_of(reader)
         is_contiguous = False
         if self._number >= 0 and await self._has_entries_after(reader):
@@ -72,7 +85,8 @@ class RedisBus(ProcessBus):
             entries, number = await _run(reader, LAST, self._keys)
             self._id = entries[0][0].decode() if entries else "0-0"
             self._number = int(number or 0)
-        # Set only now: a server that has restarted refuses the commands above while it loads its data.
+        # Set only now: a server that has restarted refuses the commands above while it loads its
+        # data.
         self._server = server
         return is_contiguous
 
@@ -92,9 +106,13 @@ class RedisBus(ProcessBus):
             self._receive(fields.get(b"events", b"").decode(errors="replace"))
 
 
-async def _entries_after(reader: Redis, stream: str, after: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
+async def _entries_after(
+    reader: Redis, stream: str, after: str
+) -> list[tuple[bytes, dict[bytes, bytes]]]:
     """Waits for entries of a stream after an id; none if none arrive in time."""
-    reply = await _call(reader, "XREAD", "COUNT", BATCH, "BLOCK", BLOCK_MS, "STREAMS", stream, after)
+    reply = await _call(
+        reader, "XREAD", "COUNT", BATCH, "BLOCK", BLOCK_MS, "STREAMS", stream, after
+    )
     if not reply:
         return []
     # RESP2 has pairs of a stream and its entries, RESP3 a map.
@@ -123,7 +141,7 @@ APPEND = """local number = redis.call('INCR', KEYS[2])
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'number', number, 'events', ARGV[1])
 return number"""
 """Numbers an entry and appends it."""
-LAST = """return {redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1), redis.call('GET', KEYS[2])}"""
+LAST = "return {redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1), redis.call('GET', KEYS[2])}"
 """Returns the last entry and the last number."""
 APPEND_OCCURRENCE = """if redis.call('HSETNX', KEYS[2], 'epoch', ARGV[1]) == 1 then
   redis.call('DEL', KEYS[1], KEYS[3])

@@ -13,7 +13,7 @@ use crate::{
 pub(super) fn active(id: &RequestId, cursor: &Cursor, truncated: bool) -> String {
     let cursor = cursor_json(cursor);
     let params = format!(",\"cursor\":{cursor},\"truncated\":{truncated}");
-    stamped(id, &around("notifications/events/active", &params))
+    with_id(id, &around("notifications/events/active", &params))
 }
 
 /// Returns what precedes and follows the subscription's id in `notifications/events/event`: it is
@@ -33,7 +33,7 @@ pub(super) fn around_event(
 /// Returns `notifications/events/heartbeat`: everything up to the cursor was sent.
 pub(super) fn heartbeat(id: &RequestId, cursor: &Cursor) -> String {
     let params = format!(",\"cursor\":{}", cursor_json(cursor));
-    stamped(id, &around("notifications/events/heartbeat", &params))
+    with_id(id, &around("notifications/events/heartbeat", &params))
 }
 
 /// Returns what precedes and follows the subscription's id in `notifications/events/error`, after
@@ -46,7 +46,7 @@ pub(super) fn around_error(error: &str) -> (String, String) {
 /// error object.
 pub(super) fn terminated(id: &RequestId, error: &str) -> String {
     let params = format!(",\"error\":{error}");
-    stamped(id, &around("notifications/events/terminated", &params))
+    with_id(id, &around("notifications/events/terminated", &params))
 }
 
 /// Returns the response to the request, after which the server closes the stream.
@@ -82,6 +82,6 @@ pub(crate) fn cursor_json(cursor: &Cursor) -> String {
     format!("\"{}\"", cursor::to_text(cursor))
 }
 
-fn stamped(id: &RequestId, (before, after): &(String, String)) -> String {
+fn with_id(id: &RequestId, (before, after): &(String, String)) -> String {
     [before, id.raw(), after].concat()
 }

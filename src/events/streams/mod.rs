@@ -48,7 +48,7 @@ use type_streams::TypeStreams;
 pub struct EventStreams {
     streams: Slab<EventStream>,
     topics: Map<EventName, TypeStreams>,
-    stamps: Interner<RequestId>,
+    ids: Interner<RequestId>,
     /// The latest epoch, which streams share.
     epoch: Option<Arc<str>>,
     spread: Option<Spread>,
@@ -80,8 +80,8 @@ impl EventStreams {
             max_age,
             codes,
         } = opening;
-        let stamp = self.stamps.intern(&request);
-        let request = self.stamps.interned(&request).clone();
+        let id_number = self.ids.intern(&request);
+        let request = self.ids.interned(&request).clone();
         // The streams of a type share its name.
         let name = self.topics.key(&name).cloned().unwrap_or(name);
         let mut topic = self.topics.remove(&name).unwrap_or_default();
@@ -89,7 +89,7 @@ impl EventStreams {
         let id = self.streams.insert(|id| EventStream {
             id,
             request,
-            stamp,
+            id_number,
             name: name.clone(),
             class,
             kind,
@@ -308,7 +308,7 @@ impl EventStreams {
         let Some(stream) = self.streams.remove(id) else {
             return;
         };
-        self.stamps.release(&stream.request);
+        self.ids.release(&stream.request);
         if let Some(topic) = self.topics.get_mut(&stream.name) {
             topic.take(&stream);
             topic.classes.release(&stream.class);

@@ -261,9 +261,9 @@ impl Spread {
             let Some(stream) = streams.get(*id) else {
                 continue;
             };
-            let known = chunks.get(stream.stamp).map(|chunk| first + chunk);
+            let known = chunks.get(stream.id_number).map(|chunk| first + chunk);
             let chunk = known.unwrap_or_else(|| {
-                chunks.push(stream.stamp);
+                chunks.push(stream.id_number);
                 self.write(batch, stream, share)
             });
             batch.writes.push((*id, chunk));

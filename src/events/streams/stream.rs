@@ -45,7 +45,7 @@ pub(super) struct EventStream {
     pub(super) id: StreamId,
     pub(super) request: RequestId,
     /// The number of the request's id.
-    pub(super) stamp: u32,
+    pub(super) id_number: u32,
     pub(super) name: EventName,
     /// Its class in its topic.
     pub(super) class: Arc<Class>,

@@ -97,8 +97,8 @@ impl ServerStream {
         self
     }
 
-    /// Says that this process reads the output itself. Of streams in a row with the same reader a
-    /// publish writes each event to the first: to the reader, the others would repeat it.
+    /// Says that this process reads the output itself. A publish writes each event only to the
+    /// first of several streams in a row with the same reader: the others would repeat it.
     pub fn read_by(&mut self, reader: NonZeroU32) {
         self.reader = Some(reader);
     }

@@ -38,7 +38,7 @@ fn the_first_message_says_where_the_stream_begins() {
 }
 
 #[test]
-fn an_event_is_an_occurrence_with_its_cursor_stamped_with_the_request() {
+fn an_event_is_an_occurrence_with_its_cursor_and_the_id_of_its_request() {
     let mut world = World::new();
     let mut clients = [world.open(opening("1", "a"))];
     world.publish("a", r#"{ "n": 1.50 }"#, None);

@@ -117,7 +117,8 @@ fn a_reader_is_truncated_exactly_if_something_of_its_name_was_removed_after_its_
     });
 }
 
-/// Of the names that a log has forgotten it knows only up to where it has removed all of them.
+/// A log knows only one position for all names that it has forgotten: up to where it has removed
+/// them.
 #[test]
 fn readers_of_a_name_that_the_log_may_have_forgotten_are_truncated_as_if_it_had() {
     each_course(2, |course| {

@@ -125,7 +125,7 @@ fn a_single_spent_member_keeps_the_socket() {
     world.now = Millis(5_000);
     world.write(BUDGET.writes);
     assert_eq!(world.lease.owner(), Some(0));
-    assert_eq!(world.shed.len(), 1);
+    assert_eq!(world.ended.len(), 1);
     assert_eq!(world.lease.poll_timeout_of(0), None);
 }
 
@@ -141,33 +141,33 @@ fn a_spent_member_appointed_while_alone_yields_to_others() {
 }
 
 #[test]
-fn when_all_are_spent_one_in_eight_others_is_shed_every_five_seconds() {
+fn when_all_are_spent_one_in_eight_others_is_ended_every_five_seconds() {
     let mut world = World::of(17);
     world.spend_all();
     assert_eq!(world.lease.owner(), Some(16));
-    assert_eq!(world.shed, [vec![0, 1, 2]]);
+    assert_eq!(world.ended, [vec![0, 1, 2]]);
     world.now = Millis(4_999);
     world.settle();
-    assert_eq!(world.shed.len(), 1);
+    assert_eq!(world.ended.len(), 1);
     world.now = Millis(5_000);
     world.settle();
-    assert_eq!(world.shed.len(), 2);
+    assert_eq!(world.ended.len(), 2);
     world.lease.set_budget(Budget {
-        shed_share: 0,
+        end_share: 0,
         ..BUDGET
     });
     world.now = Millis(10_000);
     world.settle();
-    assert_eq!(world.shed.last().map(Vec::len), Some(16));
+    assert_eq!(world.ended.last().map(Vec::len), Some(16));
 }
 
 #[test]
-fn when_the_owner_leaves_spent_members_some_are_shed_at_once() {
+fn when_the_owner_leaves_spent_members_some_are_ended_at_once() {
     let mut world = World::of(3);
     world.spend_all();
     world.now = Millis(5_000);
     world.leave(2);
-    assert_eq!(world.shed, [vec![0], vec![0]]);
+    assert_eq!(world.ended, [vec![0], vec![0]]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_greater_budget_makes_requests_fresh_again() {
 }
 
 #[test]
-fn an_owner_that_is_oldest_is_not_shed() {
+fn an_owner_that_is_oldest_is_not_ended() {
     let mut world = World::of(2);
     world.write(BUDGET.writes - 1);
     world.silent.push(0);
@@ -191,7 +191,7 @@ fn an_owner_that_is_oldest_is_not_shed() {
     world.write(BUDGET.writes);
     assert_eq!(world.holders, [0, 1, 0]);
     world.write(1);
-    assert_eq!(world.shed, [vec![1]]);
+    assert_eq!(world.ended, [vec![1]]);
 }
 
 #[test]
@@ -278,33 +278,33 @@ fn an_early_timer_does_nothing() {
 }
 
 #[test]
-fn with_a_silent_owner_and_spent_members_some_are_shed() {
+fn with_a_silent_owner_and_spent_members_some_are_ended() {
     let mut world = World::of(3);
     world.spend_all();
     world.silent.push(2);
     world.pass(Millis(4_000));
-    // It is too early after the last shedding.
-    assert_eq!(world.shed.len(), 1);
+    // It is too early after the last end.
+    assert_eq!(world.ended.len(), 1);
     world.pass(Millis(4_000));
-    assert_eq!(world.shed.len(), 2);
+    assert_eq!(world.ended.len(), 2);
     world.pass(Millis(60_000));
     assert_eq!(world.holders, [0, 1, 2]);
 }
 
 #[test]
-fn with_a_silent_fresh_owner_and_spent_members_some_are_shed_after_three_checks() {
+fn with_a_silent_fresh_owner_and_spent_members_some_are_ended_after_three_checks() {
     let mut world = World::of(3);
     world.spend_all();
-    let before = world.shed.len();
+    let before = world.ended.len();
     world.enter(3);
     world.settle();
     world.silent.push(3);
     assert_eq!(world.lease.owner(), Some(3));
-    // None is shed while another fresh member might take over.
+    // None is ended while another fresh member might take over.
     world.pass(Millis(9_000));
-    assert_eq!(world.shed.len(), before);
+    assert_eq!(world.ended.len(), before);
     world.pass(Millis(12_000));
-    assert!(world.shed.len() > before);
+    assert!(world.ended.len() > before);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn members_that_come_and_go_keep_the_order_of_others() {
     world.enter(100);
     world.spend_all();
     assert_eq!(world.holders, [0, 1, 100]);
-    assert_eq!(world.shed, [vec![0]]);
+    assert_eq!(world.ended, [vec![0]]);
 }
 
 #[test]

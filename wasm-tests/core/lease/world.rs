@@ -5,7 +5,7 @@ use mcp_listen::{
     lease::{Budget, Lease, LeaseOutput},
 };
 
-use LeaseOutput::{Appoint, Prove, Release, Shed};
+use LeaseOutput::{Appoint, End, Prove, Release};
 
 /// A lease whose members run or are silent, on a virtual clock.
 pub(super) struct World {
@@ -16,7 +16,7 @@ pub(super) struct World {
     pub(super) silent: Vec<u32>,
     /// Members that owned the socket, in order.
     pub(super) holders: Vec<u32>,
-    pub(super) shed: Vec<Vec<u32>>,
+    pub(super) ended: Vec<Vec<u32>>,
 }
 
 impl World {
@@ -28,7 +28,7 @@ impl World {
             members: Vec::new(),
             silent: Vec::new(),
             holders: Vec::new(),
-            shed: Vec::new(),
+            ended: Vec::new(),
         };
         for id in 0..members {
             world.enter(id);
@@ -81,7 +81,7 @@ impl World {
                         self.lease.handle_proof(term);
                     }
                 }
-                Shed(ids) => self.shed.push(ids),
+                End(ids) => self.ended.push(ids),
                 other => panic!("not known: {other:?}"),
             }
         }
@@ -106,6 +106,6 @@ impl World {
 
 pub(super) const BUDGET: Budget = Budget {
     writes: 100,
-    shed: Duration::from_secs(5),
-    shed_share: 8,
+    end_interval: Duration::from_secs(5),
+    end_share: 8,
 };

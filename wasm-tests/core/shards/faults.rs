@@ -21,7 +21,7 @@ enum Act {
     Publish(ServerEvent),
     Cut(usize),
     Leave(usize),
-    Verify(usize),
+    Probe(usize),
     Return(usize),
     Arrive(usize),
     ArriveTwice(usize),
@@ -44,7 +44,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         10 => any_event().prop_map(Act::Publish),
         2 => place().prop_map(Act::Cut),
         2 => place().prop_map(Act::Leave),
-        1 => place().prop_map(Act::Verify),
+        1 => place().prop_map(Act::Probe),
         3 => place().prop_map(Act::Return),
         14 => place().prop_map(Act::Arrive),
         1 => place().prop_map(Act::ArriveTwice),
@@ -70,7 +70,7 @@ fn act(world: &mut World, act: Act) {
         }
         Act::Cut(at) => of_listeners(world, at, |world, listener| world.cut(listener, false)),
         Act::Leave(at) => of_listeners(world, at, |world, listener| world.cut(listener, true)),
-        Act::Verify(at) => of_listeners(world, at, World::verify),
+        Act::Probe(at) => of_listeners(world, at, World::probe),
         Act::Return(at) => {
             let lost = world.lost();
             if let Some(listener) = lost.get(at % lost.len().max(1)) {

@@ -87,7 +87,7 @@ fn an_edge_goes_to_the_fullest_shard_of_its_continent_that_has_room() {
     report(&mut root, 3, 1, 7, false);
     assert_eq!(placed(&mut root, &["EU", "EU", "EU"]), [1, 1, 3]);
     report(&mut root, 1, 3, 8, false);
-    // Of two that are equally full, the older one.
+    // Two are equally full: the older one is chosen.
     assert_eq!(placed(&mut root, &["EU"]), [1]);
 }
 

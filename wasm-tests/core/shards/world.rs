@@ -165,7 +165,7 @@ impl World {
     }
 
     /// A listener asks on its socket for missed events, as with `busProbeIntervalMs`.
-    pub(crate) fn verify(&mut self, listener: usize) {
+    pub(crate) fn probe(&mut self, listener: usize) {
         let holder = self.shards.iter().find_map(|(shard, object)| {
             let mut sockets = object.sockets.iter();
             let (edge, _) = sockets.find(|(_, holder)| **holder == listener)?;

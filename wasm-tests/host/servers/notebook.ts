@@ -3,7 +3,7 @@ import { variablesOf } from '../../../scripts/start/variables.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { SECRET } from '../signing.ts';
 
-/** Serves the notebook as `npm start` does, on a port; 0: any free one. */
+/** Serves the notebook as `npm start` does, on a port; 0 selects a free one. */
 export function startNotebook(port: number): Promise<Workerd> {
   return startWorkerd({
     bundle: workerBundle,

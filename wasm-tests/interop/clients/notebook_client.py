@@ -1,10 +1,14 @@
-"""The official Python SDK's client, driven by JSON lines: one command a line in, one response a line out.
+"""
+The official Python SDK's client, driven by JSON lines: one command a line in, one response a line
+out.
 
-Usage: notebook_client.py MODE URL EXTENSION..., where the client declares the extensions, or notebook_client.py MODE
-PROGRAM ARGUMENT... for a server on stdio. Every command has an `id`, which its response repeats, and a `do`: `listen`,
-`next_event` and `close` name a `subscription`; `call_tool`, `list` and `read` ask the server, and `request` sends any
-`method`. In the mode `legacy`, the client speaks an earlier revision: `subscribe` and `unsubscribe` name a `uri`, and
-`next_notification` waits for the next notification of the session. The end of the input ends the client.
+Usage: notebook_client.py MODE URL EXTENSION..., where the client declares the extensions, or
+notebook_client.py MODE PROGRAM ARGUMENT... for a server on stdio. Every command has an `id`, which
+its response repeats, and a `do`: `listen`, `next_event` and `close` name a `subscription`;
+`call_tool`, `list` and `read` ask the server, and `request` sends any `method`. In the mode
+`legacy`, the client speaks an earlier revision: `subscribe` and `unsubscribe` name a `uri`, and
+`next_notification` waits for the next notification of the session. The end of the input ends the
+client.
 """
 
 import json
@@ -31,7 +35,9 @@ async def main(mode: str, place: str, *arguments: str) -> None:
     is_url = "://" in place
     server = place if is_url else StdioServerParameters(command=place, args=list(arguments))
     extensions = [advertise(name) for name in arguments] if is_url else []
-    client_of_server = Client(server, mode=mode, message_handler=notifications_send.send, extensions=extensions)
+    client_of_server = Client(
+        server, mode=mode, message_handler=notifications_send.send, extensions=extensions
+    )
     async with client_of_server as client, anyio.create_task_group() as tasks:
         driver = Driver(client, tasks, notifications)
         async for command in commands():
@@ -47,7 +53,9 @@ async def commands() -> AsyncIterator[Command]:
 class Driver:
     """Sends each command where it belongs: to the task of its subscription, or to the client."""
 
-    def __init__(self, client: Client, tasks: TaskGroup, notifications: MemoryObjectReceiveStream[Any]) -> None:
+    def __init__(
+        self, client: Client, tasks: TaskGroup, notifications: MemoryObjectReceiveStream[Any]
+    ) -> None:
         self._client = client
         self._tasks = tasks
         self._notifications = notifications
@@ -82,9 +90,15 @@ class Driver:
             case "tools":
                 return {"names": [tool.name for tool in (await self._client.list_tools()).tools]}
             case "prompts":
-                return {"names": [prompt.name for prompt in (await self._client.list_prompts()).prompts]}
+                return {
+                    "names": [prompt.name for prompt in (await self._client.list_prompts()).prompts]
+                }
             case _:
-                return {"names": [str(entry.uri) for entry in (await self._client.list_resources()).resources]}
+                return {
+                    "names": [
+                        str(entry.uri) for entry in (await self._client.list_resources()).resources
+                    ]
+                }
 
     async def _subscribe(self, command: Command) -> Reply:
         await self._client.subscribe_resource(command["uri"])
@@ -105,16 +119,25 @@ class Driver:
     async def _request(self, command: Command) -> Reply:
         request = Request[dict[str, Any], str](method=command["method"], params=command["params"])
         try:
-            return {"result": await self._client.session.send_request(request, TypeAdapter(dict[str, Any]))}
+            return {
+                "result": await self._client.session.send_request(
+                    request, TypeAdapter(dict[str, Any])
+                )
+            }
         except MCPError as error:
             return {"refusal": {"code": error.code, "data": error.data}}
 
 
-async def subscribe(client: Client, opening: Command, inbox: MemoryObjectReceiveStream[Command]) -> None:
+async def subscribe(
+    client: Client, opening: Command, inbox: MemoryObjectReceiveStream[Command]
+) -> None:
     """Holds one subscription: the SDK wants it entered and left in the same task."""
     try:
         async with client.listen(**opening["filter"]) as subscription:
-            say(opening, {"honored": subscription.honored.model_dump(by_alias=True, exclude_none=True)})
+            say(
+                opening,
+                {"honored": subscription.honored.model_dump(by_alias=True, exclude_none=True)},
+            )
             closing = await serve(subscription, inbox)
         say(closing, {})
     except Exception as error:

@@ -1,4 +1,7 @@
-"""Plays requests on the component, with wasmtime: a line of JSON in for each, one out for its response (host.ts)."""
+"""
+Plays requests on the component, with wasmtime: a line of JSON in for each, one out for its response
+(host.ts).
+"""
 
 import base64
 import json
@@ -15,11 +18,17 @@ core = Core(str(ROOT / ".build" / "component" / "mcp-listen.wasm"))
 
 def played(play):
     options = record(
-        origins=play["origins"], hosts=play["hosts"], limits=play["limits"], holds_streams=True, legacy=play["legacy"]
+        origins=play["origins"],
+        hosts=play["hosts"],
+        limits=play["limits"],
+        holds_streams=True,
+        legacy=play["legacy"],
     )
     service = core.call("exchange", "[static]service.create", options)
     headers = [tuple(field) for field in play["headers"]]
-    exchange = core.call("exchange", "[method]service.begin", service, play["method"], play["url"], headers, True)
+    exchange = core.call(
+        "exchange", "[method]service.begin", service, play["method"], play["url"], headers, True
+    )
 
     def call(name, *arguments):
         return core.call("exchange", f"[method]exchange.{name}", exchange, *arguments)

@@ -1,6 +1,7 @@
 """
-The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client and the responses of
-the corpus. `component_machines.py relay` or `component_machines.py responses` ends with a traceback if one is wrong.
+The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client
+and the responses of the corpus. `component_machines.py relay` or `component_machines.py responses`
+ends with a traceback if one is wrong.
 """
 
 import base64
@@ -22,7 +23,9 @@ class Handle:
     """A resource, whose methods are those of Python."""
 
     def __init__(self, interface, kind, resource):
-        self.call = lambda name, *given: core.call(interface, f"[method]{kind}.{name}", resource, *given)
+        self.call = lambda name, *given: core.call(
+            interface, f"[method]{kind}.{name}", resource, *given
+        )
         self.resource = resource
 
 
@@ -144,7 +147,12 @@ def accepted():
 
 def opened():
     options = record(
-        hint="modern", client_info=None, acknowledgment=30_000, silence=60_000, opens_again=False, seed=1
+        hint="modern",
+        client_info=None,
+        acknowledgment=30_000,
+        silence=60_000,
+        opens_again=False,
+        seed=1,
     )
     return make("client", "watch", json.dumps(FILTER), options, 0, static="[static]{}.open")
 
@@ -201,7 +209,9 @@ def bytes_of(body):
     if isinstance(body, dict):
         return base64.b64decode(body["base64"])
     pieces = [body] if isinstance(body, str) else body
-    return "".join(piece if isinstance(piece, str) else piece[0] * piece[1] for piece in pieces).encode()
+    return "".join(
+        piece if isinstance(piece, str) else piece[0] * piece[1] for piece in pieces
+    ).encode()
 
 
 # The corpus is for one subscription. A watch does not follow a redirect, and reports why.

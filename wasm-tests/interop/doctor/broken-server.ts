@@ -114,9 +114,9 @@ function acknowledge(listener: Listener, fault?: Fault): void {
   const { filter, id } = listener;
   if (fault === 'no acknowledgment') return;
   if (fault === 'a change before the acknowledgment') listener.send(changed(id));
-  const stamp = fault === 'ids as texts' ? String(id) : id;
+  const sentId = fault === 'ids as texts' ? String(id) : id;
   const notifications = fault === 'more than requested' ? { ...ALL, ...filter } : filter;
-  listener.send(event(notification('subscriptions/acknowledged', stamp, { notifications })));
+  listener.send(event(notification('subscriptions/acknowledged', sentId, { notifications })));
 }
 
 function publish(open: Set<Listener>, fault?: Fault): void {

@@ -81,7 +81,7 @@ const FAULTS: [Fault, ...findings: string[]][] = [
   ['no acknowledgment', '2026-07-28 ack: failure'],
   ['a change before the acknowledgment', '2026-07-28 ack: failure'],
   ['ids as texts', '2026-07-28 ack-id: failure'],
-  ['notifications without id', '2026-07-28 stamp: failure'],
+  ['notifications without id', '2026-07-28 subscription-id: failure'],
   ['more than requested', '2026-07-28 honored: failure'],
   ['no keep-alives', '2026-07-28 keep-alive: warning'],
   ['streams that end', '2026-07-28 stays-open: failure'],

@@ -1,6 +1,6 @@
 """
-A server of the official Python SDK on a bus: `redis` or `nats`, and the port of the broker. Its tools publish a change
-of a resource, and an occurrence of MCP Events.
+A server of the official Python SDK on a bus: `redis` or `nats`, and the port of the broker. Its
+tools publish a change of a resource, and an occurrence of MCP Events.
 """
 
 import socket

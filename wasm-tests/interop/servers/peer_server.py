@@ -1,6 +1,7 @@
 """
-A server of the official Python SDK over HTTP; its tool notifies both revisions that the list of tools and the resource
-note://a have changed, sessions once they have subscribed. With the argument `stateless` it keeps no sessions.
+A server of the official Python SDK over HTTP; its tool notifies both revisions that the list of
+tools and the resource note://a have changed, sessions once they have subscribed. With the argument
+`stateless` it keeps no sessions.
 """
 
 import functools
@@ -44,7 +45,9 @@ async def unsubscribe(_: ServerRequestContext, params: UnsubscribeRequestParams)
 # The server beneath MCPServer declares the changes of 2025, and handles its subscriptions.
 beneath = server._lowlevel_server
 declared = NotificationOptions(tools_changed=True)
-beneath.create_initialization_options = functools.partial(beneath.create_initialization_options, declared)
+beneath.create_initialization_options = functools.partial(
+    beneath.create_initialization_options, declared
+)
 beneath.add_request_handler("resources/subscribe", SubscribeRequestParams, subscribe)
 beneath.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, unsubscribe)
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checks } from '../../../scripts/lint/borders.mjs';
 import { circles, rustCircles } from '../../../scripts/lint/circles.mjs';
 import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
-import { prefixes, sharedTypes } from '../../../scripts/lint/names.mjs';
+import { prefixes, sharedNames } from '../../../scripts/lint/names.mjs';
 import { rooms } from '../../../scripts/lint/rooms.mjs';
 
 // Put together here, so that this file itself names no machine.
@@ -103,6 +103,12 @@ test.each([
   ['no file contains a path of one machine', 'README.md', `cd ${elsewhere}`],
   ['no line of Markdown has more than 120 columns', 'docs/page.md', `${'word '.repeat(24)}w`],
   ['no line of code has more than 100 columns', 'examples/own.rs', `// ${'é'.repeat(98)}`],
+  ['no line of code has more than 100 columns', 'python/own.py', `# It's ${'a'.repeat(95)}`],
+  [
+    'no line of code has more than 100 columns',
+    'python/own.py',
+    `"""\nIt's ${'a'.repeat(96)}\n"""`,
+  ],
   [LINKS, 'docs/page.md', 'See [the other](other.md).'],
   [LINKS, 'docs/page.md', 'See [below](#below).'],
   [LINKS, 'docs/page.md', '# A page\n## A page\nSee [itself](page.md#a-page-2).'],
@@ -135,6 +141,7 @@ test.each([
     '# What `it` is\n# A page\n# A page\n[up](#what-it-is) [again](page.md#a-page-1) [far](https://a.b/c)',
   ],
   ['examples/own.rs', `// ${'é'.repeat(97)}`],
+  ['python/own.py', `text = "${'a'.repeat(100)}"`],
 ])('nothing is wrong with %s: %s', async (path, text) => {
   expect(await crossings(path, text)).toEqual([]);
 });
@@ -148,14 +155,20 @@ test('three files of a folder do not begin with the same word', () => {
   ]);
 });
 
-test('two files do not export a type of the same name', () => {
+test('two files do not export the same name', () => {
   const files = [
     { path: 'js/bus/own.ts', lines: ['', 'export interface Own<T> {', '}', 'type Local = 1;'] },
     { path: 'js/model/own.ts', lines: ['export type Local = 2;', '  export class Own {}'] },
+    { path: 'js/wasm/server/load.ts', lines: ['export async function load() {}'] },
+    { path: 'js/wasm/client/load.ts', lines: ['export function load() {}'] },
   ];
-  expect(sharedTypes(files)).toEqual([]);
-  const other = { path: 'js/web/own.ts', lines: ['export abstract class Own {}'] };
-  expect(sharedTypes([...files, other])).toEqual(['Own is in js/bus/own.ts and js/web/own.ts']);
+  expect(sharedNames(files)).toEqual([]);
+  const type = { path: 'js/web/own.ts', lines: ['export abstract class Own {}'] };
+  expect(sharedNames([...files, type])).toEqual(['Own is in js/bus/own.ts and js/web/own.ts']);
+  const value = { path: 'js/web/own.ts', lines: ['export const Local = 2;'] };
+  expect(sharedNames([...files, value])).toEqual(['Local is in js/model/own.ts and js/web/own.ts']);
+  const load = { path: 'js/web/load.ts', lines: ['export function load(): void {}'] };
+  expect(sharedNames([...files, load])).toHaveLength(1);
 });
 
 describe('package-lock.json', async () => {

@@ -35,6 +35,12 @@ test.each([
   'It waits for the answer.',
   'It is answering.',
   'A call stays unanswered.',
+  'Of several times the earliest applies.',
+  'It ends at a time. Of several times the earliest applies.',
+  '- Of several times the earliest applies.',
+  '| `at` | Of several times the earliest. |',
+  'Milliseconds; 0: any time.',
+  'The limit; 0: without a limit.',
 ])('the words of "%s" are found', (text) => {
   expect(vagueWords('docs/page.md', text)).toHaveLength(1);
 });
@@ -66,6 +72,7 @@ test.each([
 test.each([
   ['docs/page.md', '```sh\nwhoever\n```\n`nobody`, and the test "is told".'],
   ['console/dom.ts', "const text = 'nobody'; // A caller."],
+  ['docs/page.md', 'Of course it ends. A copy Of It. Version 1.0: without sessions.'],
   ['js/bus/own.ts', '/** Calls `answer` with `whoever`. */'],
   ['js/bus/own.ts', `const text = \`got the status \${answer.status}\`;`],
   ['tower/src/own.rs', '    *answer = told;'],

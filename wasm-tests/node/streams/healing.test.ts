@@ -118,7 +118,7 @@ test('busProbeIntervalMs recovers the last event where it was lost', async () =>
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('close waits a second for a lost bus, cues everything, and then sends the result', async () => {
+test('close waits a second for a lost bus, resyncs, and then sends the result', async () => {
   const { bus, server, stream } = await opened();
   bus.availability = 'down';
   bus.lose();
@@ -150,7 +150,7 @@ test('close first receives what was published before it, without a delay', async
   expect(server.stats()).toMatchObject({ open: 0, resyncs: 0, ended: { closed: 1 } });
 });
 
-test('in doubt, the stream of a named principal ends without a result', async () => {
+test('if events may be missing, the stream of a named principal ends without a result', async () => {
   const { bus, server, stream } = await opened({ principal: () => 'ann' });
   bus.availability = 'silent';
   bus.lose();

@@ -5,7 +5,7 @@ import { listChanged, type WireStream } from '../../host/listen.ts';
 
 /** Writes that a request may do for other requests. */
 const WRITES = 40;
-const fixture = useFixture({ WRITES: String(WRITES), SHED_MS: '100' });
+const fixture = useFixture({ WRITES: String(WRITES), END_INTERVAL_MS: '100' });
 const FILTER = { toolsListChanged: true };
 const TOOLS = { kind: 'tools_list_changed' };
 

@@ -46,15 +46,15 @@ impl Fanout {
     /// Creates a fan-out without streams. With `epoch`, it follows a bus; `epoch` is when the clock
     /// of the other calls started, in milliseconds since 1970. Without it, events come from
     /// `publish`. `writes` limits the writes of a request for others; if all requests are spent,
-    /// streams are shed every `shedMs` milliseconds.
+    /// some streams end every `endIntervalMs` milliseconds.
     #[wasm_bindgen(constructor)]
     pub fn new(
         epoch: Option<f64>,
         writes: Option<u32>,
-        #[wasm_bindgen(js_name = shedMs)] shed_ms: Option<f64>,
+        #[wasm_bindgen(js_name = endIntervalMs)] end_interval_ms: Option<f64>,
     ) -> Self {
         let core = match epoch {
-            Some(epoch) => Core::Following(Box::new(following(epoch, writes, shed_ms))),
+            Some(epoch) => Core::Following(Box::new(following(epoch, writes, end_interval_ms))),
             None => Core::Fed(Box::default()),
         };
         Self { core, provided: 0 }
@@ -306,8 +306,8 @@ impl Fanout {
         }
     }
 
-    /// Ends a stream at this time, without a result, after its pending output. Of several times the
-    /// earliest applies.
+    /// Ends a stream at this time, without a result, after its pending output. The earliest of
+    /// several times applies.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
         self.with_stream(stream, |stream| {
@@ -372,12 +372,12 @@ pub(crate) fn slots_of(streams: Vec<StreamId>) -> Vec<u32> {
 }
 
 /// Creates an isolate that follows a bus, with the default budget but for these overrides.
-fn following(epoch: f64, writes: Option<u32>, shed_ms: Option<f64>) -> Isolate {
+fn following(epoch: f64, writes: Option<u32>, end_interval_ms: Option<f64>) -> Isolate {
     let default = Budget::default();
     let mut isolate = Isolate::new(Timeouts::default(), millis(epoch));
     isolate.lease().set_budget(Budget {
         writes: writes.map_or(default.writes, |writes| writes as usize),
-        shed: shed_ms.map_or(default.shed, |ms| millis(ms).into()),
+        end_interval: end_interval_ms.map_or(default.end_interval, |ms| millis(ms).into()),
         ..default
     });
     isolate

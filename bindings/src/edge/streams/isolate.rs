@@ -78,12 +78,12 @@ impl Fanout {
     pub fn set_timeouts(
         &mut self,
         #[wasm_bindgen(js_name = attachMs)] attach_ms: f64,
-        #[wasm_bindgen(js_name = verifyMs)] verify_ms: f64,
+        #[wasm_bindgen(js_name = probeIntervalMs)] probe_interval_ms: f64,
     ) {
         if let Some(isolate) = self.isolate() {
             isolate.set_timeouts(Timeouts {
                 attach: millis(attach_ms).into(),
-                verify: millis(verify_ms).into(),
+                probe_interval: millis(probe_interval_ms).into(),
             });
         }
     }

@@ -24,7 +24,7 @@ export type LeaseCall =
   /** The request that owns the socket has to call `handleProof`, which proves that it runs. */
   | { kind: 'prove'; term: number }
   /** These streams have to end: all requests are spent. */
-  | { kind: 'shed'; streams: Uint32Array };
+  | { kind: 'end'; streams: Uint32Array };
 ";
 
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ enum Call {
     Prove {
         term: u32,
     },
-    Shed {
+    End {
         #[serde(with = "serde_wasm_bindgen::preserve")]
         streams: Uint32Array,
     },
@@ -99,7 +99,7 @@ impl Call {
             LeaseOutput::Appoint(id) => Self::Appoint { stream: id.slot() },
             LeaseOutput::Release(id) => Self::Release { stream: id.slot() },
             LeaseOutput::Prove(Term(term)) => Self::Prove { term },
-            LeaseOutput::Shed(ids) => Self::Shed {
+            LeaseOutput::End(ids) => Self::End {
                 streams: slots_of(ids).as_slice().into(),
             },
             _ => return None,

@@ -1,6 +1,6 @@
 import {
-  NEEDS_ACK_STAMP,
-  NEEDS_STAMPS,
+  NEEDS_ACK_ID,
+  NEEDS_SUBSCRIPTION_ID,
   READS_AGAIN,
   READS_FIRST,
   SHOWS_OTHERS,
@@ -75,11 +75,11 @@ function checkAcks({ report }: Examination, streams: Subscribed[]): void {
     const first = responseText(200, late.stream.messages[0]?.message);
     report.fail(MODERN, 'ack', `${first} comes before the acknowledgment`, READS_FIRST);
   } else timeAck(report);
-  const unstamped = streams.find(({ id, stream }) => !stream.messages.some(isAckOf(id)));
-  if (unstamped === undefined) report.ok(MODERN, 'ack-id', 'acknowledgments carry the id as sent');
+  const wrong = streams.find(({ id, stream }) => !stream.messages.some(isAckOf(id)));
+  if (wrong === undefined) report.ok(MODERN, 'ack-id', 'acknowledgments carry the id as sent');
   else {
-    const text = `an acknowledgment does not carry the id ${JSON.stringify(unstamped.id)} as it was sent`;
-    report.fail(MODERN, 'ack-id', text, NEEDS_ACK_STAMP);
+    const text = `an acknowledgment does not carry the id ${JSON.stringify(wrong.id)} as it was sent`;
+    report.fail(MODERN, 'ack-id', text, NEEDS_ACK_ID);
   }
   checkHonored(report, streams);
 }
@@ -136,11 +136,12 @@ function checkChanges({ report }: Examination, { one, other }: Pair): void {
       .map((message) => ({ ...subscribed, message })),
   );
   if (changes.length === 0) return;
-  const unstamped = changes.find(({ id, message }) => stampOf(message) !== id);
-  if (unstamped === undefined) report.ok(MODERN, 'stamp', 'notifications carry the id as sent');
-  else {
-    const text = `${unstamped.message.method} does not carry the id of its listen request`;
-    report.fail(MODERN, 'stamp', text, NEEDS_STAMPS);
+  const wrong = changes.find(({ id, message }) => subscriptionIdOf(message) !== id);
+  if (wrong === undefined) {
+    report.ok(MODERN, 'subscription-id', 'notifications carry the id as sent');
+  } else {
+    const text = `${wrong.message.method} does not carry the id of its listen request`;
+    report.fail(MODERN, 'subscription-id', text, NEEDS_SUBSCRIPTION_ID);
   }
   const foreign = changes.find(({ honored, message }) => !covers(honored, message));
   if (foreign === undefined) report.ok(MODERN, 'filter', 'a stream gets only what it requested');
@@ -168,10 +169,10 @@ function isChange({ method }: Message): boolean {
 }
 
 function isAckOf(id: string | number): (received: Received) => boolean {
-  return ({ message }) => message.method === ACKNOWLEDGED && stampOf(message) === id;
+  return ({ message }) => message.method === ACKNOWLEDGED && subscriptionIdOf(message) === id;
 }
 
-function stampOf({ params }: Message): unknown {
+function subscriptionIdOf({ params }: Message): unknown {
   return (params?.['_meta'] as Record<string, unknown> | undefined)?.[SUBSCRIPTION_ID];
 }
 

@@ -6,7 +6,7 @@ import { ListenError } from '../../../model/error.js';
 import { EVENT_TYPES_URI } from '../../../model/event.js';
 import { covers, type SubscriptionFilter, union } from '../../../model/filter.js';
 import { errorOf } from '../../../model/subscription-error.js';
-import { guarded, report } from '../../../observe/on-error.js';
+import { report, safeOnError } from '../../../observe/on-error.js';
 import { eventsOfFilter } from '../../../wasm/client/bindings.js';
 import type { BusWatcher, WatchedBus, WatcherMaker } from '../../object/bus/watcher.js';
 import { UpstreamSubscription } from './subscription.js';
@@ -87,7 +87,7 @@ class UpstreamWatch implements BusWatcher {
     this.#bus = bus;
     this.#options = options;
     this.#watchesTasks = tasks;
-    this.#onError = guarded(onError);
+    this.#onError = safeOnError(onError);
     // A redirect would carry the credentials to its target.
     this.#target = ({ body, ...parts }) =>
       new Request(upstream, { ...parts, body, redirect: 'manual' });

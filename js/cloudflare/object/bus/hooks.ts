@@ -59,11 +59,11 @@ export class BusHooks implements BusWatcher {
   /** Resolves with those topics that a stream of a caller may not have. */
   async want(topics: readonly string[], caller: string | undefined): Promise<string[]> {
     const now = performance.now();
-    const verdicts = await Promise.all(
+    const decisions = await Promise.all(
       topics.map((topic) => this.#hooks.want(topic, now, { caller })),
     );
     await this.#bus.wakeBy(Date.now() + CHECK_MS);
-    return topics.filter((_topic, index) => !verdicts[index]);
+    return topics.filter((_topic, index) => !decisions[index]);
   }
 
   wantedChanged(): void {

@@ -13,7 +13,7 @@ import { type Deferred, deferred } from '../../../timing/deferred.js';
 export interface EventStreamOptions {
   /** Called once when the stream has ended. */
   leave: () => void;
-  /** Milliseconds within which a client must read pending output; 0: any time. */
+  /** Milliseconds within which a client must read pending output; 0 disables this. */
   writeMs: number;
 }
 

@@ -21,7 +21,7 @@ import type { EventStream, EventStreamGroup, OwnPage } from './event-stream.js';
 export interface StreamGroupOptions {
   log: EventSource;
   types: EventTypeTable;
-  /** Milliseconds that `match` may take for an occurrence; 0: any time. */
+  /** Milliseconds that `match` may take for an occurrence; 0 disables this. */
   matchMs: number;
   /** Whether each stream has its own request context, which alone may write to its body. */
   hasOwnContexts: boolean;

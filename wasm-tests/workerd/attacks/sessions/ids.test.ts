@@ -28,7 +28,7 @@ test('forged session ids do not reach the bus object', async () => {
     `${randomUUID()}.${mac}`,
     `${session.id}.${mac}`,
     session.id.toUpperCase(),
-    // Of another bus.
+    // A session of another bus.
     other.id,
     ...Array.from({ length: 100 }, () => `${randomUUID()}.${mac}`),
   ];
