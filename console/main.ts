@@ -139,12 +139,14 @@ function handleMessage(message: Message): void {
 /** Reads a list or a resource again after a cue for it. */
 async function readAgain(topic: Topic): Promise<void> {
   const list = LISTS.find((name) => name === topic);
+  const from = endpoint;
   try {
     if (list === undefined) await resources.stale(topic);
     else await server.read(list);
     if (list === 'resources') await server.read('templates');
   } catch (error) {
-    connection.showError(error);
+    // It is no error of another endpoint that is connected meanwhile.
+    if (endpoint === from) connection.showError(error);
   }
 }
 

@@ -23,6 +23,7 @@ export class Endpoint {
   #transport: StreamableHTTPClientTransport | undefined;
   #revision: string = MODERN;
   #requests = 0;
+  #isClosed = false;
 
   /** @param tap - called with every message of this endpoint. */
   constructor(url: URL, access: Access, tap: Tap) {
@@ -57,8 +58,11 @@ export class Endpoint {
     return this.#discover();
   }
 
-  /** Ends the session, if there is one, and all requests. */
+  /** Ends the session, if there is one, and all requests: they reject, also those made later. */
   async close(): Promise<void> {
+    this.#isClosed = true;
+    // The transport does not report the end of an event stream that it has aborted itself.
+    for (const { reject } of this.#waiting.values()) reject(left());
     try {
       await this.#transport?.terminateSession();
     } catch {
@@ -77,6 +81,7 @@ export class Endpoint {
     params: Record<string, unknown> = {},
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
+    if (this.#isClosed) throw left();
     this.#requests += 1;
     const id = `console:${this.#requests}`;
     const { promise, reject, resolve } = Promise.withResolvers<Record<string, unknown>>();
@@ -211,6 +216,10 @@ export function addressOf(url: string): URL {
   const address = URL.canParse(url, location.href) ? new URL(url, location.href) : undefined;
   if (address !== undefined && /^https?:$/.test(address.protocol)) return address;
   throw new EndpointError('no-address', 'This is not an HTTP URL.');
+}
+
+function left(): EndpointError {
+  return new EndpointError('unreachable', 'The page has left this endpoint.');
 }
 
 const META = {
