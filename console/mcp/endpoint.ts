@@ -61,6 +61,7 @@ export class Endpoint {
   /** Ends the session, if there is one, and all requests: they reject, also those made later. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.access.stay?.();
     // The transport does not report the end of an event stream that it has aborted itself.
     for (const { reject } of this.#waiting.values()) reject(left());
     try {

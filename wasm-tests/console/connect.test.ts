@@ -80,6 +80,22 @@ describe('a server of another origin', () => {
     await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('lamp://desk');
   });
 
+  test('that never responds can be left for another one', async () => {
+    const lamp = await elsewhere();
+    const console = await open(started.console);
+    await console.connected();
+    await console.page.route(`${lamp.origin}/**`, (route) =>
+      route.request().postData()?.includes('"prompts/list"') ? undefined : route.continue(),
+    );
+    await console.connectTo(`${lamp.origin}/mcp`);
+    await console.page.getByText('Reading the lists').waitFor();
+    await console.page.getByText('A lamp', { exact: true }).waitFor();
+    await console.connectTo(new URL('/mcp', started.console).href);
+    await console.page.getByText('Notebook', { exact: true }).waitFor();
+    await console.connected();
+    await console.tick(/^note:\/\/todo/).waitFor();
+  });
+
   test('of 2025-11-25 is connected to in a session, and a subscription receives a change', async () => {
     const old = await sessionServer2025('*');
     onTestFinished(() => old.stop());

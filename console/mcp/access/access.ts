@@ -8,6 +8,8 @@ export interface Access {
   readonly token?: string | (() => Promise<string>);
   /** Sends the requests of subscriptions, with their tokens; undefined: `fetch`. */
   readonly fetch?: typeof fetch;
+  /** From now on, sends the user to no authorization server. */
+  readonly stay?: () => void;
 }
 
 /** Returns the access with a bearer token that the user has entered; an empty one is none. */

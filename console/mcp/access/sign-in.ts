@@ -20,7 +20,7 @@ export class SignIn implements OAuthClientProvider, Access {
   /** A document of this page that describes it to authorization servers, which read it by HTTPS. */
   readonly clientMetadataUrl?: string;
   readonly #memory: SignInMemory;
-  readonly #mayLeave: boolean;
+  #mayLeave: boolean;
   #isRefused = false;
   #refreshed: Promise<unknown> | undefined;
 
@@ -80,6 +80,10 @@ export class SignIn implements OAuthClientProvider, Access {
     const response = await fetch(input, init);
     if (response.status === 401) this.#isRefused = true;
     return response;
+  };
+
+  readonly stay = (): void => {
+    this.#mayLeave = false;
   };
 
   /** Forgets the tokens, so that the user signs in again. */
