@@ -13,7 +13,7 @@ export const rooms = {
     wasm: 'model',
     timing: 'wasm',
     web: 'model timing',
-    observe: 'model web',
+    observe: 'model timing web',
     webhook: 'model observe timing web',
     auth: 'model observe timing wasm web',
     bus: 'auth model observe timing wasm',
