@@ -40,12 +40,13 @@ async function examine(examination: Examination): Promise<void> {
       throw new Error('it responds neither to server/discover nor to initialize');
     // Nothing more is sent: the server may be gone then.
     if (stream !== undefined && examination.options.untilEnd) await seenToEnd(examination, stream);
-    stream?.close();
   } catch (error) {
     throw new UserError(
       `cannot examine ${examination.endpoint.url}: ${reasonOf(error)}`,
       UNEXAMINED,
     );
+  } finally {
+    examination.endpoint.close();
   }
 }
 

@@ -12,6 +12,7 @@ export type Fault =
   | 'refusals in HTML'
   | 'malformed requests without a response'
   | 'one stream only'
+  | 'a second stream refused'
   | 'no notifications announced'
   | 'no changes'
   | 'changes for everyone'
@@ -76,7 +77,7 @@ async function listened(
     const html = { status: 500, headers: { 'content-type': 'text/html' } };
     return new Response('<h1>Internal error</h1>', html);
   }
-  if (fault === 'one stream only' && open.size > 1)
+  if (fault !== undefined && open.size >= (MOST[fault] ?? Number.POSITIVE_INFINITY))
     return refused(id, { code: -32000, message: '' });
   return streamOf(open, { id, filter: filter as Record<string, unknown> }, fault);
 }
@@ -162,6 +163,8 @@ const CAPABILITIES = {
   prompts: { listChanged: true },
   resources: { subscribe: true },
 };
+/** The number of open streams beyond which a fault refuses one. */
+const MOST: Partial<Record<Fault, number>> = { 'one stream only': 2, 'a second stream refused': 1 };
 /** The method that a fault refuses. */
 const REFUSED: Partial<Record<Fault, string>> = {
   'no initialize': 'initialize',

@@ -90,6 +90,7 @@ const FAULTS: [Fault, ...findings: string[]][] = [
   ['refusals in HTML', '2026-07-28 refusal: failure'],
   ['malformed requests without a response', '2026-07-28 refusal: failure'],
   ['one stream only', '2026-07-28 cancel: failure'],
+  ['a second stream refused', '2026-07-28 ack: failure'],
   ['no notifications announced', '2026-07-28 offer: warning'],
   ['no changes', '2026-07-28 change: failure', '2025-11-25 change: failure'],
   ['changes for everyone', '2026-07-28 filter: failure'],
@@ -279,7 +280,7 @@ function command(args: string[], onWaiting = () => {}): Promise<{ code: number; 
         resolve({ code: Number(error?.code ?? 0), output: stdout || stderr }),
     );
     doctor.stderr?.on('data', (text) => {
-      if (String(text).startsWith('Waiting')) onWaiting();
+      if (String(text).includes('Waiting')) onWaiting();
     });
   });
 }

@@ -28,8 +28,8 @@ export interface Pair {
 }
 
 /**
- * Opens two streams at the same time, the second one with a number as id; undefined if the server
- * acknowledges none.
+ * Opens two streams at the same time, the second one with a number as id; undefined unless the
+ * server acknowledges both.
  */
 export async function openPair(
   examination: Examination,
@@ -39,7 +39,10 @@ export async function openPair(
   const one = await subscribe(examination, client, 'doctor:1', filter);
   if (one === undefined) return undefined;
   const other = await subscribe(examination, client, 1, lastTopic(filter));
-  if (other === undefined) return undefined;
+  if (other === undefined) {
+    one.stream.close();
+    return undefined;
+  }
   checkAcks(examination, [one, other]);
   return { one, other };
 }
