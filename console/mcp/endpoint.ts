@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { Access } from './access/access.js';
+import { type Access, tokenIn } from './access/access.js';
 import { EndpointError, endpointErrorOf, refusal, withoutResult } from './endpoint-error.js';
 import { tappedFetch } from './http/tapped-fetch.js';
 import { unreachable } from './http/unreachable.js';
@@ -172,12 +172,10 @@ export class Endpoint {
 
   /** Sends what the transport sends, and notes the HTTP status of the response to a request. */
   async #send(tapped: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-    const url = new URL(String(input));
-    const response = await tapped(input, init).catch((cause) => {
-      // Where the client looks for an authorization server, it expects the error of `fetch`.
-      const isOther = url.href !== this.url.href;
-      return isOther || init?.signal?.aborted ? Promise.reject(cause) : unreachable(url, cause);
-    });
+    const first = await this.#sendOnce(tapped, input, init);
+    const token = first.status === 401 ? await this.#renewed(input, init) : '';
+    const response =
+      token === '' ? first : await this.#sendOnce(tapped, input, withToken(token, init));
     const id = recordIn(String(init?.body ?? ''))?.['id'];
     const waiting = this.#waiting.get(String(id));
     if (waiting !== undefined) {
@@ -186,6 +184,36 @@ export class Endpoint {
     }
     return response;
   }
+
+  async #sendOnce(tapped: typeof fetch, ...[input, init]: Parameters<typeof fetch>) {
+    return tapped(input, init).catch((cause) =>
+      // Where the client looks for an authorization server, it expects the error of `fetch`.
+      !this.#isOwn(input) || init?.signal?.aborted
+        ? Promise.reject(cause)
+        : unreachable(this.url, cause),
+    );
+  }
+
+  /**
+   * Returns the token in place of that of a request that was refused; an empty string if there is
+   * none. The transport would refresh the token for each of several requests.
+   */
+  async #renewed(...[input, init]: Parameters<typeof fetch>): Promise<string> {
+    const refused = tokenIn(init?.headers);
+    if (refused === '' || !this.#isOwn(input)) return '';
+    const token = await this.access.renewed?.(refused);
+    return token === undefined || token === refused ? '' : token;
+  }
+
+  #isOwn(input: Parameters<typeof fetch>[0]): boolean {
+    return new URL(String(input)).href === this.url.href;
+  }
+}
+
+function withToken(token: string, init: RequestInit | undefined): RequestInit {
+  const headers = new Headers(init?.headers);
+  headers.set('Authorization', `Bearer ${token}`);
+  return { ...init, headers };
 }
 
 /** A request that waits for its response. */
