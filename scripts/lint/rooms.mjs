@@ -25,7 +25,7 @@ export const rooms = {
     http: 'handler model wasm web',
     events: 'auth bus handler http model observe streams timing wasm web webhook',
     options: 'auth bus events handler http model observe',
-    operator: 'bus model observe options web',
+    operator: 'bus model observe options timing web',
     sessions: 'auth bus handler http model wasm web',
     'exchange-driver': 'auth bus events handler http model sessions streams wasm web',
     'listen-handler':
