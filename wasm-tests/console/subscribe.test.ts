@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { BEARER } from '../host/signing.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';
@@ -55,6 +56,19 @@ test('a subscription receives the cue of a tool call, plots it, and reads the li
     .poll(() => console.page.locator('#announcement').textContent())
     .toBe('Subscription A received a cue for resources.');
 });
+
+test.each(['tools', 'prompts', 'resources', 'events'])(
+  'the list of %s is read again after its cue',
+  async (list) => {
+    const console = await connected();
+    await console.subscribe('A');
+    const results = console.messages.filter({ hasText: `result of ${list}/list` });
+    const before = await results.count();
+    const body = JSON.stringify({ kind: `${list}_list_changed` });
+    await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+    await expect.poll(() => results.count()).toBeGreaterThan(before);
+  },
+);
 
 test('an invalid subscription is refused, and the page keeps working', async () => {
   const console = await connected();
