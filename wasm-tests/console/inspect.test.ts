@@ -1,6 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveOnNode } from '../host/node-http.ts';
+import { BEARER } from '../host/signing.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { serveElsewhere } from './guarded-server.ts';
@@ -152,6 +153,29 @@ test('a list is read page by page, and one with too many pages says that it has 
     await console.connectTo(new URL('/mcp', notebook()).href);
     await expect.poll(shown).toEqual([Math.min(pages, 50), pages > 50]);
   }
+});
+
+test('a tool whose schema has changed has the fields of its new schema', async () => {
+  const console = await connected();
+  let field = 'shade';
+  await console.page.route('**/mcp', (route) => {
+    const { id, method } = route.request().postDataJSON();
+    if (method !== 'tools/list') return route.fallback();
+    const inputSchema = { type: 'object', properties: { [field]: { type: 'string' } } };
+    const tools = [{ name: 'paint', description: `Takes a ${field}.`, inputSchema }];
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result: { tools } } });
+  });
+  await console.connectTo(new URL('/mcp', notebook()).href);
+  const form = console.page.getByRole('tabpanel', { name: 'Tool', exact: true });
+  await form.getByLabel('shade', { exact: true }).fill('dark');
+  await console.connected();
+  await console.subscribe('A');
+  field = 'depth';
+  const body = JSON.stringify({ kind: 'tools_list_changed' });
+  await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+  await form.getByLabel('depth', { exact: true }).waitFor();
+  expect(await form.getByLabel('shade', { exact: true }).count()).toBe(0);
+  expect(await form.getByText('Takes a depth.').isVisible()).toBe(true);
 });
 
 test('a server that does not allow the page is reported as such', async () => {
