@@ -117,6 +117,15 @@ describe('a release is refused', () => {
     expect(await problems(folder, '1.2.0')).toEqual(['the branch is topic, not main']);
   });
 
+  test('of a commit that CI has checked out, unless it is that of origin/main', async () => {
+    await git('update-ref', 'refs/remotes/origin/main', 'HEAD');
+    await git('checkout', '--quiet', '--detach');
+    expect(await problems(folder, '1.2.0')).toEqual([]);
+    await write('new.txt', '');
+    await commit();
+    expect(await problems(folder, '1.2.0')).toEqual(['the commit is not that of origin/main']);
+  });
+
   test('where package.json names no repository', async () => {
     await replace('package.json', '"repository"', '"home"');
     await commit();
