@@ -165,6 +165,15 @@ describe('npm run release', () => {
     await expect(release('1.2.0', '--confirm', '1.2.1')).rejects.toThrow('nothing was published');
   });
 
+  test('tags where git knows no identity, as in CI', async () => {
+    const [, command = ''] = /^ +(git .*tag .*)$/m.exec(await release('1.2.0').catch(String)) ?? [];
+    const config = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_COUNT: '1' };
+    const unknown = { GIT_CONFIG_KEY_0: 'user.useConfigOnly', GIT_CONFIG_VALUE_0: 'true' };
+    const env = { PATH: process.env['PATH'], HOME: folder, ...config, ...unknown };
+    await run('sh', ['-c', command], { cwd: folder, env });
+    expect(await git('tag', '--list')).toBe('v1.2.0\n');
+  });
+
   test('publishes nothing where provenance cannot be signed', async () => {
     await expect(release('1.2.0', '--confirm', '1.2.0')).rejects.toThrow(
       'this process has no identity from a CI',
