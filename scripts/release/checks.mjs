@@ -183,6 +183,7 @@ const versionFields = [
   versionField('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
   versionField('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
   versionField('js/client/client-info.ts', /(name: 'mcp-listen', version: ')([^']+)(')/),
+  versionField('console/mcp/endpoint.ts', /(name: 'mcp-listen-console', version: ')([^']+)(')/),
   versionField('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
   ...['', '-bindings', '-browser', '-component'].map((name) =>
     versionField('Cargo.lock', inLockOf(`mcp-listen${name}`)),

@@ -10,7 +10,7 @@ const STATING = [
   ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
   ...['browser/Cargo.toml', 'tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
   ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock', 'js/client/client-info.ts', 'python/pyproject.toml'],
-  'examples/python-component/component.py',
+  ...['examples/python-component/component.py', 'console/mcp/endpoint.ts'],
   ...['bus', 'client', 'exchange', 'fanout', 'isolate', 'listen', 'shard'].map(
     (name) => `wit/${name}.wit`,
   ),
