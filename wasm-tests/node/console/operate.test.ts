@@ -49,6 +49,8 @@ describe('a histogram', () => {
   test('is summed range by range', () => {
     expect(sumOf([of(1, 2), of(3, 4), of(5, 6)])).toEqual(of(9, 12));
     expect(sumOf([])).toEqual([]);
+    // A second without isolates has no ranges.
+    expect(sumOf([[], of(1, 2), [], of(3, 4)])).toEqual(of(4, 6));
   });
 });
 
