@@ -96,6 +96,21 @@ describe('the history', () => {
     expect(totals).toMatchObject({ ended: 4, refused: 2 });
   });
 
+  test('counts what changed during a pause in its totals, and in no second', () => {
+    const history = new StatsHistory();
+    const second = (at: number, notifications: number) =>
+      history.add(snapshotOf(at, { a: { notifications, written: delays(0, notifications) } }));
+    second(0, 0);
+    second(1, 5);
+    second(61, 905);
+    second(62, 907);
+    expect(history.seconds.map(({ written }) => written)).toEqual([0, 5, 0, 2]);
+    expect(history.totals.written).toBe(907);
+    expect(history.percentiles('deliveries', 0.5).at(-1)).toBe(12.5);
+    second(330, 1_000);
+    expect(history.seconds.map(({ at }) => at)).toEqual([61, 62, 330]);
+  });
+
   test('counts the events of the log that the page has not received', () => {
     const history = new StatsHistory();
     const missed = [[7, 8], [11], [], [12], [1, 2]].map((positions, second) => {
