@@ -60,6 +60,26 @@ test('a subscription to an event type receives its events, narrowed by an argume
   expect(await card.getByText('Closed by this page.').isVisible()).toBe(true);
 });
 
+test('a subscription to an event type counts the ends of its stream, and no failed event', async () => {
+  const console = await connected();
+  await console.page.route('**/mcp', (route) => {
+    const { id, method } = route.request().postDataJSON();
+    if (method !== 'events/stream') return route.fallback();
+    const messages = [
+      { method: 'notifications/events/active', params: { cursor: null } },
+      { method: 'notifications/events/error', params: { error: { code: -32603, message: 'x' } } },
+      { id, result: {} },
+    ];
+    const lines = messages.map((message) => JSON.stringify({ jsonrpc: '2.0', ...message }));
+    const body = lines.map((line) => `data: ${line}\n\n`).join('');
+    return route.fulfill({ contentType: 'text/event-stream', body });
+  });
+  await console.page.getByRole('button', { name: /^note\.changed/ }).click();
+  const form = console.page.getByRole('tabpanel', { name: 'Event' });
+  await form.getByRole('button', { name: 'Subscribe' }).click();
+  await expect.poll(() => console.figure('A', 'Ends').textContent()).toMatch(/^graceful [2-9]$/);
+});
+
 test('any request is sent by hand, edited and sent again, and copied as curl', async () => {
   const console = await connected();
   const form = await console.form('Request');
