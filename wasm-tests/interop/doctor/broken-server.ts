@@ -15,6 +15,7 @@ export type Fault =
   | 'a second stream refused'
   | 'no notifications announced'
   | 'no changes'
+  | 'no changes but one at the start'
   | 'changes for everyone'
   | 'no initialize'
   | 'resources/subscribe refused'
@@ -101,6 +102,7 @@ function streamOf(
   writer.closed.catch(() => {}).finally(leave);
   send('id: 1\ndata:\n\n');
   if (filter !== undefined) acknowledge(listener, fault);
+  if (fault === 'no changes but one at the start') send(changed(id));
   if (filter !== undefined && Object.keys(filter).length === 0) {
     if (fault !== 'no result at the end') send(event({ id, result: {} }));
     writer.close().catch(() => {});
@@ -121,7 +123,7 @@ function acknowledge(listener: Listener, fault?: Fault): void {
 }
 
 function publish(open: Set<Listener>, fault?: Fault): void {
-  if (fault === 'no changes') return;
+  if (fault?.startsWith('no changes')) return;
   const isForAll = fault === 'more than requested' || fault === 'changes for everyone';
   for (const { filter, id, send } of open) {
     if (filter !== undefined && !filter['toolsListChanged'] && !isForAll) continue;

@@ -93,6 +93,10 @@ const FAULTS: [Fault, ...findings: string[]][] = [
   ['a second stream refused', '2026-07-28 ack: failure'],
   ['no notifications announced', '2026-07-28 offer: warning'],
   ['no changes', '2026-07-28 change: failure', '2025-11-25 change: failure'],
+  [
+    'no changes but one at the start',
+    ...['2026-07-28 change: failure', '2025-11-25 change: failure'],
+  ],
   ['changes for everyone', '2026-07-28 filter: failure'],
   ['no initialize', '2025-11-25 initialize: warning'],
   ['resources/subscribe refused', '2025-11-25 subscribe: warning'],

@@ -118,8 +118,10 @@ export async function change(
     report.skip(MODERN, 'change', `no change was caused: --call TOOL names one that does${names}`);
   } else {
     const { name } = options.call;
+    const { stream } = pair.one;
+    const before = stream.messages.length;
     const { message } = await client.ask('tools/call', options.call.params(), name);
-    const arrived = await pair.one.stream.first(isChange, options.waitMs);
+    const arrived = await stream.first(isChange, options.waitMs, before);
     if (arrived !== undefined) report.ok(MODERN, 'change', `the change by ${name} arrives`);
     else
       report.fail(MODERN, 'change', `no notification after ${name}${failed(message)}`, [
