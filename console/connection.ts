@@ -42,9 +42,15 @@ export class Connection {
     await this.#open(() => returned.signIn, returned.params);
   }
 
-  /** Shows an error. */
+  /** Shows an error, until {@link recovered} or the next connection. */
   showError(error: unknown): void {
     this.#setState('stopped', error instanceof Error ? error.message : String(error));
+  }
+
+  /** Shows that the endpoint works, after an error while it was connected. */
+  recovered(): void {
+    if (this.#endpoint !== undefined && this.#state.dataset['state'] === 'stopped')
+      this.#setState('live', 'connected');
   }
 
   /** Connects. The endpoint before is left, also if it has not responded yet. */

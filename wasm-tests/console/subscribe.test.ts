@@ -70,6 +70,26 @@ test.each(['tools', 'prompts', 'resources', 'events'])(
   },
 );
 
+test('a list that cannot be read again is an error, until it is read', async () => {
+  const console = await connected();
+  await console.subscribe('A');
+  let isDown = true;
+  await console.page.route('**/mcp', (route) =>
+    isDown && route.request().postDataJSON().method === 'tools/list'
+      ? route.fulfill({ status: 503 })
+      : route.fallback(),
+  );
+  const body = JSON.stringify({ kind: 'tools_list_changed' });
+  const publish = () =>
+    fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+  await publish();
+  await console.connection.getByText(/503/).waitFor();
+  isDown = false;
+  await publish();
+  await console.connected();
+  expect(console.errors.splice(0).filter((error) => !error.includes('503'))).toEqual([]);
+});
+
 test('an invalid subscription is refused, and the page keeps working', async () => {
   const console = await connected();
   await console.page.getByLabel('Another URI').fill('note://a\u0007b');
@@ -77,6 +97,9 @@ test('an invalid subscription is refused, and the page keeps working', async () 
   await console.button('Open a subscription').click();
   await expect.poll(() => console.connection.getAttribute('data-state')).toBe('stopped');
   expect(await console.page.getByRole('article').count()).toBe(0);
+  await console.page.getByRole('checkbox', { name: /^note:\/\/a/ }).uncheck();
+  await console.subscribe('A');
+  await console.connected();
 });
 
 test('each subscription has a separate id, filter and figures', async () => {
