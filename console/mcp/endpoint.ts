@@ -108,10 +108,11 @@ export class Endpoint {
     waiting: Waiting,
     signal?: AbortSignal,
   ): Promise<void> {
-    const meta = this.#revision === MODERN ? { _meta: META } : {};
+    const _meta = { ...META, ...record(params['_meta']) };
+    const meta = this.#revision === MODERN ? { _meta } : {};
     const onRequestStreamEnd = () => waiting.reject(withoutResult(waiting.status ?? 0));
     const options = { onRequestStreamEnd, ...(signal && { requestSignal: signal }) };
-    await this.#transport?.send({ ...message, params: { ...meta, ...params } }, options);
+    await this.#transport?.send({ ...message, params: { ...params, ...meta } }, options);
     if (!waiting.isStream) onRequestStreamEnd();
   }
 
@@ -251,7 +252,8 @@ function left(): EndpointError {
   return new EndpointError('unreachable', 'The page has left this endpoint.');
 }
 
-const META = {
+/** The metadata of the protocol, which the page adds to a request. */
+export const META = {
   'io.modelcontextprotocol/protocolVersion': MODERN,
   'io.modelcontextprotocol/clientInfo': CLIENT,
   'io.modelcontextprotocol/clientCapabilities': {

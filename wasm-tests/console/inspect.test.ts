@@ -102,7 +102,7 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   await dialog.getByRole('button', { name: 'Edit and send again' }).click();
   const params = form.getByLabel('Params as JSON');
   expect(JSON.parse(await params.inputValue())).toEqual({ uri: 'note://nowhere' });
-  await params.fill('{"uri":"note://todo"}');
+  await params.fill('{"uri":"note://todo","_meta":{"progressToken":7}}');
   await form.getByRole('button', { name: 'Send' }).click();
   await form.getByText(/^Result after/).waitFor();
   await form.getByText('Result as JSON').click();
@@ -112,6 +112,7 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   await console.messages.first().click();
   await dialog.getByRole('button', { name: 'Send again', exact: true }).click();
   await expect.poll(() => console.messages.count()).toBe(sent + 1);
+  expect(JSON.parse(await params.inputValue())).toMatchObject({ _meta: { progressToken: 7 } });
   await form.getByText(/^Result after/).waitFor();
   expect(console.errors.splice(0).filter((error) => !/\b40\d\b/.test(error))).toEqual([]);
 });
