@@ -55,6 +55,20 @@ describe('the server that the page came from', () => {
     await console.connected();
   });
 
+  test('is connected to if the browser blocks storage', async () => {
+    const console = await open('about:blank');
+    await console.page.addInitScript(() => {
+      for (const storage of ['localStorage', 'sessionStorage'])
+        Object.defineProperty(window, storage, {
+          get() {
+            throw new DOMException('denied', 'SecurityError');
+          },
+        });
+    });
+    await console.page.goto(started.console);
+    await console.connected();
+  });
+
   test('passes its secret in the link, and the page removes it from its address', async () => {
     const console = await open(started.console);
     await console.connected();

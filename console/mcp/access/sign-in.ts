@@ -9,7 +9,7 @@ import type {
 import { EndpointError } from '../endpoint-error.js';
 import { loadSdk } from '../load-sdk.js';
 import { type Access, tokenIn } from './access.js';
-import { PENDING, SignInMemory } from './memory.js';
+import { PENDING, SignInMemory, storedAt } from './memory.js';
 
 /**
  * Access to an endpoint by OAuth: what the official client needs to register this page, to send
@@ -44,7 +44,7 @@ export class SignIn implements OAuthClientProvider, Access {
   static returned(): { signIn: SignIn; params: URLSearchParams } | undefined {
     const params = new URLSearchParams(location.search);
     const state = params.get('state');
-    const url = sessionStorage.getItem(PENDING);
+    const url = storedAt(PENDING);
     if (state === null || url === null) return undefined;
     sessionStorage.removeItem(PENDING);
     history.replaceState(null, '', location.pathname + location.hash);
