@@ -70,6 +70,31 @@ test.each(['tools', 'prompts', 'resources', 'events'])(
   },
 );
 
+test('a list marks its new entries, and keeps the checked ones that it no longer has', async () => {
+  const console = await connected();
+  const lists = { tools: [] as object[], resources: [{ uri: 'x://1', name: 'one' }] };
+  await console.page.route('**/mcp', (route) => {
+    const { id, method } = route.request().postDataJSON();
+    const [, list] = /^(tools|resources)\/list$/.exec(method) ?? [];
+    if (list === undefined) return route.fallback();
+    const result = { [list]: lists[list as keyof typeof lists] };
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
+  await console.connectTo(new URL('/mcp', notebook()).href);
+  await console.tick(/^x:\/\/1/).waitFor();
+  await console.subscribe('A');
+  lists.tools = [{ name: 'paint', inputSchema: { type: 'object' } }];
+  lists.resources = [{ uri: 'x://2', name: 'two' }];
+  for (const kind of ['tools_list_changed', 'resources_list_changed']) {
+    const body = JSON.stringify({ kind });
+    await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+  }
+  const marked = console.page.locator('.items .new .name');
+  await expect.poll(() => marked.allTextContents()).toEqual(['x://2', 'paint']);
+  await console.tick(/^x:\/\/1.*not listed/).uncheck();
+  await console.page.getByText('Selected: 4 lists', { exact: true }).waitFor();
+});
+
 test('a list that cannot be read again is an error, until it is read', async () => {
   const console = await connected();
   await console.subscribe('A');
