@@ -19,7 +19,7 @@ export interface ConnectionEvents {
 export class Connection {
   readonly #url = byId('endpoint', HTMLInputElement);
   readonly #token = byId('token', HTMLInputElement);
-  readonly #buttons = ['connect', 'sign-in'].map((id) => byId(id, HTMLButtonElement));
+  readonly #signIn = byId('sign-in', HTMLButtonElement);
   readonly #state = byId('connection-state', HTMLElement);
   readonly #events: ConnectionEvents;
   #endpoint: Endpoint | undefined;
@@ -31,7 +31,7 @@ export class Connection {
       event.preventDefault();
       void this.#open((url) => this.#accessTo(url));
     });
-    byId('sign-in', HTMLButtonElement).addEventListener('click', () => void this.#open(signIn));
+    this.#signIn.addEventListener('click', () => void this.#prepareSignIn());
   }
 
   /** Connects to the endpoint in the form, or to the one to which the user has just signed in. */
@@ -42,27 +42,42 @@ export class Connection {
     await this.#open(() => returned.signIn, returned.params);
   }
 
-  /** Shows an error. */
+  /** Shows an error, until {@link recovered} or the next connection. */
   showError(error: unknown): void {
     this.#setState('stopped', error instanceof Error ? error.message : String(error));
   }
 
+  /** Shows that the endpoint works, after an error while it was connected. */
+  recovered(): void {
+    if (this.#endpoint !== undefined && this.#state.dataset['state'] === 'stopped')
+      this.#setState('live', 'connected');
+  }
+
+  /** Connects. The endpoint before is left, also if it has not responded yet. */
   async #open(access: (url: URL) => Access, callback?: URLSearchParams): Promise<void> {
-    if (this.#buttons.some(isBusy)) return;
     this.#leave();
-    this.#setBusy(true);
     this.#setState('connecting', 'connecting');
+    let opened: Endpoint | undefined;
     try {
       const url = addressOf(this.#url.value);
-      this.#endpoint = new Endpoint(url, access(url), this.#events.tap);
-      await this.#events.onServer(this.#endpoint, await this.#endpoint.open(callback));
-      this.#setState('live', 'connected');
+      opened = new Endpoint(url, access(url), this.#events.tap);
+      this.#endpoint = opened;
+      const server = await opened.open(callback);
+      if (opened === this.#endpoint) await this.#events.onServer(opened, server);
+      if (opened === this.#endpoint) this.#setState('live', 'connected');
     } catch (error) {
+      if (opened !== this.#endpoint) return;
       this.#leave();
       this.showError(error);
-    } finally {
-      this.#setBusy(false);
     }
+  }
+
+  /** Signs in, one sign-in at a time: they would share what the page stores until it returns. */
+  async #prepareSignIn(): Promise<void> {
+    if (isBusy(this.#signIn)) return;
+    setBusy(this.#signIn, true);
+    await this.#open(signIn);
+    setBusy(this.#signIn, false);
   }
 
   #leave(): void {
@@ -75,10 +90,6 @@ export class Connection {
   #accessTo(url: URL): Access {
     const { value } = this.#token;
     return value === '' && SignIn.isKnown(url) ? new SignIn(url, false) : bearerAccess(value);
-  }
-
-  #setBusy(busy: boolean): void {
-    for (const button of this.#buttons) setBusy(button, busy);
   }
 
   #setState(state: string, text: string): void {

@@ -81,7 +81,9 @@ void connection.start();
 
 async function openSubscription(): Promise<void> {
   try {
-    if (endpoint !== undefined) await subscriptions.open(endpoint, server.filter);
+    if (endpoint === undefined) return;
+    await subscriptions.open(endpoint, server.filter);
+    connection.recovered();
   } catch (error) {
     // A URI of the filter is not valid, or the client cannot be loaded.
     connection.showError(error);
@@ -139,12 +141,15 @@ function handleMessage(message: Message): void {
 /** Reads a list or a resource again after a cue for it. */
 async function readAgain(topic: Topic): Promise<void> {
   const list = LISTS.find((name) => name === topic);
+  const from = endpoint;
   try {
-    if (list === undefined) await resources.stale(topic);
-    else await server.read(list);
+    if (list === undefined) return await resources.stale(topic);
+    await server.read(list);
     if (list === 'resources') await server.read('templates');
+    if (endpoint === from) connection.recovered();
   } catch (error) {
-    connection.showError(error);
+    // It is no error of another endpoint that is connected meanwhile.
+    if (endpoint === from) connection.showError(error);
   }
 }
 

@@ -21,17 +21,22 @@ export class Choice {
     return this.#items.find(({ key }) => key === this.#select.value);
   }
 
-  /** Offers these entries; the selected one stays selected if it is still among them. */
+  /**
+   * Offers these entries; the selected one stays selected if it is still among them, and counts as
+   * another one if its definition has changed.
+   */
   offer(items: Item[]): void {
     const former = this.#select.value;
+    const definition = definitionOf(this.item);
     this.#items = items;
     const names = items.map(({ key }) => key);
     const options = names.map((name) => element('option', { value: name }, name));
     this.#select.replaceChildren(...options);
     if (items.length === 0) this.#select.append(element('option', { value: '' }, 'none yet'));
     this.#select.disabled = items.length === 0;
-    if (names.includes(former)) this.#select.value = former;
-    else this.#changed();
+    const isOffered = names.includes(former);
+    if (isOffered) this.#select.value = former;
+    if (!isOffered || definitionOf(this.item) !== definition) this.#changed();
   }
 
   /** Selects an entry and focuses the element. */
@@ -45,6 +50,12 @@ export class Choice {
     this.description.textContent = this.item?.description ?? EMPTY_TEXT;
     this.#onChange(this.item);
   }
+}
+
+/** Returns what a form shows of an entry, as JSON. */
+function definitionOf(item: Item | undefined): string {
+  const { _meta, ...definition } = item?.raw ?? {};
+  return JSON.stringify(definition);
 }
 
 const EMPTY_TEXT =

@@ -1,7 +1,7 @@
 import { now } from '../clock.js';
 import { byId, element, labelled, setBusy } from '../dom.js';
 import { shortTime } from '../format.js';
-import type { Endpoint } from '../mcp/endpoint.js';
+import { type Endpoint, META } from '../mcp/endpoint.js';
 import { record, recordIn, text } from '../mcp/json.js';
 import { Outcome } from './outcome.js';
 
@@ -54,8 +54,10 @@ export class RequestForm {
   edit(message: string): void {
     const { method, params } = recordIn(message) ?? {};
     const { _meta, ...others } = record(params) ?? {};
+    const meta = Object.entries(record(_meta) ?? {}).filter(([key]) => !(key in META));
+    const kept = meta.length === 0 ? {} : { _meta: Object.fromEntries(meta) };
     this.#method.value = text(method) ?? '';
-    this.#params.value = JSON.stringify(others, null, 2);
+    this.#params.value = JSON.stringify({ ...others, ...kept }, null, 2);
     this.#params.focus();
   }
 

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { Access } from './access/access.js';
+import { type Access, tokenIn } from './access/access.js';
 import { EndpointError, endpointErrorOf, refusal, withoutResult } from './endpoint-error.js';
 import { tappedFetch } from './http/tapped-fetch.js';
 import { unreachable } from './http/unreachable.js';
@@ -23,6 +23,7 @@ export class Endpoint {
   #transport: StreamableHTTPClientTransport | undefined;
   #revision: string = MODERN;
   #requests = 0;
+  #isClosed = false;
 
   /** @param tap - called with every message of this endpoint. */
   constructor(url: URL, access: Access, tap: Tap) {
@@ -57,8 +58,12 @@ export class Endpoint {
     return this.#discover();
   }
 
-  /** Ends the session, if there is one, and all requests. */
+  /** Ends the session, if there is one, and all requests: they reject, also those made later. */
   async close(): Promise<void> {
+    this.#isClosed = true;
+    this.access.stay?.();
+    // The transport does not report the end of an event stream that it has aborted itself.
+    for (const { reject } of this.#waiting.values()) reject(left());
     try {
       await this.#transport?.terminateSession();
     } catch {
@@ -77,6 +82,7 @@ export class Endpoint {
     params: Record<string, unknown> = {},
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
+    if (this.#isClosed) throw left();
     this.#requests += 1;
     const id = `console:${this.#requests}`;
     const { promise, reject, resolve } = Promise.withResolvers<Record<string, unknown>>();
@@ -102,10 +108,11 @@ export class Endpoint {
     waiting: Waiting,
     signal?: AbortSignal,
   ): Promise<void> {
-    const meta = this.#revision === MODERN ? { _meta: META } : {};
+    const _meta = { ...META, ...record(params['_meta']) };
+    const meta = this.#revision === MODERN ? { _meta } : {};
     const onRequestStreamEnd = () => waiting.reject(withoutResult(waiting.status ?? 0));
     const options = { onRequestStreamEnd, ...(signal && { requestSignal: signal }) };
-    await this.#transport?.send({ ...message, params: { ...meta, ...params } }, options);
+    await this.#transport?.send({ ...message, params: { ...params, ...meta } }, options);
     if (!waiting.isStream) onRequestStreamEnd();
   }
 
@@ -166,12 +173,10 @@ export class Endpoint {
 
   /** Sends what the transport sends, and notes the HTTP status of the response to a request. */
   async #send(tapped: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-    const url = new URL(String(input));
-    const response = await tapped(input, init).catch((cause) => {
-      // Where the client looks for an authorization server, it expects the error of `fetch`.
-      const isOther = url.href !== this.url.href;
-      return isOther || init?.signal?.aborted ? Promise.reject(cause) : unreachable(url, cause);
-    });
+    const first = await this.#sendOnce(tapped, input, init);
+    const token = first.status === 401 ? await this.#renewed(input, init) : '';
+    const response =
+      token === '' ? first : await this.#sendOnce(tapped, input, withToken(token, init));
     const id = recordIn(String(init?.body ?? ''))?.['id'];
     const waiting = this.#waiting.get(String(id));
     if (waiting !== undefined) {
@@ -180,6 +185,36 @@ export class Endpoint {
     }
     return response;
   }
+
+  async #sendOnce(tapped: typeof fetch, ...[input, init]: Parameters<typeof fetch>) {
+    return tapped(input, init).catch((cause) =>
+      // Where the client looks for an authorization server, it expects the error of `fetch`.
+      !this.#isOwn(input) || init?.signal?.aborted
+        ? Promise.reject(cause)
+        : unreachable(this.url, cause),
+    );
+  }
+
+  /**
+   * Returns the token in place of that of a request that was refused; an empty string if there is
+   * none. The transport would refresh the token for each of several requests.
+   */
+  async #renewed(...[input, init]: Parameters<typeof fetch>): Promise<string> {
+    const refused = tokenIn(init?.headers);
+    if (refused === '' || !this.#isOwn(input)) return '';
+    const token = await this.access.renewed?.(refused);
+    return token === undefined || token === refused ? '' : token;
+  }
+
+  #isOwn(input: Parameters<typeof fetch>[0]): boolean {
+    return new URL(String(input)).href === this.url.href;
+  }
+}
+
+function withToken(token: string, init: RequestInit | undefined): RequestInit {
+  const headers = new Headers(init?.headers);
+  headers.set('Authorization', `Bearer ${token}`);
+  return { ...init, headers };
 }
 
 /** A request that waits for its response. */
@@ -213,7 +248,12 @@ export function addressOf(url: string): URL {
   throw new EndpointError('no-address', 'This is not an HTTP URL.');
 }
 
-const META = {
+function left(): EndpointError {
+  return new EndpointError('unreachable', 'The page has left this endpoint.');
+}
+
+/** The metadata of the protocol, which the page adds to a request. */
+export const META = {
   'io.modelcontextprotocol/protocolVersion': MODERN,
   'io.modelcontextprotocol/clientInfo': CLIENT,
   'io.modelcontextprotocol/clientCapabilities': {

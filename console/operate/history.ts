@@ -31,6 +31,7 @@ export interface Totals {
 /**
  * The last five minutes of a bus. Each isolate counts from its start, so the counters of each are
  * compared with its previous ones. What an isolate counted before it was first seen is left out.
+ * What changed while the page did not watch is in the totals, and in no second.
  */
 export class StatsHistory {
   readonly seconds: Second[] = [];
@@ -59,8 +60,9 @@ export class StatsHistory {
       second,
       log.map((event) => event.position),
     );
-    this.seconds.push(second);
-    if (this.seconds.length > MAX_SECONDS) this.seconds.shift();
+    const since = second.at - (this.seconds.at(-1)?.at ?? second.at);
+    this.seconds.push(since > PAUSE ? { ...NOTHING, at: second.at } : second);
+    while ((this.seconds[0]?.at ?? second.at) <= second.at - MAX_SECONDS) this.seconds.shift();
   }
 
   /** Returns a percentile of the last ten seconds before each second, for a chart. */
@@ -130,7 +132,13 @@ function rises(now: Counts, former: Counts): Counts {
   );
 }
 
+const NOTHING: Omit<Second, 'at'> = {
+  ...{ published: 0, events: 0, written: 0, collapsed: 0 },
+  ...{ ended: {}, refused: {}, acknowledgments: [], deliveries: [] },
+};
 const MAX_SECONDS = 300;
+/** Seconds between two snapshots after which the page did not watch. */
+const PAUSE = 5;
 const MAX_ISOLATES = 1_000;
 /** Seconds of a percentile. */
 const WINDOW = 10;

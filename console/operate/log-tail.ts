@@ -31,6 +31,8 @@ export class LogTail {
     setText(this.#empty, bus === undefined ? NO_LOG_TEXT : EMPTY_TEXT);
     if (log.length === 0) return;
     this.#empty.hidden = true;
+    // Lower positions are those of another log.
+    if ((log[0]?.position ?? 0) <= (this.#events[0]?.position ?? 0)) this.#events.length = 0;
     this.#events.unshift(...log.toReversed());
     this.#events.length = Math.min(this.#events.length, MAX_EVENTS);
     fill(

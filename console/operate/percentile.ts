@@ -33,9 +33,9 @@ export function increase(next: Ranges, former: Ranges): Ranges {
   }));
 }
 
-/** Returns the sum of histograms with the same ranges. */
+/** Returns the sum of histograms with the same ranges; those without ranges count nothing. */
 export function sumOf(all: readonly Ranges[]): Ranges {
-  const [first = [], ...others] = all;
+  const [first = [], ...others] = all.filter((ranges) => ranges.length > 0);
   return first.map(({ count, le }, index) => ({
     le,
     count: others.reduce((sum, ranges) => sum + (ranges[index]?.count ?? 0), count),

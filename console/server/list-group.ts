@@ -15,6 +15,7 @@ export class ListGroup {
   readonly #ticked = new Set<string>();
   #added: Item[] = [];
   #listed: Item[] = [];
+  #isRead = false;
 
   /** @param onChoose - called with an entry whose button was clicked. */
   constructor(list: List, onChoose: (item: Item) => void) {
@@ -51,16 +52,18 @@ export class ListGroup {
 
   /** Adds a checked entry that the server does not list. */
   add(key: string): void {
-    if (!this.#added.some((item) => item.key === key))
-      this.#added.push({ key, description: 'not listed', raw: {} });
+    this.#addUnlisted(key);
     this.tickItem(key);
   }
 
   /** Shows these entries and marks the new ones; checked entries stay checked. */
   show({ hasMore, items }: Items<Item>): void {
-    const isFirst = this.#listed.length === 0;
+    const isFirst = !this.#isRead;
+    this.#isRead = true;
     const known = new Set(this.#listed.map(({ key }) => key));
     this.#listed = items;
+    const listed = new Set(items.map(({ key }) => key));
+    for (const key of this.#ticked) if (!listed.has(key)) this.#addUnlisted(key);
     this.#rest.hidden = !hasMore;
     this.group.hidden = items.length === 0 && !ANNOUNCED.includes(this.list);
     this.#draw();
@@ -70,9 +73,14 @@ export class ListGroup {
     this.#show(!this.#items.hidden);
     for (const row of this.#items.children) {
       const key = row.getAttribute('data-key') ?? '';
-      if (!isFirst && !known.has(key) && items.some((item) => item.key === key))
-        row.classList.add('new');
+      if (!isFirst && !known.has(key) && listed.has(key)) row.classList.add('new');
     }
+  }
+
+  /** A checked entry stays visible when it leaves the list, so that it can be unchecked. */
+  #addUnlisted(key: string): void {
+    if (!this.#added.some((item) => item.key === key))
+      this.#added.push({ key, description: 'not listed', raw: {} });
   }
 
   /** Servers announce changes of some lists only. */

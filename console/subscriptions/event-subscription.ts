@@ -27,6 +27,7 @@ export class EventSubscription implements Subject {
   readonly #watch: EventWatch;
   #sentAt = this.began;
   #gaps = 0;
+  #state: Subject['state'] = 'connecting';
 
   constructor(
     client: typeof import('./client.js'),
@@ -53,9 +54,10 @@ export class EventSubscription implements Subject {
       clientInfo: CLIENT,
       ...authorization(endpoint.access),
       fetch: tappedFetch(this.#tap, endpoint.destination, endpoint.access.fetch),
-      onError: ({ code }) => this.#handleEnd(code),
+      // An event that could not be delivered ends nothing.
+      onError: ({ code }) => this.state !== 'live' && this.#handleEnd(code),
     });
-    this.#watch.subscribe(changed);
+    this.#watch.subscribe(() => this.#handleChange());
   }
 
   get state(): Subject['state'] {
@@ -81,6 +83,15 @@ export class EventSubscription implements Subject {
   async close(): Promise<void> {
     if (this.state !== 'stopped') this.#handleEnd('closed here');
     await this.#watch.close();
+  }
+
+  /** Counts an end with a result: other ends have their own handlers. */
+  #handleChange(): void {
+    const { error, state } = this.#watch;
+    if (state === 'waiting' && state !== this.#state && error === undefined)
+      this.#ends.add('graceful');
+    this.#state = state;
+    this.#events.onChange();
   }
 
   #handleEnd(reason: string): void {

@@ -49,7 +49,8 @@ export class Subscription implements Subject {
       endpoint.url,
       requested,
       {
-        ...{ tools: stale('tools'), prompts: stale('prompts'), resources: stale('resources') },
+        ...{ tools: stale('tools'), prompts: stale('prompts') },
+        ...{ resources: stale('resources'), events: stale('events') },
         resource: events.onStale,
         task: (task) => this.#updateTask(task),
       },

@@ -3,7 +3,7 @@ import { count, counted } from '../format.js';
 import type { Message } from '../mcp/message.js';
 import { repaint } from '../repaint.js';
 import { save } from './export.js';
-import { MessageHistory } from './history.js';
+import { MAX_MESSAGES, MessageHistory } from './history.js';
 import { MessageDialog, type OnEdit } from './message/dialog.js';
 import { MessageFilter } from './message/filter.js';
 import { MessageList } from './message/list.js';
@@ -20,11 +20,13 @@ export class Timeline {
   readonly #export = byId('timeline-export', HTMLButtonElement);
   readonly #filter = new MessageFilter(() => this.#rebuild());
   readonly #list: MessageList;
-  readonly #paint = repaint(() => this.#catchUp());
+  readonly #paint = repaint(() => (this.#isBehind ? this.#rebuild() : this.#catchUp()));
   #isPaused = false;
   #pending: Message[] = [];
   /** Messages that the history dropped, and that the list may still show. */
   #dropped: Message[] = [];
+  /** Whether all messages are shown anew in the next frame: too many have come since the last. */
+  #isBehind = false;
   #missed = 0;
   #shown = 0;
 
@@ -43,9 +45,12 @@ export class Timeline {
   add(message: Message): void {
     const dropped = this.#history.add(message);
     if (this.#isPaused) this.#missed += 1;
-    else {
+    else if (!this.#isBehind) {
       this.#pending.push(message);
       for (const old of dropped) this.#dropped.push(old);
+      // A page in the background gets no frame.
+      this.#isBehind = this.#pending.length > MAX_MESSAGES;
+      if (this.#isBehind) [this.#pending, this.#dropped] = [[], []];
     }
     this.#paint();
   }
@@ -71,6 +76,7 @@ export class Timeline {
 
   #rebuild(): void {
     [this.#pending, this.#dropped] = [[], []];
+    this.#isBehind = false;
     this.#missed = 0;
     const messages = this.#history.filtered(this.#filter.accepts);
     this.#shown = messages.length;

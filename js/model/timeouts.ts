@@ -111,11 +111,13 @@ export function timer(ms: number): number {
   return Math.max(ms, 1);
 }
 
-/** Returns a timeout for code that cannot disable it: 0 becomes the longest timer. */
+/** Returns a timeout for code that cannot disable it: 0 and longer ones become the longest timer. */
 export function finiteTimeout(ms: number): number {
-  return ms === 0 ? MAX_TIMER_MS : ms;
+  return ms === 0 ? MAX_TIMER_MS : Math.min(ms, MAX_TIMER_MS);
 }
 
+/** The longest delay, in milliseconds, that fits a 31-bit timer after jitter. */
+export const MAX_TIMER_MS = (2 ** 31 - 1) / 1.2;
 /** Milliseconds within which a bus has to deliver what was published before a close. */
 export const SETTLE_MS = 1_000;
 /** Milliseconds for which a stream that is drained waits for what was published before its turn. */
@@ -129,5 +131,3 @@ const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
   writeMs: 60_000,
   sessionIdleMs: 1_800_000,
 };
-/** The longest delay, in milliseconds, that fits a 31-bit timer after jitter. */
-const MAX_TIMER_MS = (2 ** 31 - 1) / 1.2;

@@ -1,4 +1,6 @@
+import { ListenError } from '../model/error.js';
 import type { ListenStats, WriteDelayCount } from '../model/stats/listen.js';
+import { withTimeout } from '../timing/with-timeout.js';
 
 /** The numbers of a bus that are exported; the `BusStats` of a bus object have them. */
 export interface BusNumbers {
@@ -12,17 +14,24 @@ export interface BusNumbers {
   webhooks?: number | undefined;
 }
 
-/** Reads the numbers of a bus; undefined without a bus, or if it fails, which is reported. */
+/**
+ * Reads the numbers of a bus; undefined without a bus, or if it fails or does not reply in time,
+ * which is reported.
+ */
 export async function numbersOf(
   bus: (() => BusNumbers | Promise<BusNumbers>) | undefined,
   onError: (error: Error) => void,
 ): Promise<BusNumbers | undefined> {
   try {
-    return await bus?.();
+    return await (bus && withTimeout(BUS_MS, bus(), late));
   } catch (error) {
     onError(error as Error);
     return undefined;
   }
+}
+
+function late(): ListenError {
+  return new ListenError('bus-unavailable', `the bus has not replied within ${BUS_MS} ms`);
 }
 
 /** A metric with its samples. */
@@ -126,3 +135,8 @@ const RESYNCS = 'Times that a stream was resynced, because missed events could n
 const COLLAPSED = 'Events merged into an earlier pending one.';
 /** Upper bounds in milliseconds: those of the statistics, without the ones below 20 ms. */
 const BOUNDS = [20, 100, 500, 2_000, Number.POSITIVE_INFINITY];
+/**
+ * Milliseconds that the bus may take: the numbers of the server are read within the timeout of a
+ * scrape or collection, also in an outage of the bus.
+ */
+const BUS_MS = 2_000;

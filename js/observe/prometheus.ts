@@ -24,7 +24,8 @@ export interface MetricsHandlerOptions {
    */
   bus?: () => BusNumbers | Promise<BusNumbers>;
   /**
-   * Called with the error if `bus` fails. The response then leaves out the numbers of the bus.
+   * Called with the error if `bus` fails or takes more than 2 seconds. The response then leaves out
+   * the numbers of the bus.
    *
    * @default console.error
    */

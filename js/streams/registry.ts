@@ -1,7 +1,7 @@
 import type { AttachmentCounters } from '../bus/attachable-bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import { type EndReason, type ListenStats, WRITE_DELAY_BOUNDS } from '../model/stats/listen.js';
-import { SETTLE_MS } from '../model/timeouts.js';
+import { MAX_TIMER_MS, SETTLE_MS } from '../model/timeouts.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
 import { PerInstance } from '../wasm/per-instance.js';
@@ -112,7 +112,8 @@ export class StreamRegistry {
    * or later has resolved, and at most three seconds after its time.
    */
   async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
-    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, settle);
+    const streams = [...this.#streams.keys()].slice(0, count);
+    await this.#retire(streams, Math.min(windowMs, MAX_TIMER_MS), settle);
   }
 
   #coreStats(): Pick<

@@ -13,7 +13,7 @@ export const rooms = {
     wasm: 'model',
     timing: 'wasm',
     web: 'model timing',
-    observe: 'model web',
+    observe: 'model timing web',
     webhook: 'model observe timing web',
     auth: 'model observe timing wasm web',
     bus: 'auth model observe timing wasm',
@@ -25,7 +25,7 @@ export const rooms = {
     http: 'handler model wasm web',
     events: 'auth bus handler http model observe streams timing wasm web webhook',
     options: 'auth bus events handler http model observe',
-    operator: 'bus model observe options web',
+    operator: 'bus model observe options timing web',
     sessions: 'auth bus handler http model wasm web',
     'exchange-driver': 'auth bus events handler http model sessions streams wasm web',
     'listen-handler':

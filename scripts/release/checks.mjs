@@ -31,12 +31,24 @@ export function isVersion(version) {
  * @param {string} folder
  */
 export async function treeProblems(folder) {
-  const branch = (await run('git', ['rev-parse', '--abbrev-ref', 'HEAD'], { cwd: folder })).trim();
   const changed = (await run('git', ['status', '--porcelain'], { cwd: folder })).trim();
   return [
-    ...(branch === 'main' ? [] : [`the branch is ${branch}, not main`]),
+    ...(await branchProblems(folder)),
     ...(changed === '' ? [] : [`there are changes that are not committed:\n${changed}`]),
   ];
+}
+
+/**
+ * The branch is main. In CI there may be none: the commit is that of origin/main then.
+ * @param {string} folder
+ */
+async function branchProblems(folder) {
+  const branch = (await run('git', ['rev-parse', '--abbrev-ref', 'HEAD'], { cwd: folder })).trim();
+  if (branch === 'main') return [];
+  if (branch !== 'HEAD') return [`the branch is ${branch}, not main`];
+  const pointing = ['for-each-ref', '--points-at', 'HEAD', 'refs/remotes/origin/main'];
+  const isMain = (await run('git', pointing, { cwd: folder })) !== '';
+  return isMain ? [] : ['the commit is not that of origin/main'];
 }
 
 /**
@@ -171,6 +183,7 @@ const versionFields = [
   versionField('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
   versionField('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
   versionField('js/client/client-info.ts', /(name: 'mcp-listen', version: ')([^']+)(')/),
+  versionField('console/mcp/endpoint.ts', /(name: 'mcp-listen-console', version: ')([^']+)(')/),
   versionField('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
   ...['', '-bindings', '-browser', '-component'].map((name) =>
     versionField('Cargo.lock', inLockOf(`mcp-listen${name}`)),

@@ -101,9 +101,8 @@ async function cloneCommitted(copy, version) {
     installed.map((name) => `/${name}\n`).join(''),
   );
   await prepare(copy, version, today());
-  const who = ['-c', 'user.name=release', '-c', 'user.email=release@localhost'];
   const commit = ['commit', '--quiet', '--all', '--allow-empty', '--message', `Release ${version}`];
-  await run('git', [...who, ...commit], { cwd: copy });
+  await run('git', [...IDENTITY, ...commit], { cwd: copy });
   const left = [
     ...(await versionProblems(copy, version)),
     ...(await changelogProblems(copy, version)),
@@ -169,7 +168,7 @@ function commands(version, { tarball }) {
     ['cargo', 'publish', '--locked', '--package', 'mcp-listen-browser'],
     ['cargo', 'publish', '--locked', '--manifest-path', 'tower/Cargo.toml'],
     ['cargo', 'publish', '--locked', '--manifest-path', 'rmcp/Cargo.toml'],
-    ['git', 'tag', '--annotate', `v${version}`, '--message', `mcp-listen ${version}`],
+    ['git', ...IDENTITY, 'tag', '--annotate', `v${version}`, '--message', `mcp-listen ${version}`],
     ['git', 'push', 'origin', `v${version}`],
   ];
 }
@@ -221,6 +220,9 @@ function print(text) {
 function today() {
   return new Date().toISOString().slice(0, 10);
 }
+
+/** Who commits and tags: runners of CI have no identity. */
+const IDENTITY = ['-c', 'user.name=release', '-c', 'user.email=release@localhost'];
 
 const options = /** @type {const} */ ({
   'dry-run': { type: 'boolean' },

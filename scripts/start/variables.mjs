@@ -1,7 +1,7 @@
 /**
  * Returns the variables of the Worker that `npm start` serves: those that enable what a deployment
  * disables, since only this machine is served, and those of `environment` that set the allowed
- * hosts or make the Worker a gateway.
+ * hosts or the token of metrics, or make the Worker a gateway.
  * @param {string} token the publish secret
  * @param {NodeJS.ProcessEnv} environment
  * @returns {Record<string, string>}
@@ -24,4 +24,5 @@ const everythingOn = {
 const names = [
   ...['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'UPSTREAM_RIGHTS', 'TENANTS', 'TENANT_NAMES'],
   ...['EVENTS', 'WEBHOOK_KEY', 'CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
+  'METRICS_TOKEN',
 ];

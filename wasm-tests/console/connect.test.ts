@@ -55,6 +55,20 @@ describe('the server that the page came from', () => {
     await console.connected();
   });
 
+  test('is connected to if the browser blocks storage', async () => {
+    const console = await open('about:blank');
+    await console.page.addInitScript(() => {
+      for (const storage of ['localStorage', 'sessionStorage'])
+        Object.defineProperty(window, storage, {
+          get() {
+            throw new DOMException('denied', 'SecurityError');
+          },
+        });
+    });
+    await console.page.goto(started.console);
+    await console.connected();
+  });
+
   test('passes its secret in the link, and the page removes it from its address', async () => {
     const console = await open(started.console);
     await console.connected();
@@ -78,6 +92,22 @@ describe('a server of another origin', () => {
     await console.subscribe('A');
     await lamp.server.notify.resourceUpdated('lamp://desk');
     await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('lamp://desk');
+  });
+
+  test('that never responds can be left for another one', async () => {
+    const lamp = await elsewhere();
+    const console = await open(started.console);
+    await console.connected();
+    await console.page.route(`${lamp.origin}/**`, (route) =>
+      route.request().postData()?.includes('"prompts/list"') ? undefined : route.continue(),
+    );
+    await console.connectTo(`${lamp.origin}/mcp`);
+    await console.page.getByText('Reading the lists').waitFor();
+    await console.page.getByText('A lamp', { exact: true }).waitFor();
+    await console.connectTo(new URL('/mcp', started.console).href);
+    await console.page.getByText('Notebook', { exact: true }).waitFor();
+    await console.connected();
+    await console.tick(/^note:\/\/todo/).waitFor();
   });
 
   test('of 2025-11-25 is connected to in a session, and a subscription receives a change', async () => {

@@ -1,6 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveOnNode } from '../host/node-http.ts';
+import { BEARER } from '../host/signing.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { serveElsewhere } from './guarded-server.ts';
@@ -59,6 +60,26 @@ test('a subscription to an event type receives its events, narrowed by an argume
   expect(await card.getByText('Closed by this page.').isVisible()).toBe(true);
 });
 
+test('a subscription to an event type counts the ends of its stream, and no failed event', async () => {
+  const console = await connected();
+  await console.page.route('**/mcp', (route) => {
+    const { id, method } = route.request().postDataJSON();
+    if (method !== 'events/stream') return route.fallback();
+    const messages = [
+      { method: 'notifications/events/active', params: { cursor: null } },
+      { method: 'notifications/events/error', params: { error: { code: -32603, message: 'x' } } },
+      { id, result: {} },
+    ];
+    const lines = messages.map((message) => JSON.stringify({ jsonrpc: '2.0', ...message }));
+    const body = lines.map((line) => `data: ${line}\n\n`).join('');
+    return route.fulfill({ contentType: 'text/event-stream', body });
+  });
+  await console.page.getByRole('button', { name: /^note\.changed/ }).click();
+  const form = console.page.getByRole('tabpanel', { name: 'Event' });
+  await form.getByRole('button', { name: 'Subscribe' }).click();
+  await expect.poll(() => console.figure('A', 'Ends').textContent()).toMatch(/^graceful [2-9]$/);
+});
+
 test('any request is sent by hand, edited and sent again, and copied as curl', async () => {
   const console = await connected();
   const form = await console.form('Request');
@@ -81,7 +102,7 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   await dialog.getByRole('button', { name: 'Edit and send again' }).click();
   const params = form.getByLabel('Params as JSON');
   expect(JSON.parse(await params.inputValue())).toEqual({ uri: 'note://nowhere' });
-  await params.fill('{"uri":"note://todo"}');
+  await params.fill('{"uri":"note://todo","_meta":{"progressToken":7}}');
   await form.getByRole('button', { name: 'Send' }).click();
   await form.getByText(/^Result after/).waitFor();
   await form.getByText('Result as JSON').click();
@@ -91,6 +112,7 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   await console.messages.first().click();
   await dialog.getByRole('button', { name: 'Send again', exact: true }).click();
   await expect.poll(() => console.messages.count()).toBe(sent + 1);
+  expect(JSON.parse(await params.inputValue())).toMatchObject({ _meta: { progressToken: 7 } });
   await form.getByText(/^Result after/).waitFor();
   expect(console.errors.splice(0).filter((error) => !/\b40\d\b/.test(error))).toEqual([]);
 });
@@ -152,6 +174,29 @@ test('a list is read page by page, and one with too many pages says that it has 
     await console.connectTo(new URL('/mcp', notebook()).href);
     await expect.poll(shown).toEqual([Math.min(pages, 50), pages > 50]);
   }
+});
+
+test('a tool whose schema has changed has the fields of its new schema', async () => {
+  const console = await connected();
+  let field = 'shade';
+  await console.page.route('**/mcp', (route) => {
+    const { id, method } = route.request().postDataJSON();
+    if (method !== 'tools/list') return route.fallback();
+    const inputSchema = { type: 'object', properties: { [field]: { type: 'string' } } };
+    const tools = [{ name: 'paint', description: `Takes a ${field}.`, inputSchema }];
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result: { tools } } });
+  });
+  await console.connectTo(new URL('/mcp', notebook()).href);
+  const form = console.page.getByRole('tabpanel', { name: 'Tool', exact: true });
+  await form.getByLabel('shade', { exact: true }).fill('dark');
+  await console.connected();
+  await console.subscribe('A');
+  field = 'depth';
+  const body = JSON.stringify({ kind: 'tools_list_changed' });
+  await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+  await form.getByLabel('depth', { exact: true }).waitFor();
+  expect(await form.getByLabel('shade', { exact: true }).count()).toBe(0);
+  expect(await form.getByText('Takes a depth.').isVisible()).toBe(true);
 });
 
 test('a server that does not allow the page is reported as such', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { BEARER } from '../host/signing.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';
@@ -56,6 +57,64 @@ test('a subscription receives the cue of a tool call, plots it, and reads the li
     .toBe('Subscription A received a cue for resources.');
 });
 
+test.each(['tools', 'prompts', 'resources', 'events'])(
+  'the list of %s is read again after its cue',
+  async (list) => {
+    const console = await connected();
+    await console.subscribe('A');
+    const results = console.messages.filter({ hasText: `result of ${list}/list` });
+    const before = await results.count();
+    const body = JSON.stringify({ kind: `${list}_list_changed` });
+    await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+    await expect.poll(() => results.count()).toBeGreaterThan(before);
+  },
+);
+
+test('a list marks its new entries, and keeps the checked ones that it no longer has', async () => {
+  const console = await connected();
+  const lists = { tools: [] as object[], resources: [{ uri: 'x://1', name: 'one' }] };
+  await console.page.route('**/mcp', (route) => {
+    const { id, method } = route.request().postDataJSON();
+    const [, list] = /^(tools|resources)\/list$/.exec(method) ?? [];
+    if (list === undefined) return route.fallback();
+    const result = { [list]: lists[list as keyof typeof lists] };
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
+  await console.connectTo(new URL('/mcp', notebook()).href);
+  await console.tick(/^x:\/\/1/).waitFor();
+  await console.subscribe('A');
+  lists.tools = [{ name: 'paint', inputSchema: { type: 'object' } }];
+  lists.resources = [{ uri: 'x://2', name: 'two' }];
+  for (const kind of ['tools_list_changed', 'resources_list_changed']) {
+    const body = JSON.stringify({ kind });
+    await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+  }
+  const marked = console.page.locator('.items .new .name');
+  await expect.poll(() => marked.allTextContents()).toEqual(['x://2', 'paint']);
+  await console.tick(/^x:\/\/1.*not listed/).uncheck();
+  await console.page.getByText('Selected: 4 lists', { exact: true }).waitFor();
+});
+
+test('a list that cannot be read again is an error, until it is read', async () => {
+  const console = await connected();
+  await console.subscribe('A');
+  let isDown = true;
+  await console.page.route('**/mcp', (route) =>
+    isDown && route.request().postDataJSON().method === 'tools/list'
+      ? route.fulfill({ status: 503 })
+      : route.fallback(),
+  );
+  const body = JSON.stringify({ kind: 'tools_list_changed' });
+  const publish = () =>
+    fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
+  await publish();
+  await console.connection.getByText(/503/).waitFor();
+  isDown = false;
+  await publish();
+  await console.connected();
+  expect(console.errors.splice(0).filter((error) => !error.includes('503'))).toEqual([]);
+});
+
 test('an invalid subscription is refused, and the page keeps working', async () => {
   const console = await connected();
   await console.page.getByLabel('Another URI').fill('note://a\u0007b');
@@ -63,6 +122,9 @@ test('an invalid subscription is refused, and the page keeps working', async () 
   await console.button('Open a subscription').click();
   await expect.poll(() => console.connection.getAttribute('data-state')).toBe('stopped');
   expect(await console.page.getByRole('article').count()).toBe(0);
+  await console.page.getByRole('checkbox', { name: /^note:\/\/a/ }).uncheck();
+  await console.subscribe('A');
+  await console.connected();
 });
 
 test('each subscription has a separate id, filter and figures', async () => {

@@ -78,6 +78,25 @@ test('of 50,000 messages the page contains only the rows in view', async () => {
   expect(await shownIn(page)).toBe(50_550);
 });
 
+test('a page in the background keeps 50,000 messages too, and shows them when it is back', async () => {
+  const { page } = await open('about:blank');
+  await openTimeline(page, notebook());
+  const heap = await page.context().newCDPSession(page);
+  await page.evaluate(() => window.timeline.hide());
+  const usedAfter = async (messages: number) => {
+    await page.evaluate((count) => window.timeline.fill(count), messages);
+    await heap.send('HeapProfiler.collectGarbage');
+    return (await heap.send('Runtime.getHeapUsage')).usedSize;
+  };
+  const before = await usedAfter(60_000);
+  expect(await usedAfter(140_000)).toBeLessThan(before * 1.5);
+  await page.evaluate(() => window.timeline.show());
+  await expect.poll(() => shownIn(page)).toBe(50_000);
+  expect(await rowsOf(page).first().locator('.about').textContent()).toBe(' note://199999');
+  await page.evaluate(() => window.timeline.fill(10));
+  await expect.poll(() => shownIn(page)).toBe(50_010);
+});
+
 function hasPainted(): boolean {
   return performance.getEntriesByName('first-contentful-paint').length > 0;
 }

@@ -8,6 +8,10 @@ export interface Access {
   readonly token?: string | (() => Promise<string>);
   /** Sends the requests of subscriptions, with their tokens; undefined: `fetch`. */
   readonly fetch?: typeof fetch;
+  /** Returns the token in place of one that was refused; an empty string if there is none. */
+  readonly renewed?: (refused: string) => Promise<string>;
+  /** From now on, sends the user to no authorization server. */
+  readonly stay?: () => void;
 }
 
 /** Returns the access with a bearer token that the user has entered; an empty one is none. */
@@ -18,6 +22,11 @@ export function bearerAccess(token: string): Access {
 /** Returns the options of a subscription that has this access. */
 export function authorization({ fetch, token }: Access): Pick<Access, 'fetch' | 'token'> {
   return { ...(fetch && { fetch }), ...(token && { token }) };
+}
+
+/** Returns the bearer token of a request; an empty string if there is none. */
+export function tokenIn(headers: HeadersInit | undefined): string {
+  return new Headers(headers).get('Authorization')?.replace(/^Bearer /, '') ?? '';
 }
 
 /** Returns the header field for a token; none for an empty token. */

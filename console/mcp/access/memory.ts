@@ -26,7 +26,7 @@ export class SignInMemory {
   }
 
   read(): Remembered {
-    return JSON.parse(sessionStorage.getItem(this.#key) ?? '{}') as Remembered;
+    return JSON.parse(storedAt(this.#key) ?? '{}') as Remembered;
   }
 
   /** Changes these members; undefined forgets one. */
@@ -37,6 +37,15 @@ export class SignInMemory {
   forget(what: keyof Remembered | 'all'): void {
     if (what === 'all') sessionStorage.removeItem(this.#key);
     else this.write({ [what]: undefined });
+  }
+}
+
+/** Returns what the tab has stored with a key; null if that is nothing, or storage is blocked. */
+export function storedAt(key: string): string | null {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null;
   }
 }
 

@@ -8,8 +8,8 @@ import type {
 } from '@modelcontextprotocol/client';
 import { EndpointError } from '../endpoint-error.js';
 import { loadSdk } from '../load-sdk.js';
-import type { Access } from './access.js';
-import { PENDING, SignInMemory } from './memory.js';
+import { type Access, tokenIn } from './access.js';
+import { PENDING, SignInMemory, storedAt } from './memory.js';
 
 /**
  * Access to an endpoint by OAuth: what the official client needs to register this page, to send
@@ -20,9 +20,9 @@ export class SignIn implements OAuthClientProvider, Access {
   /** A document of this page that describes it to authorization servers, which read it by HTTPS. */
   readonly clientMetadataUrl?: string;
   readonly #memory: SignInMemory;
-  readonly #mayLeave: boolean;
-  #isRefused = false;
-  #refreshed: Promise<unknown> | undefined;
+  #mayLeave: boolean;
+  /** The token that was refused last. */
+  #refused: string | undefined;
 
   /** @param mayLeave - whether the user is sent to the authorization server if that is needed. */
   constructor(url: URL, mayLeave: boolean) {
@@ -44,7 +44,7 @@ export class SignIn implements OAuthClientProvider, Access {
   static returned(): { signIn: SignIn; params: URLSearchParams } | undefined {
     const params = new URLSearchParams(location.search);
     const state = params.get('state');
-    const url = sessionStorage.getItem(PENDING);
+    const url = storedAt(PENDING);
     if (state === null || url === null) return undefined;
     sessionStorage.removeItem(PENDING);
     history.replaceState(null, '', location.pathname + location.hash);
@@ -72,14 +72,25 @@ export class SignIn implements OAuthClientProvider, Access {
 
   /** Returns a token; the client of subscriptions asks again when one was refused. */
   readonly token = async (): Promise<string> => {
-    if (this.#isRefused) await this.#refresh();
-    return (await this.tokens())?.access_token ?? '';
+    const token = (await this.tokens())?.access_token ?? '';
+    return token === this.#refused ? this.renewed(token) : token;
   };
 
   readonly fetch: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init);
-    if (response.status === 401) this.#isRefused = true;
+    const request = new Request(input, init);
+    const response = await fetch(request);
+    if (response.status === 401) this.#refused = tokenIn(request.headers);
     return response;
+  };
+
+  /** Several requests may be refused at the same time: only the first refreshes the token. */
+  readonly renewed = async (refused: string): Promise<string> => {
+    if (this.#current === refused) await this.#refresh();
+    return this.#current;
+  };
+
+  readonly stay = (): void => {
+    this.#mayLeave = false;
   };
 
   /** Forgets the tokens, so that the user signs in again. */
@@ -102,7 +113,6 @@ export class SignIn implements OAuthClientProvider, Access {
     const { expires_in: seconds } = tokens;
     const expiresAt = seconds === undefined ? undefined : Date.now() + seconds * 1_000;
     this.#memory.write({ tokens, expiresAt, verifier: undefined, state: undefined });
-    this.#isRefused = false;
   }
 
   clientInformation(): StoredOAuthClientInformation | undefined {
@@ -146,17 +156,25 @@ export class SignIn implements OAuthClientProvider, Access {
     throw new EndpointError('unauthorized', `Continue at ${to.host}.`, { status: 401 });
   }
 
+  get #current(): string {
+    return this.#memory.read().tokens?.access_token ?? '';
+  }
+
   /** Refreshes the tokens once for all that wait for them: a refresh token may be used once. */
   #refresh(): Promise<unknown> {
-    this.#refreshed ??= loadSdk()
-      .then(({ auth }) => auth(this, { serverUrl: this.url }))
-      .finally(() => {
-        this.#refreshed = undefined;
-      });
-    return this.#refreshed;
+    const { href } = this.url;
+    const refreshed =
+      REFRESHES.get(href) ??
+      loadSdk()
+        .then(({ auth }) => auth(this, { serverUrl: this.url }))
+        .finally(() => REFRESHES.delete(href));
+    REFRESHES.set(href, refreshed);
+    return refreshed;
   }
 }
 
 const SIGN_IN_AGAIN = 'Sign in again: the endpoint no longer accepts the token (401).';
 /** Milliseconds before its end at which a token is refreshed. */
 const LEEWAY_MS = 5_000;
+/** The refreshes under way, by endpoint: its subscriptions may have an earlier sign-in. */
+const REFRESHES = new Map<string, Promise<unknown>>();

@@ -1,7 +1,7 @@
 import { expectArgs } from '../arguments.js';
 import { UserError } from '../user-error.js';
 import type { Examination, ExaminationOptions, ToolCall } from './examination.js';
-import { examineListen } from './listen/checks.js';
+import { examineListen, seenToEnd } from './listen/checks.js';
 import { printed } from './print.js';
 import { Report } from './report.js';
 import { examineSessions } from './session/checks.js';
@@ -34,15 +34,19 @@ export async function runDoctor(args: string[]): Promise<void> {
 
 async function examine(examination: Examination): Promise<void> {
   try {
-    const isModern = await examineListen(examination);
+    const { isServed, stream } = await examineListen(examination);
     const isLegacy = await examineSessions(examination);
-    if (!isModern && !isLegacy)
+    if (!isServed && !isLegacy)
       throw new Error('it responds neither to server/discover nor to initialize');
+    // Nothing more is sent: the server may be gone then.
+    if (stream !== undefined && examination.options.untilEnd) await seenToEnd(examination, stream);
   } catch (error) {
     throw new UserError(
       `cannot examine ${examination.endpoint.url}: ${reasonOf(error)}`,
       UNEXAMINED,
     );
+  } finally {
+    examination.endpoint.close();
   }
 }
 

@@ -2,6 +2,7 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
+import { SECRET } from '../../host/signing.ts';
 import { useBrowser } from '../browser.ts';
 import type { ConsolePage } from '../console-page.ts';
 import { observeShifts, shiftsOf } from '../shifts.ts';
@@ -52,6 +53,25 @@ test('the topology names each continent, and the log the position of each event'
     [String(position), expect.stringMatching(TIME), expect.any(String)],
     [String(position - 1), expect.stringMatching(TIME), expect.any(String)],
   ]);
+});
+
+test('another log replaces the one before', async () => {
+  const console = await open('about:blank');
+  const headers = { authorization: `Bearer ${SECRET}` };
+  const stats = await fetch(`${bus.workerd.edges[0]}/console/stats`, { headers });
+  const snapshot = (await stats.json()) as object;
+  const withLog = (...positions: number[]) => {
+    const log = positions.map((position) => ({ position, at: 0, event: { kind: 'event' } }));
+    return `data: ${JSON.stringify({ ...snapshot, log })}\n\n`;
+  };
+  const body = withLog(7, 8) + withLog(1) + withLog(2, 3);
+  await console.page.route('**/stats?*', (route) =>
+    route.fulfill({ contentType: 'text/event-stream', body }),
+  );
+  await console.page.goto(bus.console);
+  await console.page.getByRole('tab', { name: 'Operate' }).click();
+  const positions = async () => (await console.rows(LOG)).map(([position]) => position);
+  await expect.poll(positions).toEqual(['3', '2', '1']);
 });
 
 test('the number of sessions is shown', async () => {

@@ -62,6 +62,25 @@ test('a token that is no longer accepted is refreshed, and lasts for a reload of
   expectRefusalsOnly(console);
 });
 
+test('requests that are refused at the same time refresh the token once', async () => {
+  const console = await open(notebook());
+  await console.connected();
+  await console.page.getByLabel('MCP endpoint').fill(`${lamp.origin}/mcp`);
+  await signIn(console, 'Allow');
+  await console.connected();
+  await console.subscribe('A');
+  await console.subscribe('B');
+  const lists = console.messages.filter({ hasText: 'result of tools/list' });
+  const before = await lists.count();
+  authorizer.revoke();
+  authorizer.grants.length = 0;
+  await lamp.server.notify.toolsChanged();
+  await expect.poll(() => lists.count()).toBe(before + 2);
+  expect(await console.callTool('switch')).toContain('ms');
+  expect(authorizer.grants).toEqual(['refresh_token']);
+  expectRefusalsOnly(console);
+});
+
 test('a page that is mounted under a path returns there, and reports that the user has denied', async () => {
   const console = await open(`${lamp.origin}/tools/console/`);
   await console.connection.getByText(MISSING).waitFor();

@@ -11,6 +11,10 @@ export interface FillableTimeline {
   fill(messages: number): void;
   /** Drops all messages. */
   clear(): void;
+  /** Holds back animation frames: a page in the background gets none. */
+  hide(): void;
+  /** Runs what was held back. */
+  show(): void;
 }
 
 /** Opens the console at a URL with its timeline alone: it connects to nothing. */

@@ -3,6 +3,8 @@ import { Timeline } from '../../../console/timeline/timeline.ts';
 
 /** Runs in the page of the console, in place of its script: the timeline, and nothing else. */
 const timeline = new Timeline(() => {});
+const frame = requestAnimationFrame.bind(window);
+const held: FrameRequestCallback[] = [];
 let next = 0;
 
 window.timeline = {
@@ -17,5 +19,12 @@ window.timeline = {
   clear() {
     timeline.clear();
     next = 0;
+  },
+  hide() {
+    window.requestAnimationFrame = (paint) => held.push(paint);
+  },
+  show() {
+    window.requestAnimationFrame = frame;
+    for (const paint of held.splice(0)) frame(paint);
   },
 };

@@ -12,8 +12,10 @@ export type Fault =
   | 'refusals in HTML'
   | 'malformed requests without a response'
   | 'one stream only'
+  | 'a second stream refused'
   | 'no notifications announced'
   | 'no changes'
+  | 'no changes but one at the start'
   | 'changes for everyone'
   | 'no initialize'
   | 'resources/subscribe refused'
@@ -76,7 +78,7 @@ async function listened(
     const html = { status: 500, headers: { 'content-type': 'text/html' } };
     return new Response('<h1>Internal error</h1>', html);
   }
-  if (fault === 'one stream only' && open.size > 1)
+  if (fault !== undefined && open.size >= (MOST[fault] ?? Number.POSITIVE_INFINITY))
     return refused(id, { code: -32000, message: '' });
   return streamOf(open, { id, filter: filter as Record<string, unknown> }, fault);
 }
@@ -100,6 +102,7 @@ function streamOf(
   writer.closed.catch(() => {}).finally(leave);
   send('id: 1\ndata:\n\n');
   if (filter !== undefined) acknowledge(listener, fault);
+  if (fault === 'no changes but one at the start') send(changed(id));
   if (filter !== undefined && Object.keys(filter).length === 0) {
     if (fault !== 'no result at the end') send(event({ id, result: {} }));
     writer.close().catch(() => {});
@@ -120,7 +123,7 @@ function acknowledge(listener: Listener, fault?: Fault): void {
 }
 
 function publish(open: Set<Listener>, fault?: Fault): void {
-  if (fault === 'no changes') return;
+  if (fault?.startsWith('no changes')) return;
   const isForAll = fault === 'more than requested' || fault === 'changes for everyone';
   for (const { filter, id, send } of open) {
     if (filter !== undefined && !filter['toolsListChanged'] && !isForAll) continue;
@@ -162,6 +165,8 @@ const CAPABILITIES = {
   prompts: { listChanged: true },
   resources: { subscribe: true },
 };
+/** The number of open streams beyond which a fault refuses one. */
+const MOST: Partial<Record<Fault, number>> = { 'one stream only': 2, 'a second stream refused': 1 };
 /** The method that a fault refuses. */
 const REFUSED: Partial<Record<Fault, string>> = {
   'no initialize': 'initialize',

@@ -90,8 +90,13 @@ const FAULTS: [Fault, ...findings: string[]][] = [
   ['refusals in HTML', '2026-07-28 refusal: failure'],
   ['malformed requests without a response', '2026-07-28 refusal: failure'],
   ['one stream only', '2026-07-28 cancel: failure'],
+  ['a second stream refused', '2026-07-28 ack: failure'],
   ['no notifications announced', '2026-07-28 offer: warning'],
   ['no changes', '2026-07-28 change: failure', '2025-11-25 change: failure'],
+  [
+    'no changes but one at the start',
+    ...['2026-07-28 change: failure', '2025-11-25 change: failure'],
+  ],
   ['changes for everyone', '2026-07-28 filter: failure'],
   ['no initialize', '2025-11-25 initialize: warning'],
   ['resources/subscribe refused', '2025-11-25 subscribe: warning'],
@@ -139,20 +144,36 @@ test('--json has each finding with its outcome, and the time to the acknowledgme
   });
 });
 
-test('--until-end reports how the server ends a stream', async () => {
-  const bus = new InMemoryBus();
-  const handler = createMcpHandler(publishChanges(touchServer, bus));
-  const server = createListenHandler(handler, { bus, keepAliveMs: 200 });
-  const { origin, stop } = await serveOnNode((request) => server.fetch(request));
-  onTestFinished(stop);
-  const running = command([`${origin}/mcp`, '--until-end', ...QUICKLY]);
-  const closing = setInterval(() => {
-    // The first stream stays open after all others have ended.
-    if (server.stats().opened === 4 && server.stats().open === 1) void server.close();
-  }, 50);
-  const { output } = await running;
-  clearInterval(closing);
-  expect(output).toMatch(/ok +the stream ended after [\d.]+ s, with its result/);
+describe('--until-end reports how the server ends a stream', () => {
+  test('which closes', async () => {
+    const { origin, server } = await served();
+    const { code, output } = await command(
+      [`${origin}/mcp`, '--until-end', ...QUICKLY],
+      () => void server.close(),
+    );
+    expect([code, output]).toEqual([
+      0,
+      expect.stringMatching(/ok +the stream ended .*with its re/),
+    ]);
+  });
+
+  test('which is gone then', async () => {
+    const { origin, stop } = await served();
+    const { code, output } = await command(
+      [`${origin}/mcp`, '--until-end', ...QUICKLY],
+      () => void stop(),
+    );
+    expect([code, output]).toEqual([0, expect.stringMatching(/warning +the stream ended after /)]);
+  });
+
+  async function served() {
+    const bus = new InMemoryBus();
+    const handler = createMcpHandler(publishChanges(touchServer, bus));
+    const server = createListenHandler(handler, { bus, keepAliveMs: 200 });
+    const { origin, stop } = await serveOnNode((request) => server.fetch(request));
+    onTestFinished(stop);
+    return { origin, server, stop };
+  }
 });
 
 test('docs/doctor.md lists every check', async () => {
@@ -252,12 +273,19 @@ function wrong(json: string): string[] {
     .filter((line) => line !== SLOW);
 }
 
-function command(args: string[]): Promise<{ code: number; output: string }> {
+/** Runs the doctor; calls `onWaiting` when it waits for the end of a stream. */
+function command(args: string[], onWaiting = () => {}): Promise<{ code: number; output: string }> {
   const script = join(root, 'dist', 'cli', 'mcp-listen.js');
   return new Promise((resolve) => {
-    execFile(process.execPath, [script, 'doctor', ...args], (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), output: stdout || stderr }),
+    const doctor = execFile(
+      process.execPath,
+      [script, 'doctor', ...args],
+      (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), output: stdout || stderr }),
     );
+    doctor.stderr?.on('data', (text) => {
+      if (String(text).includes('Waiting')) onWaiting();
+    });
   });
 }
 

@@ -89,6 +89,34 @@ test('an aborted request is cancelled at the server', async () => {
   await aborted.promise;
 });
 
+test.each([
+  ['before its response', false],
+  ['during the event stream of its response', true],
+])('a request ends with the endpoint, %s', async (_, hasBegun) => {
+  const asked = Promise.withResolvers<void>();
+  const received = Promise.withResolvers<void>();
+  const url = await serving(async (request) => {
+    const { id, method } = (await request.json()) as Message;
+    if (method === 'server/discover') return Response.json({ jsonrpc: '2.0', id, result: {} });
+    asked.resolve();
+    if (!hasBegun) return new Promise(() => {});
+    const progress = 'data: {"jsonrpc":"2.0","method":"notifications/progress"}\n\n';
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(progress)),
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  });
+  const endpoint = new Endpoint(url, {}, (_direction, text) => {
+    if (text.includes('progress')) received.resolve();
+  });
+  await endpoint.open();
+  const request = endpoint.request('tools/call', { name: 'slow' });
+  await (hasBegun ? received : asked).promise;
+  void endpoint.close();
+  await expect(request).rejects.toMatchObject({ code: 'unreachable' });
+  await expect(endpoint.request('tools/list')).rejects.toMatchObject({ code: 'unreachable' });
+});
+
 interface Message {
   id?: unknown;
   method?: string;

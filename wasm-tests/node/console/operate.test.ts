@@ -49,6 +49,8 @@ describe('a histogram', () => {
   test('is summed range by range', () => {
     expect(sumOf([of(1, 2), of(3, 4), of(5, 6)])).toEqual(of(9, 12));
     expect(sumOf([])).toEqual([]);
+    // A second without isolates has no ranges.
+    expect(sumOf([[], of(1, 2), [], of(3, 4)])).toEqual(of(4, 6));
   });
 });
 
@@ -92,6 +94,21 @@ describe('the history', () => {
     expect(seconds.map(({ ended }) => ended)).toEqual([{}, { left: 3, drained: 1 }, {}]);
     expect(seconds.map(({ refused }) => refused)).toEqual([{}, {}, { full: 2 }]);
     expect(totals).toMatchObject({ ended: 4, refused: 2 });
+  });
+
+  test('counts what changed during a pause in its totals, and in no second', () => {
+    const history = new StatsHistory();
+    const second = (at: number, notifications: number) =>
+      history.add(snapshotOf(at, { a: { notifications, written: delays(0, notifications) } }));
+    second(0, 0);
+    second(1, 5);
+    second(61, 905);
+    second(62, 907);
+    expect(history.seconds.map(({ written }) => written)).toEqual([0, 5, 0, 2]);
+    expect(history.totals.written).toBe(907);
+    expect(history.percentiles('deliveries', 0.5).at(-1)).toBe(12.5);
+    second(330, 1_000);
+    expect(history.seconds.map(({ at }) => at)).toEqual([61, 62, 330]);
   });
 
   test('counts the events of the log that the page has not received', () => {

@@ -187,6 +187,30 @@ test('where the bus cannot be asked, the metrics are those of the server', async
   expect(errors).toEqual([new Error('no bus')]);
 });
 
+test('a bus that does not reply is waited for two seconds, and its metrics are left out', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const errors: Error[] = [];
+    const bus = vi.fn(() => new Promise<BusNumbers>(() => {}));
+    const endpoint = createMetricsHandler({
+      token: 'open-sesame-open',
+      stats: serving().stats,
+      bus,
+      onError: (error) => errors.push(error),
+    });
+    const headers = { authorization: 'Bearer open-sesame-open' };
+    const scraped = endpoint(new Request('http://x/', { headers }));
+    await vi.waitFor(() => expect(bus).toHaveBeenCalled());
+    await vi.advanceTimersByTimeAsync(2_000);
+    const text = await (await scraped).text();
+    expect(text).toContain('mcp_listen_streams_open 0');
+    expect(text).not.toContain('mcp_listen_bus');
+    expect(errors).toMatchObject([{ code: 'bus-unavailable' }]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test('InMemoryBus has no metrics', () => {
   expect(metricsText(serving({ bus: new InMemoryBus() }).stats())).not.toContain('mcp_listen_bus_');
 });

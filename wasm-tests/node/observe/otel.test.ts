@@ -150,6 +150,25 @@ test('a bus that fails leaves its metrics out, and stop ends the observation', a
   expect(server.stats).not.toHaveBeenCalled();
 });
 
+test('a bus that does not reply leaves its metrics out after two seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const { collected, meter } = metering();
+    const onError = vi.fn();
+    const bus = vi.fn(() => new Promise<BusNumbers>(() => {}));
+    observeStats(serving(), { meter, bus, onError });
+    const collecting = collected();
+    await vi.waitFor(() => expect(bus).toHaveBeenCalled());
+    await vi.advanceTimersByTimeAsync(2_000);
+    const names = Object.keys(await collecting);
+    expect(names).toContain('mcp_listen_streams_open');
+    expect(names.filter((name) => name.includes('bus'))).toEqual([]);
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 const PARENT = `00-${TRACE}-${SPAN}-01`;

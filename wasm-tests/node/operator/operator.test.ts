@@ -4,7 +4,7 @@ import {
   type OperatorOptions,
   type Snapshot,
 } from 'mcp-listen';
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BusOperator } from '../../../dist/bus/operator/operator.js';
 import { PublicStats } from '../../../dist/operator/public-stats.js';
 import { restOf } from '../../host/listen.ts';
@@ -60,6 +60,70 @@ test('a bus that fails is asked for public numbers once a second at most, too', 
   const stats = new PublicStats({ snapshot } as unknown as BusOperator);
   for (let round = 0; round < 3; round += 1) await expect(stats.next()).rejects.toThrow('away');
   expect(snapshot).toHaveBeenCalledTimes(1);
+});
+
+describe('while the bus replies to a question for public numbers', () => {
+  beforeEach(
+    () => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }),
+  );
+  afterEach(() => void vi.useRealTimers());
+
+  test('no other question is asked, and all get the reply', async () => {
+    const { reply, snapshot, stats } = asked();
+    const all = Promise.all([stats.next(), stats.next()]);
+    expect(snapshot).toHaveBeenCalledTimes(1);
+    reply(0, 1);
+    expect((await all).map(({ at }) => at)).toEqual([1, 1]);
+  });
+
+  test('the numbers from before, or their error, are not repeated', async () => {
+    const { fail, reply, snapshot, stats } = asked();
+    const first = stats.next();
+    fail(0);
+    await expect(first).rejects.toThrow('away');
+    vi.advanceTimersByTime(3_600_000);
+    const all = Promise.all([stats.next(), stats.next()]);
+    reply(1, 3_600_000);
+    expect((await all).map(({ at }) => at)).toEqual([3_600_000, 3_600_000]);
+    expect(snapshot).toHaveBeenCalledTimes(2);
+  });
+
+  test('a late reply to the question before changes nothing', async () => {
+    const { reply, stats } = asked();
+    const first = stats.next();
+    vi.advanceTimersByTime(1_000);
+    const second = stats.next();
+    reply(1, 2);
+    reply(0, 1);
+    expect([(await first).at, (await second).at]).toEqual([1, 2]);
+    expect((await stats.next()).at).toBe(2);
+  });
+
+  test('a reply that does not come is an error, and the bus is asked again', async () => {
+    const { reply, stats } = asked();
+    const lost = expect(stats.next()).rejects.toMatchObject({ code: 'bus-unavailable' });
+    await vi.advanceTimersByTimeAsync(5_000);
+    await lost;
+    const next = stats.next();
+    reply(1, 2);
+    expect((await next).at).toBe(2);
+  });
+
+  /** Public numbers of a bus whose replies the test gives, by the number of the question. */
+  function asked() {
+    const questions: PromiseWithResolvers<Snapshot>[] = [];
+    const snapshot = vi.fn(() => {
+      const question = Promise.withResolvers<Snapshot>();
+      questions.push(question);
+      return question.promise;
+    });
+    return {
+      snapshot,
+      stats: new PublicStats({ snapshot } as unknown as BusOperator),
+      reply: (number: number, at: number) => questions[number]?.resolve({ at } as Snapshot),
+      fail: (number: number) => questions[number]?.reject(new Error('away')),
+    };
+  }
 });
 
 test('invalid options are refused', () => {

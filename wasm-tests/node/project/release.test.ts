@@ -10,7 +10,7 @@ const STATING = [
   ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
   ...['browser/Cargo.toml', 'tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
   ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock', 'js/client/client-info.ts', 'python/pyproject.toml'],
-  'examples/python-component/component.py',
+  ...['examples/python-component/component.py', 'console/mcp/endpoint.ts'],
   ...['bus', 'client', 'exchange', 'fanout', 'isolate', 'listen', 'shard'].map(
     (name) => `wit/${name}.wit`,
   ),
@@ -117,6 +117,15 @@ describe('a release is refused', () => {
     expect(await problems(folder, '1.2.0')).toEqual(['the branch is topic, not main']);
   });
 
+  test('of a commit that CI has checked out, unless it is that of origin/main', async () => {
+    await git('update-ref', 'refs/remotes/origin/main', 'HEAD');
+    await git('checkout', '--quiet', '--detach');
+    expect(await problems(folder, '1.2.0')).toEqual([]);
+    await write('new.txt', '');
+    await commit();
+    expect(await problems(folder, '1.2.0')).toEqual(['the commit is not that of origin/main']);
+  });
+
   test('where package.json names no repository', async () => {
     await replace('package.json', '"repository"', '"home"');
     await commit();
@@ -154,6 +163,15 @@ describe('npm run release', () => {
       /nothing was published\. .*--confirm 1\.2\.0.*npm publish .*--provenance/s,
     );
     await expect(release('1.2.0', '--confirm', '1.2.1')).rejects.toThrow('nothing was published');
+  });
+
+  test('tags where git knows no identity, as in CI', async () => {
+    const [, command = ''] = /^ +(git .*tag .*)$/m.exec(await release('1.2.0').catch(String)) ?? [];
+    const config = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_COUNT: '1' };
+    const unknown = { GIT_CONFIG_KEY_0: 'user.useConfigOnly', GIT_CONFIG_VALUE_0: 'true' };
+    const env = { PATH: process.env['PATH'], HOME: folder, ...config, ...unknown };
+    await run('sh', ['-c', command], { cwd: folder, env });
+    expect(await git('tag', '--list')).toBe('v1.2.0\n');
   });
 
   test('publishes nothing where provenance cannot be signed', async () => {

@@ -1,4 +1,4 @@
-import { InMemoryBus, type ListenHandler } from 'mcp-listen';
+import { InMemoryBus, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listChanged } from '../../host/listen.ts';
 import { listenRequest, open, refusal, serving, TOOLS, watched } from '../serving.ts';
@@ -44,6 +44,28 @@ test.each([0, Number.POSITIVE_INFINITY])('a writeMs of %s ends no stream', async
   await server.notify.toolsChanged();
   await vi.advanceTimersByTimeAsync(10_000_000);
   expect(server.stats().open).toBe(1);
+});
+
+test('a drain over more time than a timer can wait ends no stream early', async () => {
+  const { server } = watched();
+  const stream = await open(server, TOOLS);
+  await stream.block();
+  void server.drain({ windowMs: 2 ** 32 });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(server.stats().open).toBe(1);
+  stream.drop();
+});
+
+test('a timeout that no timer can wait for does not pass at once', async () => {
+  const bus = new InMemoryBus();
+  const authorize: ListenHandlerOptions['authorize'] = ({ requested }) =>
+    new Promise((resolve) => setTimeout(() => resolve(requested), 1_000));
+  const server = serving({ bus, authorize, timeouts: { authorizeMs: 2 ** 32 } });
+  const opening = open(server, TOOLS);
+  await vi.advanceTimersByTimeAsync(1_000);
+  const stream = await opening;
+  expect(await stream.block()).toContain('acknowledged');
+  stream.drop();
 });
 
 test('a stream retires at maxConnectionAgeMs, give or take 20 %, without a result', async () => {

@@ -42,6 +42,13 @@ test('the log has the last events and their positions, and names no caller unles
   expect(named.log).toMatchObject([{ event: { kind: 'disconnect', principal: 'bob' } }]);
 });
 
+test('after a position of a log before, the log has all its last events', async () => {
+  await fixture().publish(0, { kind: 'tools_list_changed' });
+  const last = await fixture().position();
+  const { log } = await snapshot(1, `?after=${last + 1_000}`);
+  expect(log.at(-1)).toMatchObject({ position: last });
+});
+
 test('streams of one isolate, the oldest of each, or those of a caller are ended', async () => {
   const streams = await openEverywhere();
   const [first, second, third, fourth] = streams as [

@@ -16,36 +16,37 @@ import { change, openPair, type Pair } from './pair.js';
 
 /**
  * Examines the server as a client of 2026-07-28 does. Resolves with whether it serves that
- * revision.
+ * revision, and with a stream that is still open.
  */
-export async function examineListen(examination: Examination): Promise<boolean> {
+export async function examineListen(
+  examination: Examination,
+): Promise<{ isServed: boolean; stream?: MessageStream | undefined }> {
   const client = new ModernClient(examination.endpoint);
   const offer = await discover(examination, client);
-  if (offer === undefined) return false;
+  if (offer === undefined) return { isServed: false };
   await unknownVersion(examination, client);
   await malformedFilter(examination, client);
   await emptyFilter(examination, client);
-  await examineStreams(examination, client, offer);
-  return true;
+  return { isServed: true, stream: await examineStreams(examination, client, offer) };
 }
 
 async function examineStreams(
   examination: Examination,
   client: ModernClient,
   filter: Filter,
-): Promise<void> {
+): Promise<MessageStream | undefined> {
   if (Object.keys(filter).length === 0) {
     const text = 'the server announces no notifications: neither listChanged nor subscribe';
-    return examination.report.warn(MODERN, 'offer', text);
+    examination.report.warn(MODERN, 'offer', text);
+    return undefined;
   }
   const pair = await openPair(examination, client, filter);
-  if (pair === undefined) return;
+  if (pair === undefined) return undefined;
   await change(examination, client, pair);
   await keepAlive(examination, MODERN, pair.one.stream);
   staysOpen(examination, pair);
   await cancelAndReturn(examination, client, pair);
-  if (examination.options.untilEnd) await seenToEnd(examination, pair.one.stream);
-  pair.one.stream.close();
+  return pair.one.stream;
 }
 
 /** A server has to name the revisions that it speaks. */
@@ -128,7 +129,7 @@ async function cancelAndReturn(
 }
 
 /** Waits until the server ends the stream, for example because it is deployed again. */
-async function seenToEnd({ report }: Examination, stream: MessageStream): Promise<void> {
+export async function seenToEnd({ report }: Examination, stream: MessageStream): Promise<void> {
   process.stderr.write('Waiting until the server ends the stream: restart or deploy it now.\n');
   await stream.until(() => false, Number.POSITIVE_INFINITY);
   const text = `the stream ended after ${secondsOf(stream)}, ${endOf(stream)}`;

@@ -28,8 +28,8 @@ export interface Pair {
 }
 
 /**
- * Opens two streams at the same time, the second one with a number as id; undefined if the server
- * acknowledges none.
+ * Opens two streams at the same time, the second one with a number as id; undefined unless the
+ * server acknowledges both.
  */
 export async function openPair(
   examination: Examination,
@@ -39,7 +39,10 @@ export async function openPair(
   const one = await subscribe(examination, client, 'doctor:1', filter);
   if (one === undefined) return undefined;
   const other = await subscribe(examination, client, 1, lastTopic(filter));
-  if (other === undefined) return undefined;
+  if (other === undefined) {
+    one.stream.close();
+    return undefined;
+  }
   checkAcks(examination, [one, other]);
   return { one, other };
 }
@@ -115,8 +118,10 @@ export async function change(
     report.skip(MODERN, 'change', `no change was caused: --call TOOL names one that does${names}`);
   } else {
     const { name } = options.call;
+    const { stream } = pair.one;
+    const before = stream.messages.length;
     const { message } = await client.ask('tools/call', options.call.params(), name);
-    const arrived = await pair.one.stream.first(isChange, options.waitMs);
+    const arrived = await stream.first(isChange, options.waitMs, before);
     if (arrived !== undefined) report.ok(MODERN, 'change', `the change by ${name} arrives`);
     else
       report.fail(MODERN, 'change', `no notification after ${name}${failed(message)}`, [

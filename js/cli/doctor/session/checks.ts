@@ -100,8 +100,9 @@ async function change(
 ): Promise<void> {
   if (options.call === undefined)
     return report.skip(LEGACY, 'change', 'no change was caused: --call TOOL names one that does');
+  const before = stream.messages.length;
   await client.ask('tools/call', options.call.params());
-  const arrived = await stream.first(isChange, options.waitMs);
+  const arrived = await stream.first(isChange, options.waitMs, before);
   if (arrived !== undefined)
     return report.ok(LEGACY, 'change', `the change by ${options.call.name} arrives`);
   const text = `no notification after ${options.call.name}`;

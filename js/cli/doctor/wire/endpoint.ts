@@ -22,6 +22,7 @@ export class Endpoint {
   readonly url: string;
   readonly #headers: Record<string, string>;
   readonly #timeoutMs: number;
+  readonly #requests = new Set<AbortController>();
 
   constructor(url: string, headers: Record<string, string>, timeoutMs: number) {
     this.url = url;
@@ -60,6 +61,7 @@ export class Endpoint {
     headers: Record<string, string>,
   ): Promise<Opened> {
     const abort = new AbortController();
+    this.#requests.add(abort);
     const timer = setTimeout(() => abort.abort(), this.#timeoutMs);
     const content = message === undefined ? {} : { 'content-type': 'application/json' };
     try {
@@ -77,6 +79,11 @@ export class Endpoint {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Closes all streams: an open one would keep the process alive. */
+  close(): void {
+    for (const request of this.#requests) request.abort();
   }
 }
 

@@ -164,9 +164,14 @@ export class RootBus implements WatchedBus {
     return this.#core.state().attached;
   }
 
-  /** Returns the last events of the log, oldest first. */
+  /**
+   * Returns the last events of the log, oldest first. A position beyond its end is one of the log
+   * before, unless it is the largest: then no event is wanted.
+   */
   tail({ after, hasCallers }: SnapshotOptions): LoggedEvent[] {
-    return this.#log.tail(after, after > 0 ? MAX_NEW : MAX_TAIL, hasCallers);
+    const isOfAnother = after > this.#log.position && after < Number.MAX_SAFE_INTEGER;
+    const from = isOfAnother ? 0 : after;
+    return this.#log.tail(from, from > 0 ? MAX_NEW : MAX_TAIL, hasCallers);
   }
 
   /** Passes a question of an operator on to the shards. */
