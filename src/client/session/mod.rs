@@ -191,6 +191,24 @@ impl ClientSession {
         Some(self.add_to(HttpRequest::bare("DELETE")))
     }
 
+    /// Whether the body of a response with status 400 says that the server does not know the
+    /// session, rather than anything about the resource `uri`. The status for that is 404
+    /// (2025-11-25, Transports: Session Management). Servers with the official Python SDK of 2025,
+    /// and those that follow the examples of the TypeScript SDK, respond with 400 and a text.
+    pub(crate) fn is_unknown_in(&self, body: &[u8], uri: &str) -> bool {
+        let error = messages(body).find_map(|message| RpcError::read(&message));
+        let is_of_request = error
+            .as_ref()
+            .is_some_and(|error| RESOURCE_ERRORS.contains(&error.code));
+        let text = error.map_or_else(
+            || String::from_utf8_lossy(body).into_owned(),
+            |error| error.text,
+        );
+        let text = text.replace(uri, "").to_ascii_lowercase();
+        let is_named = UNKNOWN_SESSION.iter().any(|sign| text.contains(sign));
+        self.id.is_some() && is_named && !is_of_request
+    }
+
     fn new(
         headers: &Headers<'_>,
         version: &str,
@@ -274,5 +292,9 @@ impl fmt::Display for SessionError {
 
 impl core::error::Error for SessionError {}
 
+/// Error codes that concern the method, the parameters or the resource of a request.
+const RESOURCE_ERRORS: [i32; 3] = [-32_601, -32_602, -32_002];
+/// Parts of the texts, in lower case, with which servers refuse an unknown session.
+const UNKNOWN_SESSION: [&str; 2] = ["session", "server not initialized"];
 const PING: &str = "ping";
 const SESSION: &str = "Mcp-Session-Id";
