@@ -204,9 +204,13 @@ impl ClientSession {
             || String::from_utf8_lossy(body).into_owned(),
             |error| error.text,
         );
-        let text = text.replace(uri, "").to_ascii_lowercase();
-        let is_named = UNKNOWN_SESSION.iter().any(|sign| text.contains(sign));
-        self.id.is_some() && is_named && !is_of_request
+        // A short URI is also a part of other words.
+        let text = if names_session(uri) {
+            text.replace(uri, "")
+        } else {
+            text
+        };
+        self.id.is_some() && names_session(&text) && !is_of_request
     }
 
     fn new(
@@ -261,6 +265,11 @@ impl InitializeResponse {
 
 fn refused(status: u16, code: Option<i32>, text: String) -> SessionError {
     SessionError::Refused(Refusal { status, code, text })
+}
+
+fn names_session(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    UNKNOWN_SESSION.iter().any(|sign| text.contains(sign))
 }
 
 fn is_visible(text: &str) -> bool {
