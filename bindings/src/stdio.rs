@@ -146,7 +146,7 @@ impl Channel {
     }
 
     /// Serves the notifications that a client of an earlier revision requested; otherwise as
-    /// `open`.
+    /// `open`. Call it again to change what is authorized.
     #[wasm_bindgen(js_name = openSession)]
     pub fn open_session(&mut self, handle: u32, authorized: Option<String>) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;

@@ -160,6 +160,8 @@ export class StreamManager {
     try {
       core.handleAdmitted();
       const stream = await this.#attached(await begin());
+      if (this.#streams.hasEnded(stream))
+        throw new ListenError('bus-lost', 'the stream ended while it was opened');
       if (kind === 'listen') this.#streams.acknowledged(performance.now() - since);
       this.#add(stream, share, this.#options.observer.opened(kind, caller.request));
       return stream;

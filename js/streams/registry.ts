@@ -11,6 +11,8 @@ import { FinalSettle } from './final-settle.js';
 /** The open streams of one server, and counters of how streams ended. */
 export class StreamRegistry {
   readonly #streams = new Map<ServerStream, StreamSpan | undefined>();
+  /** Streams that ended before they were added. */
+  readonly #early = new WeakSet<ServerStream>();
   readonly #awaited = new Set<Awaited>();
   readonly #authorizeMs: number;
   readonly #ended: Record<EndReason, number> = {
@@ -69,6 +71,11 @@ export class StreamRegistry {
     };
   }
 
+  /** Whether a stream ended before it was added. */
+  hasEnded(stream: ServerStream): boolean {
+    return this.#early.has(stream);
+  }
+
   /** Adds an open stream; `span` observes it until it ends. */
   add(stream: ServerStream, span?: StreamSpan): void {
     this.#streams.set(stream, span);
@@ -89,7 +96,10 @@ export class StreamRegistry {
   /** Handles the end of a stream. */
   release(stream: ServerStream, ending: EndReason): void {
     const span = this.#streams.get(stream);
-    if (!this.#streams.delete(stream)) return;
+    if (!this.#streams.delete(stream)) {
+      this.#early.add(stream);
+      return;
+    }
     this.#ended[ending] += 1;
     span?.ended(ending);
     for (const { done, streams } of this.#awaited)

@@ -31,13 +31,13 @@ impl Channel {
     }
 
     /// Accepts the notifications that a client of an earlier revision requested; otherwise as
-    /// [`Channel::open`].
+    /// [`Channel::open`]. Call it again to change what is authorized.
     pub fn open_session(
         &mut self,
         handle: SubscriptionHandle,
         authorized: Option<&SubscriptionFilter>,
     ) {
-        self.subscriptions.open(handle, None, authorized);
+        self.subscriptions.open_session(handle, authorized);
     }
 
     /// Whether a response of the MCP server that concerns this channel is pending. Its lines have

@@ -138,6 +138,25 @@ impl ChannelSubscriptions {
         }
     }
 
+    /// As [`ChannelSubscriptions::open`], for the notifications of a session. If their stream is
+    /// open, replaces what it honors.
+    pub(super) fn open_session(
+        &mut self,
+        handle: SubscriptionHandle,
+        authorized: Option<&SubscriptionFilter>,
+    ) {
+        let Some(ChannelSubscription {
+            origin: Origin::Session { requested, .. },
+            stream: Some(id),
+            ..
+        }) = self.change(handle)
+        else {
+            return self.open(handle, None, authorized);
+        };
+        let (id, honored) = (*id, requested.honored(Capabilities::ALL, authorized));
+        self.fanout.handle_filter(id, honored);
+    }
+
     /// Publishes events, in this order.
     pub(super) fn publish(&mut self, events: Vec<ServerEvent>) {
         self.fanout.publish_all(events, NOW, NOW);

@@ -287,6 +287,23 @@ fn a_denied_resource_gets_a_response_but_no_notification() {
 }
 
 #[test]
+fn lists_that_are_opened_again_are_those_that_are_authorized_now() {
+    let mut channel = channel(None);
+    let number = begun(&mut channel);
+    let nothing = SubscriptionFilter::default();
+    channel.open_session(number, Some(&nothing));
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
+    assert_eq!(written(&mut channel), [""; 0]);
+    channel.open_session(number, None);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
+    assert_eq!(
+        written(&mut channel),
+        [plain(&ServerEvent::ToolsListChanged)]
+    );
+    assert_eq!(channel.subscriptions(), 1);
+}
+
+#[test]
 fn nothing_is_notified_before_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);

@@ -79,6 +79,41 @@ fn a_subscribe_in_a_session_that_is_gone_is_a_loss() {
 }
 
 #[test]
+fn a_400_that_names_the_session_is_a_loss() {
+    let text = "Bad Request: No valid session ID provided";
+    for body in [
+        text.to_owned(),
+        error(-32_000, text),
+        error(-32_000, "Bad Request: Server not initialized"),
+        error(-32_600, "Unknown Mcp-Session-Id"),
+        format!("data: {}\n\n", error(-32_001, "Session not found")),
+    ] {
+        assert_eq!(subscribed(400, &body), ended(LOST), "{body}");
+    }
+}
+
+#[test]
+fn a_400_about_the_resource_leaves_it_out() {
+    for body in [
+        String::new(),
+        error(-32_000, "Unknown resource"),
+        error(-32_002, "Resource not found in this session"),
+        error(-32_602, "Invalid params in this session"),
+    ] {
+        assert_eq!(subscribed(400, &body), honored(tools()), "{body}");
+    }
+    let (mut host, _) = Host::session_of(&["note://session/1"]);
+    let (call, _) = host.request();
+    let body = error(-32_000, "Cannot subscribe to note://session/1");
+    host.respond(call, 400, JSON, &body);
+    assert_eq!(host.reported(), honored(tools()));
+}
+
+fn error(code: i32, text: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{text}"}}}}"#)
+}
+
+#[test]
 fn a_resource_that_the_server_refuses_is_left_out() {
     let error = r#"{"id":1,"error":{"code":-32002,"message":"not found"}}"#;
     for status in [200, 400, 403] {

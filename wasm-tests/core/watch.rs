@@ -301,12 +301,14 @@ fn a_watch_continues_if_the_server_may_recover() {
         host.respond(status, "", b"");
         host.wait();
     }
-    let mut host = Host::new(1);
-    host.open();
-    let full = br#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"full"}}"#;
-    host.respond(503, "content-type: application/json", full);
-    host.end();
-    host.wait();
+    for (status, code) in [(503, -32_603), (408, -32_600), (429, -32_600)] {
+        let mut host = Host::new(1);
+        host.open();
+        let error = format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":"m"}}}}"#);
+        host.respond(status, "content-type: application/json", error.as_bytes());
+        host.end();
+        host.wait();
+    }
 }
 
 #[test]

@@ -125,9 +125,9 @@ export class HookedTopics {
 
   /**
    * Resolves with whether `onWanted` accepts the topic for a stream; calls it if that has not
-   * happened.
+   * happened. Undefined if it throws or takes too long: it may accept the topic later.
    */
-  async want(topic: string, now: number, stream: TopicStream = {}): Promise<boolean> {
+  async want(topic: string, now: number, stream: TopicStream = {}): Promise<boolean | undefined> {
     const stopping = this.#states.get(topic)?.stopping;
     if (stopping !== undefined) await stopping;
     this.#giveBack(topic);
@@ -135,7 +135,7 @@ export class HookedTopics {
     const state = this.#states.get(topic) ?? this.#start(topic, stream);
     state.isUnwanted = false;
     this.#granted.add(topic, now);
-    const isAccepted = await this.#inTime('onWanted', state.started).catch(() => false);
+    const isAccepted = await this.#inTime('onWanted', state.started).catch(() => undefined);
     if (!isAccepted) this.#granted.delete(topic);
     return isAccepted;
   }
@@ -242,7 +242,7 @@ export class HookedTopics {
     };
     this.#states.set(topic, state);
     state.started = state.started.then((isAccepted) => {
-      state.isHeld = isAccepted;
+      state.isHeld = isAccepted === true;
       if (!isAccepted) {
         this.#states.delete(topic);
         if (isFormer) this.#former.add(topic);
@@ -329,13 +329,13 @@ export class HookedTopics {
     this.#options.onDue();
   }
 
-  /** Calls a hook. Resolves with false if it returns false or throws, which is reported. */
-  async #call(name: string, hook: () => unknown): Promise<boolean> {
+  /** Calls a hook. Resolves with whether it returns anything but false; undefined if it throws. */
+  async #call(name: string, hook: () => unknown): Promise<boolean | undefined> {
     try {
       return (await hook()) !== false;
     } catch (cause) {
       this.#options.onError(new ListenError('wanted-failed', `${name} threw`, { cause }));
-      return false;
+      return undefined;
     }
   }
 
@@ -350,8 +350,8 @@ export class HookedTopics {
 
 /** The state of a topic from the call of `onWanted` to the return of `onUnwanted`. */
 interface State {
-  /** Resolves with whether `onWanted` has accepted. */
-  started: Promise<boolean>;
+  /** Resolves with whether `onWanted` has accepted; undefined if it has thrown. */
+  started: Promise<boolean | undefined>;
   isHeld: boolean;
   /** Whether no stream has had it since the last check. */
   isUnwanted: boolean;

@@ -36,6 +36,8 @@ export interface Interest {
 export interface TopicGrant {
   /** The topics that the hooks refuse. */
   refused: readonly string[];
+  /** Those of the refused topics that the hooks may accept later: they threw, or took too long. */
+  failed: readonly string[];
   /** The stream has ended; may be called twice. */
   release(): void;
 }

@@ -78,17 +78,18 @@ export class ProcessInterest implements Interest {
   }
 
   async want(topics: readonly string[], caller?: string): Promise<TopicGrant> {
-    if (this.#isClosed) return { refused: [...topics], release: () => {} };
+    if (this.#isClosed) return { refused: [...topics], failed: [], release: () => {} };
     const decisions = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
     let granted = topics.filter((_topic, index) => decisions[index]);
     const refused = topics.filter((_topic, index) => !decisions[index]);
+    const failed = topics.filter((_topic, index) => decisions[index] === undefined);
     this.sweepSoon();
     const release = (): void => {
       for (const topic of granted) this.#count(topic, -1);
       granted = [];
       this.sweepSoon();
     };
-    return { refused, release };
+    return { refused, failed, release };
   }
 
   /** Returns whether any process of the bus has a stream with the topic. */
@@ -114,8 +115,8 @@ export class ProcessInterest implements Interest {
     await this.peers?.leave(this.#takeReleased());
   }
 
-  /** Resolves with whether a stream may have the topic. */
-  async #want(topic: string, caller: string | undefined): Promise<boolean> {
+  /** Resolves with whether a stream may have the topic; undefined if the hook fails. */
+  async #want(topic: string, caller: string | undefined): Promise<boolean | undefined> {
     const isAgain = this.#counts.has(topic) || this.peers?.isWanted(topic) === true;
     this.#count(topic, 1);
     if (this.peers?.isHeld(topic) === true) return true;

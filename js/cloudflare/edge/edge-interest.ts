@@ -24,7 +24,8 @@ export class EdgeInterest implements Interest {
       for (const topic of granted) this.#drop(topic);
       granted = [];
     };
-    return { refused, release };
+    // The bus object does not say for which topics its hooks have failed.
+    return { refused, failed: [], release };
   }
 
   #drop(topic: string): void {

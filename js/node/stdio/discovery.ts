@@ -11,12 +11,15 @@ import { eachLine } from './lines.js';
 
 /**
  * Discovers the capabilities of the MCP server. It sends `server/discover` between the lines of
- * the client, and again once the response has expired.
+ * the client, and again once the response has expired, or if none came in time.
  */
 export class StdioDiscovery {
   readonly #server: Writable;
   #known: Discovered | undefined;
-  #pending: { token: string; askedAt: number; response: Deferred<Discovered> } | undefined;
+  /** The latest request, until there is a response. */
+  #pending: DiscoverRequest | undefined;
+  /** The requests whose responses must not reach the client, by token. */
+  readonly #sent = new Map<string, DiscoverRequest>();
 
   /**
    * @param server - the stream to the MCP server.
@@ -34,61 +37,88 @@ export class StdioDiscovery {
    */
   async ask(ms: number): Promise<Discovered> {
     if (this.#known?.isFresh(performance.now(), false)) return this.#known;
-    const { response } = this.#pending ?? this.#sendDiscover();
+    const request = this.#pending?.isLate === false ? this.#pending : this.#sendDiscover();
     const timeout = deferred<never>();
-    const timer = setTimeout(
-      () => timeout.reject(failure('the server did not respond to server/discover in time')),
-      ms,
-    );
+    const timer = setTimeout(() => {
+      request.isLate = true;
+      timeout.reject(failure('the server did not respond to server/discover in time'));
+    }, ms);
     // The timer must not keep the process alive after the client has disconnected.
     timer.unref();
     try {
-      return await Promise.race([response.promise, timeout.promise]);
+      return await Promise.race([request.response.promise, timeout.promise]);
     } finally {
       clearTimeout(timer);
     }
   }
 
   /**
-   * Returns lines of the MCP server, without the response to our request; undefined if no line
+   * Returns lines of the MCP server, without the responses to our requests; undefined if no line
    * remains.
    */
   withoutResponse(lines: Buffer): Buffer | undefined {
-    if (this.#pending === undefined) return lines;
+    if (this.#sent.size === 0) return lines;
     const others = [...eachLine(lines)].filter((line) => !this.#handleLine(line));
     return others.length > 0 ? Buffer.concat(others) : undefined;
   }
 
-  #sendDiscover() {
-    const pending = {
-      token: crypto.randomUUID(),
+  #sendDiscover(): DiscoverRequest {
+    const request = {
       askedAt: performance.now(),
-      response: deferred<Discovered>(),
+      response: this.#pending?.response ?? deferred<Discovered>(),
+      isLate: false,
     };
     // Each caller of `ask` handles the rejection itself. After all of them have timed out, it must
     // not count as unhandled.
-    pending.response.promise.catch(() => {});
-    this.#pending = pending;
-    this.#server.write(questionOf(ProbeQuestion.DiscoverLine, pending.token).body);
-    return pending;
+    request.response.promise.catch(() => {});
+    const token = crypto.randomUUID();
+    const [oldest] = this.#sent.keys();
+    if (oldest !== undefined && this.#sent.size >= MAX_SENT) this.#sent.delete(oldest);
+    this.#sent.set(token, request);
+    this.#pending = request;
+    this.#server.write(questionOf(ProbeQuestion.DiscoverLine, token).body);
+    return request;
   }
 
+  /** Returns whether the line is the response to one of our requests. */
   #handleLine(line: Buffer): boolean {
-    if (this.#pending === undefined || !isDiscoverResponse(this.#pending.token, line)) return false;
-    const { askedAt, response } = this.#pending;
-    this.#pending = undefined;
-    const discovered = Discovered.fromResponse(line, askedAt);
-    if (discovered === undefined) {
-      response.reject(failure('the server returned no capabilities for server/discover'));
+    for (const [token, request] of this.#sent) {
+      if (!line.includes(token) || !isDiscoverResponse(token, line)) continue;
+      this.#sent.delete(token);
+      this.#handleResponse(request, line);
       return true;
     }
-    // A listen that waits for its bus may still use what was known before.
-    this.#known = discovered;
-    response.resolve(discovered);
-    return true;
+    return false;
+  }
+
+  #handleResponse(request: DiscoverRequest, line: Buffer): void {
+    const { askedAt, response } = request;
+    // Another response has come before.
+    if (response !== this.#pending?.response) return;
+    const discovered = Discovered.fromResponse(line, askedAt);
+    if (discovered !== undefined) {
+      // A listen that waits for its bus may still use what was known before.
+      this.#known = discovered;
+      response.resolve(discovered);
+    } else if (request === this.#pending)
+      response.reject(failure('the server returned no capabilities for server/discover'));
+    else return;
+    this.#pending = undefined;
   }
 }
 
 function failure(problem: string): ListenError {
   return new ListenError('discover-failed', problem);
 }
+
+/** A `server/discover` that the MCP server has not responded to. */
+interface DiscoverRequest {
+  askedAt: number;
+  /** The first response to it, or to a request that repeats it. */
+  response: Deferred<Discovered>;
+  /** Whether a caller has waited for it in vain: it may be lost, and is repeated. */
+  isLate: boolean;
+}
+
+/** The number of requests without a response whose responses are still recognized. */
+const MAX_SENT = 8;

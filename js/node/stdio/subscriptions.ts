@@ -180,7 +180,7 @@ export class Subscriptions implements FanoutSink {
 
   /**
    * Opens or refuses a subscription. The client of a session cannot learn that its lists are
-   * refused: after a transient failure they are tried again, and then cued.
+   * refused, or which of them: after a transient failure they are tried again, and then cued.
    */
   async #serve(handle: number, requested: SubscriptionFilter, isOfSession: boolean): Promise<void> {
     const kind = kindOf(requested, isOfSession);
@@ -195,7 +195,10 @@ export class Subscriptions implements FanoutSink {
     this.#options.onOutput();
   }
 
-  /** Opens a subscription. Returns the refusal if that fails. */
+  /**
+   * Opens a subscription, or opens lists again with what the hooks of the bus grant now. Returns
+   * the refusal if that fails; also for lists that are open if a hook has failed for one of them.
+   */
   async #tryToOpen(
     handle: number,
     requested: SubscriptionFilter,
@@ -206,8 +209,11 @@ export class Subscriptions implements FanoutSink {
     try {
       const discovered = kind === 'listen' ? await this.#options.discover() : undefined;
       if (kind !== 'lists') await this.#untilReady();
-      await this.#open(handle, filter, discovered);
-      return undefined;
+      const granted = await this.#granted(handle, filter, discovered);
+      const isTriedAgain = kind === 'lists' && granted.hasFailed;
+      // What is open for nothing ends at once.
+      if (!isTriedAgain || !granted.isEmpty) this.#open(handle, granted.filter, discovered);
+      return isTriedAgain ? Refusal.Unavailable : undefined;
     } catch (error) {
       this.#options.onError(error as Error);
       return Refusal.Unavailable;
@@ -228,17 +234,12 @@ export class Subscriptions implements FanoutSink {
    * Attaches to the bus before the subscription opens, so that it receives everything published
    * after that.
    */
-  async #open(
-    handle: number,
-    filter: string | undefined,
-    discovered: Discovered | undefined,
-  ): Promise<void> {
-    const granted = await this.#granted(handle, filter, discovered);
+  #open(handle: number, filter: string | undefined, discovered: Discovered | undefined): void {
     if (this.#channel === undefined) return;
     this.#detach ??= this.#attach();
     calling(() => {
-      if (discovered === undefined) this.#channel?.openSession(handle, granted);
-      else this.#channel?.open(handle, discovered, granted);
+      if (discovered === undefined) this.#channel?.openSession(handle, filter);
+      else this.#channel?.open(handle, discovered, filter);
     });
   }
 
@@ -247,16 +248,27 @@ export class Subscriptions implements FanoutSink {
     handle: number,
     filter: string | undefined,
     discovered: Discovered | undefined,
-  ): Promise<string | undefined> {
+  ): Promise<Granted> {
     const { interest } = this.#options.bus;
     const honored = interest && this.#channel?.honored(handle, discovered?.capabilities, filter);
-    if (interest === undefined || honored === undefined) return filter;
-    const grant = await interest.want(topicsOf(JSON.parse(honored) as SubscriptionFilter));
+    if (interest === undefined || honored === undefined)
+      return { filter, hasFailed: false, isEmpty: false };
+    const topics = topicsOf(JSON.parse(honored) as SubscriptionFilter);
+    const grant = await interest.want(topics);
+    this.#keep(handle, grant);
+    const { failed, refused } = grant;
+    const [hasFailed, isEmpty] = [failed.length > 0, refused.length === topics.length];
+    if (refused.length === 0) return { filter, hasFailed, isEmpty };
+    const allowed = JSON.parse(filter ?? honored) as SubscriptionFilter;
+    return { filter: JSON.stringify(withoutTopics(allowed, refused)), hasFailed, isEmpty };
+  }
+
+  /** Keeps what was granted to a subscription until it ends, in place of the previous grant. */
+  #keep(handle: number, grant: TopicGrant): void {
+    const former = this.#grants.get(handle);
     if (this.#holds(handle)) this.#grants.set(handle, grant);
     else grant.release();
-    if (grant.refused.length === 0) return filter;
-    const allowed = JSON.parse(filter ?? honored) as SubscriptionFilter;
-    return JSON.stringify(withoutTopics(allowed, grant.refused));
+    former?.release();
   }
 
   #holds(handle: number): boolean {
@@ -269,6 +281,16 @@ export class Subscriptions implements FanoutSink {
       throw new ListenError('bus-unavailable', 'the bus does not support streams on stdio');
     return detach;
   }
+}
+
+/** What the hooks of the bus grant to a subscription. */
+interface Granted {
+  /** The granted part of a filter, as JSON text; undefined: everything. */
+  filter: string | undefined;
+  /** Whether a hook has failed, and may grant more later. */
+  hasFailed: boolean;
+  /** Whether the hooks refuse everything. */
+  isEmpty: boolean;
 }
 
 /** A listen request; or, in a session, its lists or a resource. */

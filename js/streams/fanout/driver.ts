@@ -141,6 +141,8 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   /** Handles the opening of a body. A stream that was closed before gets all its output now. */
   handleOpen(stream: FanoutStream): void {
     const { body, id } = stream;
+    // It may have ended before its response was created.
+    if (!this.#has(stream) && !this.#trapEnds.has(stream)) body?.close();
     if (!this.#has(stream) || body === undefined) return;
     this.#bodies.open(id, body);
     if (this.#options.hasOwnContexts || this.#isIn(id, StreamState.Frozen)) this.flush(stream);
@@ -195,7 +197,8 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   /** Writes output that may be pending for a stream. */
   catchUp(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
-    if (!this.#isIn(stream.id, StreamState.Opening)) stream.attach();
+    // A stream that ends before the bus has confirmed is refused when it leaves.
+    if (!this.#isIn(stream.id, StreamState.Opening | StreamState.Ended)) stream.attach();
     stream.isBehind = true;
     this.flush(stream);
   }

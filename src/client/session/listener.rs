@@ -160,7 +160,7 @@ impl SessionListener {
             }
             SessionStream::Ended => {}
             _ => {
-                if let Some(subscribed) = self.subscribes.handle_end(call) {
+                if let Some(subscribed) = self.subscribes.handle_end(call, &self.session) {
                     self.handle_subscribed(subscribed, queue);
                 }
             }

@@ -191,6 +191,28 @@ impl ClientSession {
         Some(self.add_to(HttpRequest::bare("DELETE")))
     }
 
+    /// Whether the body of a response with status 400 says that the server does not know the
+    /// session, rather than anything about the resource `uri`. The status for that is 404
+    /// (2025-11-25, Transports: Session Management). Servers with the official Python SDK of 2025,
+    /// and those that follow the examples of the TypeScript SDK, respond with 400 and a text.
+    pub(crate) fn is_unknown_in(&self, body: &[u8], uri: &str) -> bool {
+        let error = messages(body).find_map(|message| RpcError::read(&message));
+        let is_of_request = error
+            .as_ref()
+            .is_some_and(|error| RESOURCE_ERRORS.contains(&error.code));
+        let text = error.map_or_else(
+            || String::from_utf8_lossy(body).into_owned(),
+            |error| error.text,
+        );
+        // A short URI is also a part of other words.
+        let text = if names_session(uri) {
+            text.replace(uri, "")
+        } else {
+            text
+        };
+        self.id.is_some() && names_session(&text) && !is_of_request
+    }
+
     fn new(
         headers: &Headers<'_>,
         version: &str,
@@ -245,6 +267,11 @@ fn refused(status: u16, code: Option<i32>, text: String) -> SessionError {
     SessionError::Refused(Refusal { status, code, text })
 }
 
+fn names_session(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    UNKNOWN_SESSION.iter().any(|sign| text.contains(sign))
+}
+
 fn is_visible(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -274,5 +301,9 @@ impl fmt::Display for SessionError {
 
 impl core::error::Error for SessionError {}
 
+/// Error codes that concern the method, the parameters or the resource of a request.
+const RESOURCE_ERRORS: [i32; 3] = [-32_601, -32_602, -32_002];
+/// Parts of the texts, in lower case, with which servers refuse an unknown session.
+const UNKNOWN_SESSION: [&str; 2] = ["session", "server not initialized"];
 const PING: &str = "ping";
 const SESSION: &str = "Mcp-Session-Id";

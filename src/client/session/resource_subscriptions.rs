@@ -88,10 +88,15 @@ impl ResourceSubscriptions {
     }
 
     /// Handles the complete response to `call`. Returns its resource and what it says.
-    pub(crate) fn handle_end(&mut self, call: RequestHandle) -> Option<(Uri, SubscribeOutcome)> {
+    pub(crate) fn handle_end(
+        &mut self,
+        call: RequestHandle,
+        session: &ClientSession,
+    ) -> Option<(Uri, SubscribeOutcome)> {
         let place = self.asked.iter().position(|asked| asked.call == call)?;
         let Asked { uri, reply, .. } = self.asked.swap_remove(place);
-        Some((uri, SubscribeOutcome::of(&reply)))
+        let outcome = SubscribeOutcome::of(&reply, session, &uri);
+        Some((uri, outcome))
     }
 
     /// Handles the response to a request on a channel. Returns its resource and what it says.
@@ -116,7 +121,7 @@ impl ResourceSubscriptions {
 }
 
 impl SubscribeOutcome {
-    fn of(reply: &BufferedResponse) -> Self {
+    fn of(reply: &BufferedResponse, session: &ClientSession, uri: &Uri) -> Self {
         let lost = Self::Failed(CloseReason::Lost(Loss::Disconnected), None);
         match reply.status() {
             Some(200..300) if !reply.is_too_large() => {
@@ -124,6 +129,7 @@ impl SubscribeOutcome {
             }
             // The session is gone (2025-11-25, Transports: Session Management).
             None | Some(404) => lost,
+            Some(400) if session.is_unknown_in(reply.body(), uri) => lost,
             // A 403 may concern this resource alone.
             Some(status) if status != 403 && is_transient(status) => {
                 let end = CloseReason::refused(status, None, String::new());

@@ -2,7 +2,8 @@ use crate::clock::Millis;
 
 use crate::client::{
     backoff::Backoff,
-    end::{CloseReason, Loss},
+    end::{CloseReason, Loss, Refusal},
+    revision::is_transient,
 };
 
 /// Decides when to reopen a subscription that has ended, if at all, independent of its transport.
@@ -68,17 +69,17 @@ fn is_final(end: &CloseReason, is_empty: bool) -> bool {
     match end {
         CloseReason::Graceful => is_empty,
         CloseReason::Lost(loss) => *loss == Loss::Redirected,
-        CloseReason::Refused(refusal) => {
-            matches!(refusal.status, 401 | 403)
-                || refusal
-                    .code
-                    .is_some_and(|code| REQUEST_ERRORS.contains(&code))
-        }
+        CloseReason::Refused(Refusal { status, code, .. }) => match status {
+            401 | 403 => true,
+            // A request that did not arrive in time has the code of a malformed one.
+            status if is_transient(*status) => false,
+            _ => code.is_some_and(|code| REQUEST_ERRORS.contains(&code)),
+        },
     }
 }
 
 /// A subscription that was open for this long shows that the server is healthy.
 const STABLE: Millis = Millis(30_000);
-/// Error codes that blame the request itself: its shape, method, parameters, header fields,
-/// capabilities or version.
+/// Error codes that blame the request itself, unless the status is transient: its shape, method,
+/// parameters, header fields, capabilities or version.
 const REQUEST_ERRORS: [i32; 6] = [-32_600, -32_601, -32_602, -32_020, -32_021, -32_022];

@@ -63,6 +63,35 @@ describe('capabilities', () => {
     expect(await lines.next()).toBe(acknowledged('1', TOOLS));
   });
 
+  test('are requested again if the response is late, which then reaches nobody', async () => {
+    const { lines, received, replies, send } = connected({ timeouts: { attachMs: 200 } }, {});
+    const questions = new LineReader(received);
+    send(listenBody(TOOLS, '1'));
+    const late = (await questions.next()) ?? '';
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+    send(listenBody(TOOLS, '1'));
+    const question = (await questions.next()) ?? '';
+    expect(question).not.toBe(late);
+    replies.write(responseTo(question, CAPABILITIES));
+    expect(await lines.next()).toBe(acknowledged('1', TOOLS));
+    replies.write(`${responseTo(late, CAPABILITIES)}{"after":1}\n`);
+    expect(await lines.next()).toBe('{"after":1}');
+  });
+
+  test('that arrive late are taken for the requests that follow', async () => {
+    const { lines, received, replies, send } = connected({ timeouts: { attachMs: 200 } }, {});
+    const questions = new LineReader(received);
+    send(listenBody(TOOLS, '1'));
+    const late = (await questions.next()) ?? '';
+    await lines.next();
+    send(listenBody(TOOLS, '1'));
+    const question = (await questions.next()) ?? '';
+    replies.write(responseTo(late, CAPABILITIES));
+    expect(await lines.next()).toBe(acknowledged('1', TOOLS));
+    replies.write(`${responseTo(question, {})}{"after":1}\n`);
+    expect(await lines.next()).toBe('{"after":1}');
+  });
+
   test('that do not arrive in time refuse the listen', async () => {
     const { lines, onError, send } = connected({ timeouts: { attachMs: 10 } }, {});
     send(listenBody(TOOLS, '1'));

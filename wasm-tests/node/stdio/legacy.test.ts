@@ -1,4 +1,4 @@
-import { type Broker, brokerBus, InMemoryBus } from 'mcp-listen';
+import { type Broker, brokerBus, InMemoryBus, type WantedOptions } from 'mcp-listen';
 import type { StdioListenOptions } from 'mcp-listen/node';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { initialize } from '../../host/legacy.ts';
@@ -185,6 +185,37 @@ describe('the lists of a client of 2025', () => {
     expect(authorize).toHaveBeenCalledOnce();
   });
 
+  test('are wanted again if the hook of the bus throws, while the others are received', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { client, server } = await begun({ bus: failingFor('prompts_list_changed') }, BOTH);
+    await vi.advanceTimersByTimeAsync(10);
+    await server.notify.promptsChanged();
+    await server.notify.toolsChanged();
+    expect(await client.lines.next()).toBe(LIST);
+    await vi.advanceTimersByTimeAsync(RETRY_MS);
+    expect([await client.lines.next(), await client.lines.next()].sort()).toEqual([PROMPTS, LIST]);
+    await server.notify.promptsChanged();
+    expect(await client.lines.next()).toBe(PROMPTS);
+  });
+
+  test('are wanted again if the hook of the bus throws for all of them', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const bus = failingFor('tools_list_changed');
+    const { client, server } = await begun({ bus });
+    await vi.advanceTimersByTimeAsync(RETRY_MS + 10);
+    expect(await client.lines.next()).toBe(LIST);
+    await server.notify.toolsChanged();
+    expect(await client.lines.next()).toBe(LIST);
+  });
+
+  test('are not wanted again if the hook of the bus refuses them', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const onWanted = vi.fn(() => false);
+    await begun({ bus: new InMemoryBus({ wanted: { onWanted } }) });
+    await vi.advanceTimersByTimeAsync(10 * RETRY_MS);
+    expect(onWanted).toHaveBeenCalledOnce();
+  });
+
   test('keep no process alive after the end of the input', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { onError, stdin } = await begun({ authorize: () => Promise.reject(new Error('no')) });
@@ -194,6 +225,17 @@ describe('the lists of a client of 2025', () => {
     await vi.waitUntil(() => vi.getTimerCount() === 0);
   });
 });
+
+/** A bus whose hook throws when it is first called for a list. */
+function failingFor(list: string): InMemoryBus {
+  let hasThrown = false;
+  const onWanted: WantedOptions['onWanted'] = ({ kind }) => {
+    if (kind !== list || hasThrown) return;
+    hasThrown = true;
+    throw new Error('not now');
+  };
+  return new InMemoryBus({ onError: () => {}, wanted: { onWanted } });
+}
 
 /** A bus whose broker is available once `connected` resolves. */
 function brokered(connected: Promise<void>) {
@@ -215,14 +257,14 @@ function brokered(connected: Promise<void>) {
  * A session up to `notifications/initialized`. The test is the upstream server too, which supports
  * no subscriptions.
  */
-async function begun(options: StdioListenOptions = {}) {
+async function begun(options: StdioListenOptions = {}, agreed = AGREED) {
   const connection = connected(options, {});
   const behind = new LineReader(connection.received);
   const { lines, replies } = connection;
   connection.send(JSON.stringify(initialize('2025-06-18')));
   await behind.next();
-  replies.write(`${AGREED}\n`);
-  expect(await lines.next()).toBe(AGREED);
+  replies.write(`${agreed}\n`);
+  expect(await lines.next()).toBe(agreed);
   connection.send(INITIALIZED);
   await behind.next();
   const send = (method: string, params: object = {}) =>
@@ -250,8 +292,10 @@ function updated(uri: string): string {
 
 const AGREED =
   '{"jsonrpc":"2.0","id":1, "result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"n","version":"1"}}}';
+const BOTH = AGREED.replace('"tools"', '"prompts":{"listChanged":true},"tools"');
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 const EMPTY = '{"jsonrpc":"2.0","id":7,"result":{}}';
 const LIST = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+const PROMPTS = LIST.replace('tools', 'prompts');
 /** Milliseconds after which lists that could not be requested are requested again. */
 const RETRY_MS = 5_000;
