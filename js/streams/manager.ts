@@ -119,7 +119,10 @@ export class StreamManager {
       this.#begin(core, caller, granting, inner),
     );
     if (typeof stream === 'number') granting.release();
-    else if (inner !== undefined) stream.into(inner.onChunk);
+    else {
+      granting.keep();
+      if (inner !== undefined) stream.into(inner.onChunk);
+    }
     return stream;
   }
 

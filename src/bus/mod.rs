@@ -227,6 +227,13 @@ impl Bus {
         self.shards.all()
     }
 
+    /// Asks the shard whose turn it is in this minute for its edges, if it has not reported since a
+    /// restart. A shard that restarted too may have lost all of them, and its topics would stay
+    /// wanted. Call it from time to time while that matters; `now` is since 1970.
+    pub fn ask_in_turn(&mut self, now: Millis) {
+        self.shards.ask_in_turn(now);
+    }
+
     /// Asks those of these shards that have not reported since a restart for their edges.
     pub(crate) fn ask_unreported(&mut self, shards: &[u32]) {
         self.shards

@@ -296,12 +296,15 @@ impl Bus {
 
     /// Returns the union of what the streams of all edges and shards subscribe to, as the JSON text
     /// of a filter. With `isChange`, returns what they have begun or ceased to subscribe to since
-    /// the last such call; undefined the first time: anything may have changed.
+    /// the last such call; undefined the first time: anything may have changed. An output may ask a
+    /// shard whether it still has its edges; `now` is in milliseconds since 1970.
     pub fn wanted(
         &mut self,
         #[wasm_bindgen(js_name = isChange)] is_change: bool,
+        now: f64,
     ) -> Result<Option<String>, JsValue> {
         let core = self.root()?.bus_mut();
+        core.ask_in_turn(millis(now));
         let wanted = if is_change {
             core.poll_wanted()
         } else {

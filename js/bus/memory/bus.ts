@@ -188,9 +188,8 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
    * publishes meanwhile comes after what it was called with.
    */
   protected deliver(texts: string[]): void {
-    for (let first = 0; first < texts.length; first += BATCH) {
+    for (let first = 0; first < texts.length; first += BATCH)
       this.#unsent.add(this.#publish(texts.slice(first, first + BATCH)));
-    }
   }
 
   /** Handles the loss of events on their way here: missed events can no longer be determined. */
@@ -216,13 +215,17 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   async #emit(text: string): Promise<EventReceipt> {
     const store = this.#store;
     const draft = store.draft(text);
-    const next = this.#instance.value.log.position + 1;
-    const { eventId, position } = store.append(draft, next, Date.now());
     const { cue, name } = draft;
-    draft.free();
-    this.deliver([cue]);
-    this.#webhooks?.wake(name);
-    return { eventId, position };
+    const next = this.#instance.value.log.position + 1;
+    try {
+      const { eventId, position } = store.append(draft, next, Date.now());
+      return { eventId, position };
+    } finally {
+      draft.free();
+      // If the core has trapped, there may be a row: its position must not be used again.
+      this.deliver([cue]);
+      this.#webhooks?.wake(name);
+    }
   }
 
   #page(query: string): string {

@@ -1,6 +1,7 @@
 import type { AuthorizeContext } from '../../auth/authorize.js';
 import { callerId } from '../../auth/caller-id.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
+import type { Place } from '../../timing/concurrency-limit.js';
 import type { Topic } from './topic.js';
 import { topicsOf, withoutTopics } from './topic.js';
 
@@ -22,8 +23,8 @@ export interface WantedBus {
  */
 export interface Interest {
   /**
-   * Grants topics, given as texts, to a stream that is not acknowledged yet. `caller` identifies
-   * its caller; undefined if nothing does.
+   * Grants topics, given as texts, to a stream that is not acknowledged yet: for a minute, unless
+   * the grant is kept. `caller` identifies its caller; undefined if nothing does.
    */
   want(topics: readonly string[], caller?: string): Promise<TopicGrant>;
 }
@@ -38,8 +39,29 @@ export interface TopicGrant {
   refused: readonly string[];
   /** Those of the refused topics that the hooks may accept later: they threw, or took too long. */
   failed: readonly string[];
+  /** The stream is open. Workers may drop a request without a release before that. */
+  keep(): void;
   /** The stream has ended; may be called twice. */
   release(): void;
+}
+
+/** Returns the grant of a stream that takes these places, one for each topic. */
+export function grantOf(
+  refused: readonly string[],
+  places: readonly (Place | false | undefined)[],
+  failed: readonly string[] = [],
+): TopicGrant {
+  const taken = places.filter((place) => place !== undefined && place !== false);
+  return {
+    refused,
+    failed,
+    keep: () => {
+      for (const place of taken) place.keep();
+    },
+    release: () => {
+      for (const place of taken) place.leave();
+    },
+  };
 }
 
 /**

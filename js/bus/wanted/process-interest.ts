@@ -1,7 +1,8 @@
 import { safeOnError } from '../../observe/on-error.js';
+import { ConcurrencyLimit, type Place } from '../../timing/concurrency-limit.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { HookedTopics } from './hooked-topics.js';
-import type { Interest, TopicGrant } from './interest.js';
+import { grantOf, type Interest, type TopicGrant } from './interest.js';
 import { type WantedContext, type WantedOptions, wantedOptions } from './options.js';
 import { type OwnTopic, PeerInterests } from './peer-interests.js';
 import { type Topic, textOfTopic } from './topic.js';
@@ -39,8 +40,8 @@ export class ProcessInterest implements Interest {
   readonly #sessions: SessionTopics;
   /** Topics that were released here since the other processes were notified. */
   #released: string[] = [];
-  /** The number of streams with each topic. */
-  readonly #counts = new Map<string, number>();
+  /** The streams with each topic. */
+  readonly #streams = new ConcurrencyLimit<string>(undefined, (topic) => this.#change(topic));
   readonly #timer = new DeadlineTimer(() => this.#sweep());
   #isClosed = false;
 
@@ -78,18 +79,12 @@ export class ProcessInterest implements Interest {
   }
 
   async want(topics: readonly string[], caller?: string): Promise<TopicGrant> {
-    if (this.#isClosed) return { refused: [...topics], failed: [], release: () => {} };
-    const decisions = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
-    let granted = topics.filter((_topic, index) => decisions[index]);
-    const refused = topics.filter((_topic, index) => !decisions[index]);
-    const failed = topics.filter((_topic, index) => decisions[index] === undefined);
+    if (this.#isClosed) return grantOf([...topics], []);
+    const places = await Promise.all(topics.map((topic) => this.#want(topic, caller)));
     this.sweepSoon();
-    const release = (): void => {
-      for (const topic of granted) this.#count(topic, -1);
-      granted = [];
-      this.sweepSoon();
-    };
-    return { refused, failed, release };
+    const refused = topics.filter((_topic, index) => !places[index]);
+    const failed = topics.filter((_topic, index) => places[index] === undefined);
+    return grantOf(refused, places, failed);
   }
 
   /** Returns whether any process of the bus has a stream with the topic. */
@@ -115,27 +110,45 @@ export class ProcessInterest implements Interest {
     await this.peers?.leave(this.#takeReleased());
   }
 
-  /** Resolves with whether a stream may have the topic; undefined if the hook fails. */
-  async #want(topic: string, caller: string | undefined): Promise<boolean | undefined> {
-    const isAgain = this.#counts.has(topic) || this.peers?.isWanted(topic) === true;
-    this.#count(topic, 1);
-    if (this.peers?.isHeld(topic) === true) return true;
+  /**
+   * Resolves with the place of a stream that may have the topic; false if the hook refuses it,
+   * undefined if the hook fails.
+   */
+  async #want(topic: string, caller: string | undefined): Promise<Place | false | undefined> {
+    const isAgain = this.#streams.has(topic) || this.peers?.isWanted(topic) === true;
+    const place = this.#enter(topic);
+    if (this.peers?.isHeld(topic) === true) return place;
     const isAccepted = await this.#hooks.want(topic, performance.now(), { caller, isAgain });
-    if (!isAccepted) this.#count(topic, -1);
+    if (isAccepted) return place;
+    place.leave();
     return isAccepted;
   }
 
-  #count(topic: string, change: number): void {
-    const count = (this.#counts.get(topic) ?? 0) + change;
-    if (count > 0) this.#counts.set(topic, count);
-    else this.#counts.delete(topic);
+  #enter(topic: string): Place {
+    const place = this.#streams.enter(topic);
     this.#hooks.change([topic]);
+    return {
+      keep: () => {
+        place?.keep();
+        this.#change(topic);
+      },
+      leave: () => {
+        place?.leave();
+        this.#change(topic);
+      },
+    };
+  }
+
+  /** Handles a change of the streams with the topic. */
+  #change(topic: string): void {
+    this.#hooks.change([topic]);
+    this.sweepSoon();
   }
 
   /** Handles the reset of the core, which has lost the streams of sessions. */
   #changeAll(): void {
     this.#hooks.changeAll();
-    this.#hooks.change(this.#counts.keys());
+    this.#hooks.change(this.#streams.keys());
     if (this.peers !== undefined) this.#hooks.change(this.peers.known());
   }
 
@@ -165,7 +178,7 @@ export class ProcessInterest implements Interest {
   }
 
   #isWantedHere(topic: string): boolean {
-    return this.#counts.has(topic) || this.#sessions.wants(topic);
+    return this.#streams.has(topic) || this.#sessions.wants(topic);
   }
 
   #sweepBy(deadline: number | undefined): void {

@@ -11,12 +11,12 @@ export interface WantedChange {
 
 /** Returns what streams subscribe to at a bus. */
 export function wantedOf(core: Bus): SubscriptionFilter {
-  return JSON.parse(core.wanted(false) ?? '{}') as SubscriptionFilter;
+  return JSON.parse(core.wanted(false, Date.now()) ?? '{}') as SubscriptionFilter;
 }
 
 /** Returns what has changed at a bus since the last call. */
 export function wantedChange(core: Bus): WantedChange {
-  const change = core.wanted(true);
+  const change = core.wanted(true, Date.now());
   if (change === undefined) return { topics: topicsOf(wantedOf(core)), isWhole: true };
   return { topics: topicsOf(JSON.parse(change) as SubscriptionFilter), isWhole: false };
 }

@@ -13,7 +13,7 @@ export class Granting {
     this.#interest = interest;
   }
 
-  /** Narrows a stream of a caller to what is granted, until it ends. */
+  /** Narrows a stream of a caller to what is granted. */
   async granted(opening: Opening, caller: string | undefined): Promise<Opening> {
     const { owner, stream } = opening;
     if (this.#interest === undefined) return opening;
@@ -27,6 +27,11 @@ export class Granting {
       owner.ended(ended, ending);
     };
     return { ...opening, owner: { ...owner, ended } };
+  }
+
+  /** Keeps the topics of a stream that was opened, until it ends. */
+  keep(): void {
+    this.#grant?.keep();
   }
 
   /** Releases the topics of a stream that was not opened. */

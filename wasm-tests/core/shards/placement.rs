@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Bus, JournalEntry, Route, ShardId},
+    bus::{Bus, JournalEntry, Route, Shard, ShardId},
     clock::Millis,
     position::{Cursor, Position},
     topic::Topic,
@@ -204,4 +204,43 @@ fn shards_are_asked_after_a_restart_once_their_names_take_half_of_the_room() {
         let asked: Vec<ShardId> = calls.map(|call| call.shard).collect();
         assert_eq!(asked, expected, "the names take 195 bytes");
     }
+}
+
+#[test]
+fn shards_are_asked_in_turn_after_a_restart_while_that_matters() {
+    let mut root = root();
+    for shard in 1..=3 {
+        root.restore_shard(ShardId(shard), "EU", 8, false);
+    }
+    report(&mut root, 2, 9, 1, false);
+    let mut asked_in = |minute: u64| {
+        let now = Millis(minute * 60_000);
+        root.ask_in_turn(now);
+        root.ask_in_turn(now + Millis(59_999));
+        let calls = std::iter::from_fn(|| root.poll_batch(now));
+        let asked: Vec<u32> = calls.map(|call| call.shard.0).collect();
+        asked
+    };
+    let asked: Vec<Vec<u32>> = (0..3).map(&mut asked_in).collect();
+    assert_eq!(asked, [vec![1], vec![], vec![3]], "the second has reported");
+}
+
+#[test]
+fn the_topics_of_a_shard_to_which_no_edge_returned_are_dropped_once_it_was_asked() {
+    let (mut root, mut shard) = (root(), Shard::new(8));
+    let (topic, mut now) = (Topic::Resource(uri("a")), Millis(0));
+    root.restore_shard(ShardId(1), "EU", 8, false);
+    root.restore_topic(ShardId(1), topic.clone());
+    root.ask_in_turn(now);
+    let call = root.poll_batch(now).unwrap();
+    let ack = shard.handle_batch(&call.text, now).unwrap();
+    root.handle_ack(call.shard, call.call, &ack, now, 0.5)
+        .unwrap();
+    assert!(root.wants(&topic), "edges have ten seconds to return");
+    now = now + Millis(10_000);
+    shard.handle_timeout(now, 0.5);
+    let follow = shard.poll_call(now).unwrap();
+    let reply = root.handle_follow(ShardId(1), &follow.text).unwrap();
+    reply.finish(&mut root);
+    assert!(!root.wants(&topic));
 }

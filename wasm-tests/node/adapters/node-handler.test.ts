@@ -28,6 +28,7 @@ import { asking, readLate } from './slow-client.ts';
 // A busy machine is no failure.
 vi.setConfig({ testTimeout: 30_000 });
 
+const EVIL = 'http://evil.example';
 const BIG_ID = '12345678901234567890';
 
 describe('a listen stream under node:http', () => {
@@ -171,18 +172,14 @@ describe('the body of a request under node:http', () => {
     });
   });
 
-  test.each([
-    ['the limit', 'x'.repeat(2_000_000), 413],
-    ['what is read', listenBody(TOOLS), 406],
-  ])('that is refused beyond %s leaves its connection usable', async (_, body, status) => {
+  test.each<[what: string, headers: Record<string, string>, body: string, status: number]>([
+    ['the limit', {}, 'x'.repeat(2_000_000), 413],
+    ['what is read', { accept: 'text/html' }, listenBody(TOOLS), 406],
+    ['what is read, and that is large,', { origin: EVIL }, 'x'.repeat(2_000_000), 403],
+  ])('that is refused beyond %s leaves its connection usable', async (_, headers, body, status) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const origin = await served(toNodeHandler(serving()));
-    const first = await post(
-      origin,
-      agent,
-      { ...LISTEN_HEADERS, accept: status === 406 ? 'text/html' : '*/*' },
-      body,
-    );
+    const first = await post(origin, agent, { ...LISTEN_HEADERS, ...headers }, body);
     expect(first.status).toBe(status);
     const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
     expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
@@ -202,7 +199,7 @@ describe('the body of a request under node:http', () => {
         return server.fetch(request);
       });
       onTestFinished(stop);
-      const first = await post(origin, agent, { origin: 'http://evil.example' }, 'hello');
+      const first = await post(origin, agent, { origin: EVIL }, 'hello');
       expect(first.status).toBe(403);
       const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
       expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });

@@ -1,11 +1,13 @@
 import { InMemoryBus, ListenError, type Topic, type WantedOptions } from 'mcp-listen';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { HookedTopics } from '../../../dist/bus/wanted/hooked-topics.js';
 import { wantedOptions } from '../../../dist/bus/wanted/options.js';
+import { EdgeInterest } from '../../../dist/cloudflare/edge/edge-interest.js';
 import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
 import { pause } from '../../host/pause.ts';
-import { open, serving } from '../serving.ts';
+import { until } from '../../host/virtual-clock.ts';
+import { listenRequest, open, serving } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
 const A = { resourceSubscriptions: ['note://a'] };
@@ -68,6 +70,57 @@ test('a stream waits for a slow hook if wantedMs is 0', async () => {
   const bus = new InMemoryBus({ wanted: { onWanted, wantedMs: 0 } });
   const stream = await open(serving({ bus }), A);
   expect(await stream.message()).toBe(acknowledged('1', A));
+});
+
+/** Workers do not run what follows an await if the client has disconnected meanwhile. */
+test('a topic is wanted for a minute by a stream that never opens', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const onWanted = vi.fn(() => new Promise(() => {}));
+  const bus = new InMemoryBus({ wanted: { onWanted, wantedMs: 0 } });
+  void serving({ bus }).fetch(listenRequest(A));
+  await until(() => onWanted.mock.calls.length === 1);
+  vi.setSystemTime(Date.now() + 59_999);
+  expect(await bus.isWanted(TOPIC)).toBe(true);
+  vi.setSystemTime(Date.now() + 1);
+  expect(await bus.isWanted(TOPIC)).toBe(false);
+});
+
+test('a topic is wanted by a stream that took more than a minute to open', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const onWanted = vi.fn(() => promise);
+  const bus = new InMemoryBus({ wanted: { onWanted, wantedMs: 0 } });
+  const opening = open(serving({ bus }), A);
+  await until(() => onWanted.mock.calls.length === 1);
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(await bus.isWanted(TOPIC)).toBe(false);
+  resolve();
+  const stream = await opening;
+  expect(await bus.isWanted(TOPIC)).toBe(true);
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(await bus.isWanted(TOPIC)).toBe(true);
+  stream.drop();
+  await vi.waitFor(async () => expect(await bus.isWanted(TOPIC)).toBe(false));
+});
+
+test('an isolate asks for a topic again a minute after it was granted to a stream that never opened', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const ask = vi.fn(async () => []);
+  const isolate = new EdgeInterest(ask);
+  const [dropped, opened] = [await isolate.want(['a', 'b']), await isolate.want(['b'])];
+  opened.keep();
+  expect(ask.mock.calls).toEqual([[['a', 'b'], undefined]]);
+  vi.setSystemTime(Date.now() + 60_000);
+  await isolate.want(['a', 'b']);
+  expect(ask.mock.calls.slice(1)).toEqual([[['a'], undefined]]);
+  // It may still be released, which changes nothing.
+  dropped.release();
+  opened.release();
+  await isolate.want(['a', 'b']);
+  expect(ask).toHaveBeenCalledTimes(2);
 });
 
 test('a client that reconnects in time stops nothing', async () => {

@@ -1,6 +1,7 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, type EventLogOptions, eventLog } from 'mcp-listen/events';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { MemoryEventRows } from '../../../dist/bus/memory/event-rows.js';
 import { poisonEvents } from '../../host/poison.ts';
 import { until } from '../../host/virtual-clock.ts';
 import { discovering, requestOf } from './requests.ts';
@@ -60,6 +61,20 @@ test('the log keeps its events when the core traps', async () => {
   const { events, truncated } = await poll(cursor);
   expect(events).toMatchObject([{ eventId: 'before' }, { eventId: 'after' }]);
   expect(truncated).toBe(false);
+});
+
+test('what a trap has left half added keeps its position', async () => {
+  const { bus, poll } = serving();
+  const { cursor } = await poll();
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.spyOn(MemoryEventRows.prototype, 'keepName').mockImplementationOnce(poisonEvents);
+  const failed = bus.emit('paid', {}, { id: 'failed' });
+  await expect(failed).rejects.toMatchObject({ code: 'core-trapped' });
+  const first = await poll(cursor);
+  expect(await bus.emit('paid', {}, { id: 'after' })).toMatchObject({ position: 2 });
+  const second = await poll(first.cursor);
+  const received = [...first.events, ...second.events];
+  expect(received).toMatchObject([{ eventId: 'failed' }, { eventId: 'after' }]);
 });
 
 /** A server with one occurrence, whose polls wait until the test decides whether it matches. */

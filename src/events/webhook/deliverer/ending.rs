@@ -135,6 +135,8 @@ impl<S: WebhookStore> Deliverer<S> {
         self.pages.forget_reader(id);
         if self.subscriptions.detach(id, name)? {
             self.pages.forget_name(name);
+            // What was being read has made room for them.
+            self.queue.append(&mut self.postponed);
             self.outputs
                 .push_back(DelivererOutput::Unfollow(name.clone()));
         }

@@ -55,6 +55,8 @@ pub struct Deliverer<S> {
     calls: Calls,
     /// The subscriptions that have something to do, or wait until they may.
     queue: VecDeque<Box<str>>,
+    /// Those that a limit has kept from their next step since the last call.
+    postponed: VecDeque<Box<str>>,
     outputs: VecDeque<DelivererOutput>,
     /// The messages that are sent once the alarm is set.
     posts: Vec<DelivererOutput>,
@@ -106,6 +108,7 @@ impl<S: WebhookStore> Deliverer<S> {
             in_flight: InFlight::default(),
             calls: Calls::default(),
             queue: VecDeque::new(),
+            postponed: VecDeque::new(),
             outputs: VecDeque::new(),
             posts: Vec::new(),
             options,

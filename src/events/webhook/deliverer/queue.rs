@@ -1,6 +1,6 @@
 //! Which subscription does its next step, and when the host has to wake the deliverer.
 
-use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 
 use crate::{clock::Millis, events::name::EventName};
 
@@ -21,12 +21,11 @@ impl<S: WebhookStore> Deliverer<S> {
     pub(super) fn advance(&mut self, now: Millis) -> Result<(), S::Error> {
         self.queue_due(now);
         self.send_challenges(now);
-        let mut waiting = VecDeque::new();
         while let Some(id) = self.queue.pop_front() {
             match self.step(&id, now)? {
                 StepResult::More => self.queue.push_back(id),
                 StepResult::Postponed | StepResult::Blocked(Capacity::ShareFull) => {
-                    waiting.push_back(id);
+                    self.postponed.push_back(id);
                 }
                 StepResult::Blocked(_) => {
                     self.queue.push_front(id);
@@ -35,8 +34,8 @@ impl<S: WebhookStore> Deliverer<S> {
                 StepResult::Done => self.finish(&id, now),
             }
         }
-        waiting.append(&mut self.queue);
-        self.queue = waiting;
+        self.postponed.append(&mut self.queue);
+        core::mem::swap(&mut self.queue, &mut self.postponed);
         if self.is_idle() || self.in_flight.is_invocation_over(now) {
             self.subscriptions.flush()?;
         }

@@ -105,11 +105,13 @@ impl PendingOccurrences {
         due.map(|one| one.position)
     }
 
-    /// Returns the oldest one, or another one: those that were never sent come first.
+    /// Returns the oldest one, or another one if the oldest one was sent before: those that were
+    /// never sent come first.
     pub(super) fn oldest_or_other(&self, is_other: bool) -> Option<Position> {
         let (oldest, rest) = self.0.split_first()?;
         let other = rest.iter().min_by_key(|one| one.last);
-        Some(other.filter(|_| is_other).unwrap_or(oldest).position)
+        let other = other.filter(|_| is_other && !is_never(&oldest.last));
+        Some(other.unwrap_or(oldest).position)
     }
 
     /// Returns when the first one is due that is not being sent.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use mcp_listen::{
     clock::Millis,
     events::{
+        EventName,
         error::{EventError, Missing},
         webhook::{
             Authorization, DelivererOptions, DelivererOutput, MatchRules, MessageKind,
-            SubscribeRequest,
+            RequestedTtl, SubscribeRequest,
         },
     },
     scope::Name,
@@ -34,6 +35,47 @@ fn an_expired_subscription_is_removed_without_a_message() {
         rig.outputs,
         [DelivererOutput::Unfollow(named("order.paid"))]
     );
+}
+
+#[test]
+fn a_read_that_waited_for_others_begins_as_soon_as_their_subscriptions_have_expired() {
+    let mut options = DelivererOptions::default();
+    options.ttl.default_ttl = Duration::from_secs(10);
+    let mut rig = Rig::with(options, MatchRules::default());
+    for name in ["order.sent"; 4].into_iter().chain(["order.paid"]) {
+        rig.append(name, "{}", "");
+    }
+    for number in 0..4 {
+        let after = Some(rig.cursor(number.into()).into());
+        rig.subscribe(&SubscribeRequest {
+            name: named("order.sent"),
+            cursor: after,
+            ..subscribe(number)
+        })
+        .unwrap();
+    }
+    rig.subscribe(&SubscribeRequest {
+        cursor: Some(rig.cursor(0).into()),
+        ttl: RequestedTtl::For(Millis(3_600_000)),
+        ..subscribe(4)
+    })
+    .unwrap();
+    rig.holds_reads = true;
+    rig.pass(1_000);
+    assert_eq!(read_names(&mut rig), ["order.sent"; 4].map(named));
+    rig.now = rig.now + Millis(9_000);
+    rig.ring();
+    assert_eq!(read_names(&mut rig), [named("order.paid")]);
+}
+
+/// Takes the outputs. Returns the event types that are read.
+fn read_names(rig: &mut Rig) -> Vec<EventName> {
+    let outputs = std::mem::take(&mut rig.outputs);
+    let names = outputs.into_iter().filter_map(|output| match output {
+        DelivererOutput::Read { query, .. } => Some(query.name),
+        _ => None,
+    });
+    names.collect()
 }
 
 #[test]

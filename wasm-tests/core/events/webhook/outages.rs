@@ -103,6 +103,36 @@ fn a_single_occurrence_survives_an_outage() {
 }
 
 #[test]
+fn new_occurrences_are_first_sent_in_order_while_an_endpoint_is_down() {
+    for failed in 0..4 {
+        let mut rig = down(1);
+        for _ in 0..failed {
+            rig.pass_until_sent();
+            let probe = rig.post();
+            rig.settle(&probe, &failure());
+        }
+        rig.pass_until_sent();
+        let probe = rig.post();
+        rig.respond(&probe, 410);
+        assert_eq!(rig.deliverer.counts().waiting, 0);
+        for _ in 0..3 {
+            rig.append("order.paid", "{}", "");
+        }
+        rig.wake("order.paid");
+        let posts = rig.pass_with(600_000, &failure());
+        let mut sent: Vec<&str> = Vec::new();
+        for post in &posts {
+            if !sent.contains(&&*post.message) {
+                sent.push(&post.message);
+            }
+        }
+        let expected = ["evt_e1_2", "evt_e1_3", "evt_e1_4"];
+        assert_eq!(sent, expected, "after {failed} probes");
+        assert_eq!(rig.deliverer.counts().throttled, 1);
+    }
+}
+
+#[test]
 fn a_renewal_has_an_endpoint_tried_again() {
     let mut rig = down(3);
     rig.respond_all(500);

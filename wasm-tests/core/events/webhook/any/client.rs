@@ -205,15 +205,8 @@ impl Client {
         self.taste.is_endless && self.created_at + MAX_FAILING <= now
     }
 
-    /// Handles that an occurrence is being sent. While an endpoint is down, the oldest occurrence
-    /// and another one are tried in turn.
-    pub(super) fn start(
-        &mut self,
-        (number, one): (usize, &Published),
-        body: &str,
-        is_down: bool,
-        now: Millis,
-    ) {
+    /// Handles that an occurrence is being sent.
+    pub(super) fn start(&mut self, (number, one): (usize, &Published), body: &str, now: Millis) {
         self.check_access(now);
         assert!(one.place > self.begun, "it begins after {one:?}");
         let payload = self.taste.payload(one).expect("an occurrence that matches");
@@ -221,7 +214,7 @@ impl Client {
         assert!(self.has_group(one), "only occurrences of its groups");
         // After a restart, a subscription with a new group may read what it had passed over.
         let is_expected = one.group.is_none() || self.owed.contains_key(&number);
-        if self.started.insert(number) && is_expected && !is_down {
+        if self.started.insert(number) && is_expected {
             assert!(self.last < Some(number), "first attempts are in order");
             self.last = Some(number);
         }

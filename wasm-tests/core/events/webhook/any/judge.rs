@@ -129,8 +129,8 @@ impl Judge {
         is_behind.then_some(call.who)
     }
 
-    /// Handles that a message is being sent, while an endpoint is down or not.
-    pub(super) fn sent(&mut self, post: &Post, is_down: bool, now: Millis) -> (usize, About) {
+    /// Handles that a message is being sent.
+    pub(super) fn sent(&mut self, post: &Post, now: Millis) -> (usize, About) {
         let who = (0..TASTES.len()).find(|who| id_of(*who) == post.subscription);
         let who = who.expect("a message is for a subscription");
         assert_eq!(post.url, request_of(who).url, "a message goes to its url");
@@ -147,7 +147,7 @@ impl Judge {
                 let number = self.published.iter().position(is_it);
                 let number = number.expect("an occurrence that was published");
                 let one = (number, &self.published[number]);
-                client.start(one, &post.body, is_down, now);
+                client.start(one, &post.body, now);
                 *self.attempts.entry((who, number)).or_default() += 1;
                 About::Occurrence(number)
             }

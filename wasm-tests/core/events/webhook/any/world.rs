@@ -374,9 +374,8 @@ impl World {
         let now = self.rig.now;
         let is_guarded = self.rig.alarm.is_some_and(|at| at <= now + MAX_WAIT);
         assert!(is_guarded, "an alarm is set to when a message is overdue");
-        let is_down = self.rig.deliverer.counts().throttled > 0;
         self.messages.push(Message {
-            about: self.judge.sent(&post, is_down, now),
+            about: self.judge.sent(&post, now),
             at: now,
             published: self.judge.published.len(),
             post,
