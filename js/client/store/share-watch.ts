@@ -83,7 +83,11 @@ class Sharing implements SharedWatch {
   readonly #onError: (error: Error) => void;
   readonly #members = new Set<WatchMember>();
   readonly #status = new WritableStore<SharedStatus>(NO_STATUS);
-  readonly #counters = new Map<string, Store<number>>();
+  /**
+   * The counters with subscribers. There are several of one filter if they were asked for before
+   * any of them had subscribers.
+   */
+  readonly #counters = new Map<string, Set<Store<number>>>();
   #current: Line | undefined;
   /** Replaces `#current` once it is live. */
   #next: Line | undefined;
@@ -120,14 +124,16 @@ class Sharing implements SharedWatch {
 
   readonly changes = (filter: SubscriptionFilter): Store<number> => {
     const key = JSON.stringify(filter);
-    const known = this.#counters.get(key);
+    const [known] = this.#counters.get(key) ?? [];
     if (known !== undefined) return known;
     const store: WritableStore<number> = new WritableStore(0, () => {
-      this.#counters.set(key, store);
+      const equal = this.#counters.get(key) ?? new Set();
+      this.#counters.set(key, equal.add(store));
       const stop = this.watch(filter, () => store.set(store.getSnapshot() + 1));
       return () => {
         stop();
-        this.#counters.delete(key);
+        equal.delete(store);
+        if (equal.size === 0) this.#counters.delete(key);
       };
     });
     return store;

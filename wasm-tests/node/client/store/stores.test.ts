@@ -1,7 +1,7 @@
 import { QueryClient, QueryObserver } from '@tanstack/query-core';
 import { shallowRef } from '@vue/reactivity';
 import type { Store } from 'mcp-listen/client/store';
-import { createElement, useSyncExternalStore } from 'react';
+import { createElement, Fragment, type ReactNode, useSyncExternalStore } from 'react';
 // @ts-expect-error: the package has no types.
 import { create } from 'react-test-renderer';
 // @ts-expect-error: the build for pages has no types. The build for servers has no effects.
@@ -50,6 +50,34 @@ test('a store of a shared watch fits React, with a counter for an inline filter'
   await expect.poll(shown).toBe('2');
   expect(host.filters).toEqual([TOOLS]);
   unmount();
+});
+
+test('two components of React that begin at once have one counter, which only increases', async () => {
+  const rendering: number[] = [];
+  const Counter = () => {
+    const { getSnapshot, subscribe } = host.shared.changes(TOOLS);
+    const count = useSyncExternalStore(subscribe, getSnapshot);
+    rendering.push(count);
+    return `${count}`;
+  };
+  const counter = createElement(Counter);
+  const { shown, unmount } = rendered(() => createElement(Fragment, null, counter, counter));
+  await expect.poll(shown).toEqual(['1', '1']);
+  await host.server.notify.toolsChanged();
+  await expect.poll(shown).toEqual(['2', '2']);
+  expect(rendering).toEqual(rendering.toSorted());
+  unmount();
+});
+
+test('equal filters have the counter that has subscribers, also if two were made at once', () => {
+  const { changes } = host.shared;
+  const [first, second] = [changes(A), changes(A)];
+  const leave = first.subscribe(() => {});
+  const stop = second.subscribe(() => {});
+  expect(changes(A)).toBe(first);
+  leave();
+  expect(changes(A)).toBe(second);
+  stop();
 });
 
 test('a store of a shared watch fits Svelte', async () => {
@@ -102,7 +130,7 @@ test('a shared watch invalidates queries of TanStack Query', async () => {
 });
 
 /** Renders a component; the package of the renderer has no types. */
-function rendered(view: () => string): { shown: () => unknown; unmount: () => void } {
+function rendered(view: () => ReactNode): { shown: () => unknown; unmount: () => void } {
   const tree = create(createElement(view));
   return { shown: () => tree.toJSON(), unmount: () => tree.unmount() };
 }
