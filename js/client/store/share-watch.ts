@@ -144,14 +144,15 @@ class Sharing implements SharedWatch {
     read: () => Data | Promise<Data>,
   ): Store<Latest<Data>> => {
     const empty: Latest<Data> = { data: undefined, error: undefined };
-    const store: WritableStore<Latest<Data>> = new WritableStore(empty, () => {
-      const task = new CoalescedTask(
-        async () => store.set({ data: await read(), error: undefined }),
-        (error) => store.set({ ...store.getSnapshot(), error }),
-        () => {},
-      );
-      return this.watch(filter, () => task.request());
-    });
+    // One task for all subscribers, also those that come back: reads do not overlap.
+    const task = new CoalescedTask(
+      async () => store.set({ data: await read(), error: undefined }),
+      (error) => store.set({ ...store.getSnapshot(), error }),
+      () => {},
+    );
+    const store: WritableStore<Latest<Data>> = new WritableStore(empty, () =>
+      this.watch(filter, () => task.request()),
+    );
     return store;
   };
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { QueryClient, QueryObserver } from '@tanstack/query-core';
 import { shallowRef } from '@vue/reactivity';
 import type { Store } from 'mcp-listen/client/store';
@@ -77,6 +78,23 @@ test('equal filters have the counter that has subscribers, also if two were made
   expect(changes(A)).toBe(first);
   leave();
   expect(changes(A)).toBe(second);
+  stop();
+});
+
+test('reads do not overlap when the last subscriber leaves and another one comes', async () => {
+  const reading: ((text: string) => void)[] = [];
+  const store = host.shared.latest(A, () => new Promise<string>((read) => reading.push(read)));
+  const leave = store.subscribe(() => {});
+  await expect.poll(() => reading.length).toBe(1);
+  leave();
+  const stop = store.subscribe(() => {});
+  await host.server.notify.resourceUpdated('note://a');
+  await pause(100);
+  expect(reading).toHaveLength(1);
+  reading[0]?.('old');
+  await expect.poll(() => reading.length).toBe(2);
+  reading[1]?.('new');
+  await expect.poll(() => store.getSnapshot().data).toBe('new');
   stop();
 });
 
