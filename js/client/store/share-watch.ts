@@ -112,7 +112,10 @@ class Sharing implements SharedWatch {
       this.#onError(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),
     );
     this.#members.add(member);
-    if (this.#current?.watch.state === 'stopped') this.#current = undefined;
+    if (this.#current?.watch.state === 'stopped') {
+      this.#promote();
+      this.#showStatus();
+    }
     queueMicrotask(() => this.#join(member));
     this.#updateIn(0);
     return () => {
@@ -238,9 +241,7 @@ class Sharing implements SharedWatch {
     if (line.isLive && !wasLive) this.#handleLive(line);
     // A server that refuses more leaves the previous watch as it is.
     if (line === this.#next && state === 'stopped') this.#next = undefined;
-    if (line !== this.#current) return;
-    const { error, honored } = line.watch;
-    this.#status.set({ state, error, honored });
+    if (line === this.#current) this.#showStatus();
   }
 
   #handleLive(line: Line): void {
@@ -248,16 +249,27 @@ class Sharing implements SharedWatch {
     queueMicrotask(() => {
       line.isReplaying = false;
     });
-    const former = line === this.#next ? this.#current : undefined;
+    const former = line === this.#next ? this.#promote() : undefined;
     if (former !== undefined) {
-      this.#current = line;
-      this.#next = undefined;
       this.#former.add(former);
       setTimeout(() => this.#drop(former), LINGER_MS);
     }
     const read = former?.isLive === true ? former : undefined;
     for (const member of this.#members)
       member.open(line.watch.honored ?? {}, read?.filter, read?.watch.honored);
+  }
+
+  /** Makes `#next` the current watch; returns the previous one. */
+  #promote(): Line | undefined {
+    const former = this.#current;
+    this.#current = this.#next;
+    this.#next = undefined;
+    return former;
+  }
+
+  #showStatus(): void {
+    const { state, error, honored } = this.#current?.watch ?? NO_STATUS;
+    this.#status.set({ state, error, honored });
   }
 
   #drop(line: Line): void {
@@ -270,7 +282,7 @@ class Sharing implements SharedWatch {
       if (line !== undefined) this.#drop(line);
     this.#current = undefined;
     this.#next = undefined;
-    this.#status.set(NO_STATUS);
+    this.#showStatus();
   }
 }
 

@@ -2,7 +2,7 @@ import { watch } from 'mcp-listen/client';
 import { shareWatch } from 'mcp-listen/client/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { served } from '../serving.ts';
-import { A, live, sharing, TOOLS } from './sharing.ts';
+import { A, live, scripted, sharing, TOOLS } from './sharing.ts';
 
 const B = { resourceSubscriptions: ['note://b'] };
 
@@ -91,6 +91,26 @@ test('a shared watch opens again after a loss', async () => {
   expect(reads).toBe(1);
   await server.drain({ windowMs: 0, count: 1 });
   await vi.waitFor(() => expect(reads).toBe(2), 10_000);
+});
+
+test('a shared watch keeps a stream that was opening when the previous one stopped', async () => {
+  const { shared, watches } = scripted();
+  shared.watch(TOOLS, () => {});
+  await expect.poll(() => watches.length).toBe(1);
+  watches[0]?.set('live', { honored: TOOLS });
+  shared.watch(A, () => {});
+  await expect.poll(() => watches.length).toBe(2);
+  watches[0]?.set('stopped');
+  const joined = vi.fn();
+  shared.watch(TOOLS, joined);
+  expect(shared.status.getSnapshot().state).toBe('connecting');
+  watches[1]?.set('live', { honored: { ...TOOLS, ...A } });
+  expect(shared.status.getSnapshot().state).toBe('live');
+  expect(joined).toHaveBeenCalledTimes(1);
+  const late = vi.fn();
+  shared.watch(TOOLS, late);
+  await expect.poll(() => late).toHaveBeenCalledTimes(1);
+  expect(watches).toHaveLength(2);
 });
 
 test('a shared watch reports a handler that fails', async () => {
