@@ -1,6 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import type { ChangeEvent } from '../../model/event.js';
 import { covers, type SubscriptionFilter } from '../../model/filter.js';
+import type { SubscriptionRefused } from '../../model/subscription-error.js';
 import { now, WakeTimer } from '../clock.js';
 import { CoalescedTask, type WatchHandler, type WatchHandlers } from '../watch/handlers.js';
 import type { Watch } from '../watch/watch.js';
@@ -79,10 +80,10 @@ export function shareWatch(open: OpenWatch, options: ShareWatchOptions = {}): Sh
 }
 
 class Sharing implements SharedWatch {
+  readonly status = new WritableStore<SharedStatus>(NO_STATUS);
   readonly #open: OpenWatch;
   readonly #onError: (error: Error) => void;
   readonly #members = new Set<WatchMember>();
-  readonly #status = new WritableStore<SharedStatus>(NO_STATUS);
   /**
    * The counters with subscribers. There are several of one filter if they were asked for before
    * any of them had subscribers.
@@ -103,10 +104,6 @@ class Sharing implements SharedWatch {
     this.#onError = onError;
   }
 
-  get status(): Store<SharedStatus> {
-    return this.#status;
-  }
-
   readonly watch = (filter: SubscriptionFilter, handler: WatchHandler): (() => void) => {
     const member = new WatchMember(filter, handler, (cause) =>
       this.#onError(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),
@@ -116,7 +113,12 @@ class Sharing implements SharedWatch {
       this.#promote();
       this.#showStatus();
     }
-    queueMicrotask(() => this.#join(member));
+    queueMicrotask(() => {
+      const line = this.#current;
+      // Calls its handlers for what is live already.
+      if (line?.isLive === true && this.#members.has(member))
+        member.join(line.filter, line.watch.honored ?? {});
+    });
     this.#updateIn(0);
     return () => {
       if (!this.#members.delete(member)) return;
@@ -170,12 +172,6 @@ class Sharing implements SharedWatch {
     await this.close();
   }
 
-  /** Calls the handlers of a new member for what is live already. */
-  #join(member: WatchMember): void {
-    if (this.#members.has(member) && this.#current?.isLive === true)
-      member.join(this.#current.filter, this.#current.watch.honored ?? {});
-  }
-
   #updateIn(ms: number): void {
     if (!this.#isClosed) this.#timer.setBefore(now() + ms);
   }
@@ -188,10 +184,10 @@ class Sharing implements SharedWatch {
     }
     const wanted = unionOf(this.#members);
     const subscribed = (this.#next ?? this.#current)?.filter;
-    if (subscribed === undefined || !covers(subscribed, wanted)) this.#begin(wanted);
-    else if (covers(wanted, subscribed)) return;
-    else if (now() >= this.#shrinksAt) this.#begin(wanted);
-    else this.#timer.setBefore(this.#shrinksAt);
+    const isEnough = subscribed !== undefined && covers(subscribed, wanted);
+    if (isEnough && covers(wanted, subscribed)) return;
+    if (isEnough && now() < this.#shrinksAt) this.#timer.setBefore(this.#shrinksAt);
+    else this.#begin(wanted);
   }
 
   #begin(filter: SubscriptionFilter): void {
@@ -216,7 +212,10 @@ class Sharing implements SharedWatch {
   #watchOf(filter: SubscriptionFilter, lineOf: () => Line): Watch {
     const changed = (event: ChangeEvent): void => {
       // The members read what is live when the watch has opened.
-      if (!lineOf().isReplaying) this.#handleChange(event);
+      if (lineOf().isReplaying) return;
+      const members = [...this.#members];
+      const isNamed = members.map((member) => member.changed(event)).includes(true);
+      if (!isNamed) for (const member of members) member.changedPart(event);
     };
     return this.#open(filter, {
       tools: () => changed({ kind: 'tools_list_changed' }),
@@ -228,19 +227,22 @@ class Sharing implements SharedWatch {
     });
   }
 
-  #handleChange(event: ChangeEvent): void {
-    const members = [...this.#members];
-    const isNamed = members.map((member) => member.changed(event)).includes(true);
-    if (!isNamed) for (const member of members) member.changedPart(event);
-  }
-
   #handleStatus(line: Line): void {
-    const { state } = line.watch;
+    const { error, state } = line.watch;
     const wasLive = line.isLive;
     line.isLive = state === 'live';
     if (line.isLive && !wasLive) this.#handleLive(line);
-    // A server that refuses more leaves the previous watch as it is.
-    if (line === this.#next && state === 'stopped') this.#next = undefined;
+    if (line === this.#next) {
+      const { filter, isLive } = this.#current ?? line;
+      // The caller may not have both. What subscribes to less is not worth a gap.
+      const isFull = (error as Partial<SubscriptionRefused> | undefined)?.status === 429;
+      if (isFull && !(isLive && covers(filter, line.filter))) this.#drop(this.#promote());
+      // A server that refuses more leaves the previous watch as it is.
+      else if (isFull || state === 'stopped') {
+        this.#next = undefined;
+        this.#drop(line);
+      }
+    }
     if (line === this.#current) this.#showStatus();
   }
 
@@ -269,17 +271,17 @@ class Sharing implements SharedWatch {
 
   #showStatus(): void {
     const { state, error, honored } = this.#current?.watch ?? NO_STATUS;
-    this.#status.set({ state, error, honored });
+    this.status.set({ state, error, honored });
   }
 
-  #drop(line: Line): void {
+  #drop(line: Line | undefined): void {
+    if (line === undefined) return;
     this.#former.delete(line);
     void line.watch.close();
   }
 
   #end(): void {
-    for (const line of [this.#current, this.#next, ...this.#former])
-      if (line !== undefined) this.#drop(line);
+    for (const line of [this.#current, this.#next, ...this.#former]) this.#drop(line);
     this.#current = undefined;
     this.#next = undefined;
     this.#showStatus();

@@ -1,4 +1,4 @@
-import { watch } from 'mcp-listen/client';
+import { SubscriptionRefused, watch } from 'mcp-listen/client';
 import { shareWatch } from 'mcp-listen/client/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { served } from '../serving.ts';
@@ -111,6 +111,37 @@ test('a shared watch keeps a stream that was opening when the previous one stopp
   shared.watch(TOOLS, late);
   await expect.poll(() => late).toHaveBeenCalledTimes(1);
   expect(watches).toHaveLength(2);
+});
+
+test('a shared watch without room for two streams replaces the first one by a larger one', async () => {
+  const { bus, filters, shared } = await sharing({
+    principal: () => 'ann',
+    limits: { maxSubscriptionsPerPrincipal: 1 },
+  });
+  shared.watch(TOOLS, () => {});
+  await live(shared);
+  const handler = vi.fn();
+  shared.watch(A, handler);
+  await vi.waitFor(() => expect(handler).toHaveBeenCalled(), 15_000);
+  expect(filters).toEqual([TOOLS, { ...TOOLS, ...A }]);
+  expect(bus.attached).toBe(1);
+});
+
+test('a shared watch without room for two streams keeps the first one if it covers the second', async () => {
+  const { shared, watches } = scripted();
+  const time = vi.spyOn(Date, 'now');
+  onTestFinished(() => time.mockRestore());
+  shared.watch(TOOLS, () => {});
+  const stop = shared.watch(A, () => {});
+  await expect.poll(() => watches.length).toBe(1);
+  watches[0]?.set('live', { honored: { ...TOOLS, ...A } });
+  stop();
+  time.mockReturnValue(Date.now() + 31_000);
+  shared.watch(TOOLS, () => {});
+  await expect.poll(() => watches.length).toBe(2);
+  watches[1]?.set('waiting', { error: new SubscriptionRefused('full', { status: 429 }) });
+  expect(watches.map(({ state }) => state)).toEqual(['live', 'stopped']);
+  expect(shared.status.getSnapshot().state).toBe('live');
 });
 
 test('a shared watch reports a handler that fails', async () => {

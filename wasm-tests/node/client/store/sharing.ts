@@ -1,3 +1,4 @@
+import type { ListenHandlerOptions } from 'mcp-listen';
 import { type Watch, watch } from 'mcp-listen/client';
 import { type SharedWatch, shareWatch } from 'mcp-listen/client/store';
 import { expect, onTestFinished, vi } from 'vitest';
@@ -7,8 +8,8 @@ export const TOOLS = { toolsListChanged: true };
 export const A = { resourceSubscriptions: ['note://a'] };
 
 /** A server, and a watch of it that many share. */
-export async function sharing() {
-  const host = await served();
+export async function sharing(options?: ListenHandlerOptions) {
+  const host = await served(options);
   const filters: object[] = [];
   const shared = shareWatch((filter, handlers) => {
     filters.push(filter);
