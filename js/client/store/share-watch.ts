@@ -123,7 +123,8 @@ class Sharing implements SharedWatch {
     return () => {
       if (!this.#members.delete(member)) return;
       this.#shrinksAt = now() + SHRINK_MS;
-      this.#updateIn(this.#members.size === 0 ? LINGER_MS : SHRINK_MS);
+      if (this.#members.size === 0) this.#timer.set(now() + LINGER_MS);
+      else this.#updateIn(SHRINK_MS);
     };
   };
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { SubscriptionRefused, watch } from 'mcp-listen/client';
 import { shareWatch } from 'mcp-listen/client/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -52,6 +53,17 @@ test('a shared watch closes its stream when the last filter has left, and opens 
   expect(shared.status.getSnapshot().state).toBe('stopped');
   shared.watch(TOOLS, () => {});
   await live(shared);
+});
+
+test('a shared watch stays open while a filter is added and removed in one turn', async () => {
+  const { bus, shared } = await sharing();
+  const stop = shared.watch(TOOLS, () => {});
+  await live(shared);
+  stop();
+  shared.watch(TOOLS, () => {})();
+  await pause(500);
+  expect(bus.attached).toBe(1);
+  await expect.poll(() => bus.attached).toBe(0);
 });
 
 test('a shared watch understands both ends of a stream: a result, and notifications/cancelled', async () => {
