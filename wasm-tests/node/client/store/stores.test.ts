@@ -8,7 +8,7 @@ import { create } from 'react-test-renderer';
 // @ts-expect-error: the build for pages has no types. The build for servers has no effects.
 import { createRoot, from } from 'solid-js/dist/solid.js';
 import { derived, get } from 'svelte/store';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { A, sharing, TOOLS } from './sharing.ts';
 
 let host: Awaited<ReturnType<typeof sharing>>;
@@ -96,6 +96,24 @@ test('reads do not overlap when the last subscriber leaves and another one comes
   reading[1]?.('new');
   await expect.poll(() => store.getSnapshot().data).toBe('new');
   stop();
+});
+
+test('a subscriber that throws keeps no value from the others', async () => {
+  const thrown: unknown[] = [];
+  vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((task) => {
+    void Promise.resolve()
+      .then(task)
+      .catch((error) => thrown.push(error));
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const failing = vi.fn(({ data }: { data: string | undefined }) => {
+    if (data !== undefined) throw new Error('of the application');
+  });
+  const shown: unknown[] = [];
+  const stops = [text.subscribe(failing), text.subscribe(({ data }) => shown.push(data))];
+  await expectTexts(() => shown.at(-1));
+  expect(thrown.length).toBe(2);
+  for (const stop of stops) stop();
 });
 
 test('a store of a shared watch fits Svelte', async () => {
