@@ -7,11 +7,11 @@ from streams import Streams, clock
 class Listen:
     """Serves listens in front of `app`, a server that declares `capabilities` (JSON text)."""
 
-    def __init__(self, app, core, capabilities, keep_alive_ms=15_000):
+    def __init__(self, app, core, capabilities, keep_alive_ms=15_000, stall_ms=60_000):
         self._app = app
         self._core = core
         self._keep_alive = keep_alive_ms
-        self.streams = Streams(core)
+        self.streams = Streams(core, stall_ms)
         options = record(
             origins=[], hosts=None, limits=None, holds_streams=True, legacy="stateless"
         )

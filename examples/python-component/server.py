@@ -1,6 +1,7 @@
 """A lamp with live notifications: a server of the official Python SDK behind `Listen`.
 
-python server.py PORT [KEEP_ALIVE_MS], with the component at .build/component/mcp-listen.wasm.
+python server.py PORT [KEEP_ALIVE_MS [STALL_MS]], with the component at
+.build/component/mcp-listen.wasm.
 """
 
 import asyncio
@@ -52,9 +53,9 @@ def changed(uris):
 
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
 core = Core(str(ROOT / ".build" / "component" / "mcp-listen.wasm"))
-keep_alive_ms = int(sys.argv[2]) if len(sys.argv) > 2 else 15_000
+times = map(int, sys.argv[2:])
 behind = server.streamable_http_app(stateless_http=True)
-listening = Listen(behind, core, json.dumps(CAPABILITIES), keep_alive_ms)
+listening = Listen(behind, core, json.dumps(CAPABILITIES), *times)
 
 
 class Server(uvicorn.Server):
@@ -66,5 +67,7 @@ class Server(uvicorn.Server):
 
 
 with contextlib.suppress(KeyboardInterrupt):
-    config = uvicorn.Config(listening, port=int(sys.argv[1]), log_level="warning")
+    # A client that reads nothing takes no end either, so the wait for responses has a limit.
+    limits = {"timeout_graceful_shutdown": 10}
+    config = uvicorn.Config(listening, port=int(sys.argv[1]), log_level="warning", **limits)
     Server(config).run()

@@ -9,7 +9,7 @@ from component import record
 class Streams:
     """Holds the open streams. All calls run on one event loop."""
 
-    def __init__(self, core, stall_ms=60_000):
+    def __init__(self, core, stall_ms):
         self._core = core
         self._fanout = core.call("fanout", "[constructor]fanout")
         self._hold = record(
@@ -17,6 +17,8 @@ class Streams:
         )
         self._woken = {}
         self._writing = {}
+        # The streams whose last text has not left the buffers of uvicorn.
+        self._sending = set()
         self._timer = None
 
     def publish(self, *events):
@@ -40,6 +42,7 @@ class Streams:
             writing.cancel()
             leaving.cancel()
             del self._woken[number], self._writing[number]
+            self._sending.discard(number)
             self._call("remove", number)
 
     def close(self):
@@ -59,7 +62,9 @@ class Streams:
             self._schedule()
             if text is not None:
                 # Waits while the client does not read, with 64 KB in the buffers of uvicorn.
+                self._sending.add(number)
                 await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+                self._sending.discard(number)
             elif self._has_ended(number):
                 return await send({"type": "http.response.body", "body": b""})
             else:
@@ -89,7 +94,7 @@ class Streams:
         due = self._call("handle-timeout", clock())
         for number in due:
             # A client that reads nothing never lets the pending write end.
-            if self._has_ended(number) and not self._woken[number].is_set():
+            if number in self._sending and self._has_ended(number):
                 self._writing[number].cancel()
         self._wake(due)
         self._schedule()

@@ -9,6 +9,7 @@ import type { Authorization, AuthorizeContext } from '../auth/authorize.js';
 import type { PrincipalResult } from '../auth/principal.js';
 import type { McpFetch } from '../handler/handler.js';
 import { createListenHandler } from '../listen-handler.js';
+import { operatedAs } from '../operator/operators.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 
 /**
@@ -73,13 +74,14 @@ export function listenMiddleware<E extends Env = Env>(
   handler: HonoMcpHandler<E>,
   { authorize, principal, ...options }: HonoListenOptions<E> = {},
 ): ListenMiddleware<E> {
-  const { fetch, ...server } = createListenHandler<[Context<E>]>(asFunction(handler), {
+  const listening = createListenHandler<[Context<E>]>(asFunction(handler), {
     ...options,
     ...(authorize && { authorize: (context) => authorize({ ...context, c: context.args[0] }) }),
     ...(principal && { principal: (request, c) => principal(c, request) }),
   });
+  const { fetch, ...server } = listening;
   const middleware: MiddlewareHandler<E> = async (c) => fetch(await readable(c), c);
-  return Object.assign(middleware, server);
+  return operatedAs(Object.assign(middleware, server), listening);
 }
 
 /**

@@ -17,6 +17,7 @@ import { toAttachableBus } from '../bus/event-bus-adapter.js';
 import { InMemoryBus } from '../bus/memory/bus.js';
 import { createListenHandler } from '../listen-handler.js';
 import { report } from '../observe/on-error.js';
+import { operatedAs } from '../operator/operators.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 import { publishChanges } from '../sdk/publish-changes.js';
 
@@ -84,7 +85,7 @@ export function createMcpHandler(
       limits: { ...(maxSubscriptions !== undefined && { maxSubscriptions }), ...limits },
     },
   );
-  return {
+  const handler: McpListenHandler = {
     ...server,
     fetch: (request, given) => server.fetch(withBody(request, given), given),
     close: async () => {
@@ -92,6 +93,7 @@ export function createMcpHandler(
       await sdkServer.close();
     },
   };
+  return operatedAs(handler, server);
 }
 
 /**

@@ -12,12 +12,18 @@ import { type Order, orderOf, type PublishedEvent } from './orders.js';
 import { PublicStats } from './public-stats.js';
 import { statsStream } from './stats-stream.js';
 
-/** The part of a {@link ListenHandler} that is operated: pass a result of `createListenHandler`. */
+/**
+ * The part of a {@link ListenHandler} that is operated: pass a result of `createListenHandler`, or
+ * of an adapter.
+ */
 export type OperatedServer = Omit<ListenHandler, 'fetch'>;
 
 /** Options of {@link createOperatorHandler}. */
 export interface OperatorOptions {
-  /** The server, or one of several on the same bus: a result of `createListenHandler`. */
+  /**
+   * The server, or one of several on the same bus: a result of `createListenHandler`, of
+   * `listenMiddleware` of `mcp-listen/hono`, or of `createMcpHandler` of `mcp-listen/sdk`.
+   */
   server: OperatedServer;
   /**
    * The bearer token that requests need, at least 16 bytes. Without it there is no `operate`, and

@@ -8,10 +8,16 @@ export function setOperator(server: object, bus: AttachableBus, streams: Operate
   OPERATORS.set(server, bus.operate?.(streams) ?? new ProcessOperator(bus, streams));
 }
 
+/** Lets an adapter that has the members of a server be operated as that server; returns it. */
+export function operatedAs<Adapter extends object>(adapter: Adapter, server: object): Adapter {
+  OPERATORS.set(adapter, operatorOf(server));
+  return adapter;
+}
+
 /**
  * Returns the operator of a server.
  *
- * @throws ListenError `invalid-options` if `createListenHandler` did not create the server.
+ * @throws ListenError `invalid-options` if this package did not create the server.
  */
 export function operatorOf(server: object): BusOperator {
   const operator = OPERATORS.get(server);

@@ -36,13 +36,21 @@ export async function opened(process: BusPlace, filter: object): Promise<TestStr
 
 /** Expects a message as the next one of a stream; undefined expects its end. */
 export async function expectNext(stream: TestStream, message: string | undefined): Promise<void> {
+  expectSame(await inTime(stream, message), message, 'the next message of the stream');
+}
+
+/** Resolves with the next message of a stream, and rejects if it ends. */
+export async function nextMessage(stream: TestStream): Promise<string> {
+  const message = await inTime(stream, 'another message');
+  if (message === undefined) throw new Error('the stream has ended');
+  return message;
+}
+
+/** Resolves with the next message of a stream, and rejects if `what` is not sent in time. */
+function inTime(stream: TestStream, what: string | undefined): Promise<string | undefined> {
   const timeoutError = (): Error =>
-    new Error(`the stream did not send ${message} within ${NEXT_MS} ms`);
-  expectSame(
-    await withTimeout(NEXT_MS, stream.message(), timeoutError),
-    message,
-    'the next message of the stream',
-  );
+    new Error(`the stream did not send ${what} within ${NEXT_MS} ms`);
+  return withTimeout(NEXT_MS, stream.message(), timeoutError);
 }
 
 function messageOf(method: string, more: string): string {

@@ -1,6 +1,6 @@
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -24,18 +24,27 @@ impl Pending {
     /// Holds the changes for the subscription that the current task opens.
     pub(crate) fn hold(&self, changes: Changes) {
         let Some(task) = try_id() else { return };
-        let now = Instant::now();
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        // A subscription that could not be acknowledged is never taken: it expires.
-        entries.retain(|_, (since, _)| now.duration_since(*since) < MAX_WAIT);
-        entries.insert(task, (now, changes));
+        self.entries().insert(task, (Instant::now(), changes));
     }
 
     /// Takes the changes that the current task holds; `None` if there are none, or they were held
     /// for too long.
     pub(crate) fn take(&self) -> Option<Changes> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.remove(&try_id()?).map(|(_, changes)| changes)
+        self.entries()
+            .remove(&try_id()?)
+            .map(|(_, changes)| changes)
+    }
+
+    /// Drops what was held for too long: a subscription that could not be acknowledged is never
+    /// taken, and has a place on the bus.
+    pub(crate) fn expire(&self) {
+        let now = Instant::now();
+        self.entries()
+            .retain(|_, (since, _)| now.duration_since(*since) < MAX_WAIT);
+    }
+
+    fn entries(&self) -> MutexGuard<'_, HashMap<Id, (Instant, Changes)>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

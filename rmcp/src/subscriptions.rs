@@ -46,6 +46,7 @@ impl Subscriptions {
     pub fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let requested = filter(requested);
         let honored = accepted(&requested);
+        self.pending.expire();
         if self.bus.streams() < self.max
             && let Some(changes) = self.bus.subscribe(requested)
         {

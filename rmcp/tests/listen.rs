@@ -224,6 +224,26 @@ async fn the_number_of_subscriptions_is_limited() {
     client.listen(everything()).await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_could_not_be_acknowledged_gives_its_place_back() {
+    let bus = Bus::new();
+    let subscriptions = Subscriptions::new(bus.clone()).max_subscriptions(1);
+    let lost = subscriptions.clone();
+    let client = connected(Notes {
+        subscriptions,
+        ..Notes::new(&bus)
+    })
+    .await;
+    // The SDK does not call `listen` if the client disconnects before its acknowledgment.
+    let accepting = tokio::spawn(async move { lost.accept(&everything()) });
+    accepting.await.unwrap();
+    assert_eq!(bus.streams(), 1);
+    sleep(Duration::from_secs(61)).await;
+    let mut subscription = client.listen(everything()).await.unwrap();
+    bus.publish(ServerEvent::ToolsListChanged);
+    assert_eq!(next(&mut subscription).await.unwrap(), "tools");
+}
+
 #[tokio::test]
 async fn a_caller_receives_its_events_and_nothing_after_a_disconnect() {
     let bus = Bus::new();

@@ -39,7 +39,7 @@ export const checks = [
   ],
   [
     'only js/brokers/redis and js/brokers/nats import the clients of their brokers',
-    (files) => places(glue(files, /^js\/brokers\/(redis|nats)\//), /from '(redis|@nats-io\/.*)'/),
+    (files) => places(glue(files, /^js\/brokers\/(redis|nats)\//), brokerClients),
   ],
   [
     'only js/adapters imports the SDK and the frameworks that it adapts to',
@@ -120,6 +120,8 @@ export const checks = [
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
+/** Imports of the clients of brokers, as declarations and as calls. */
+const brokerClients = /\b(from|import)\s*\(?\s*['"]((io)?redis['"]|@redis\/|@nats-io\/)/;
 const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/((client|events)\/)?node\.ts$)/;
 /** The pages of the book, except those for reference. */
 const pages = new RegExp(

@@ -34,7 +34,7 @@ export const rooms = {
     cloudflare:
       'auth bus client events handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
-    adapters: 'auth bus handler listen-handler model observe options sdk web',
+    adapters: 'auth bus handler listen-handler model observe operator options sdk web',
     testing: 'bus listen-handler model timing',
     console: 'operator wasm',
     index: 'auth bus handler http listen-handler model observe operator options sdk',

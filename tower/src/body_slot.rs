@@ -11,7 +11,12 @@ pub(crate) struct BodySlot {
 
 impl BodySlot {
     pub(crate) fn has_room(&self) -> bool {
-        self.waiting.is_some() && self.chunk.is_none()
+        self.is_awaited() && self.chunk.is_none()
+    }
+
+    /// Whether the connection waits for bytes.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waiting.is_some()
     }
 
     pub(crate) fn write(&mut self, chunk: Bytes) {

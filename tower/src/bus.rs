@@ -44,8 +44,8 @@ impl Bus {
     }
 
     /// Ends all streams with their pending notifications and the result of their requests; later
-    /// listen requests get 503. Call it when the server shuts down, before the host
-    /// waits for open responses.
+    /// listen requests get 503. Call it when the server shuts down, before the host waits for open
+    /// responses. Give that wait a limit: a client that reads nothing takes no end either.
     pub fn close(&self) {
         self.streams.close();
     }

@@ -56,12 +56,13 @@ impl Changes {
         }
     }
 
-    /// Whether the subscription ended because the bus was closed.
+    /// Whether the subscription ended because the bus was closed, or its first filter was empty.
     pub fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// Replaces the filter; drops pending events that the new one does not name.
+    /// Replaces the filter; drops pending events that the new one does not name. With an empty one
+    /// [`Changes::next`] waits until the bus is closed.
     pub fn filter(&self, filter: SubscriptionFilter) {
         self.streams.filter(self.id, filter);
     }

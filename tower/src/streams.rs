@@ -223,6 +223,7 @@ impl Streams {
         let now = self.now();
         let mut shared = self.lock();
         let due = shared.fanout.handle_timeout(now);
+        shared.remove_stalled(&due);
         shared.wake(due);
     }
 
@@ -267,6 +268,19 @@ impl Shared {
         self.fanout.handle_missed(missed, now);
         let due = self.fanout.take_due();
         self.wake(due);
+    }
+
+    /// Removes the streams that have ended and whose connections take nothing: these do not poll
+    /// their bodies, and so do not drop them either.
+    fn remove_stalled(&mut self, due: &[StreamId]) {
+        for id in due {
+            let stream = self.fanout.stream(*id);
+            let has_ended = stream.is_some_and(ServerStream::is_ending);
+            if has_ended && !self.slots.get(id).is_some_and(BodySlot::is_awaited) {
+                self.slots.remove(id);
+                self.fanout.remove(*id);
+            }
+        }
     }
 
     fn wake(&mut self, streams: Vec<StreamId>) {

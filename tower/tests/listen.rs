@@ -220,7 +220,11 @@ async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
     assert_eq!(data.as_deref(), Some(&b": keep-alive\n\n"[..]));
     bus.publish(todo());
     sleep(Duration::from_secs(61)).await;
+    // A connection that takes no bytes polls no body.
+    assert_eq!(bus.streams(), 0);
     assert_eq!(next(&mut stream).await, None);
+    drop(stream);
+    assert_eq!(bus.streams(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -201,6 +201,11 @@ describe('the command prints what to change in a Worker', () => {
       ['src/mcp.js:1 serves MCP with Hono', "app.all('/mcp', listenMiddleware("],
     ],
     [
+      'with @hono/mcp',
+      "import { StreamableHTTPTransport } from '@hono/mcp';\nimport { Hono } from 'hono';\n",
+      ['src/mcp.js:1 serves MCP with @hono/mcp', 'durableObjectBus(env.', "legacy: 'sessions'"],
+    ],
+    [
       'of version 1 of the SDK',
       "import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';\n",
       ['version 1 of the SDK', 'docs/gateway.md'],
@@ -233,6 +238,16 @@ const handler = createMcpHandler(() => new McpServer({ name: 'n', version: '1' }
     "import { McpServer } from '@modelcontextprotocol/server';\nimport { createMcpHandler } from 'mcp-listen/sdk';\n",
   );
   expect(await init(folder)).toContain('nothing to change');
+});
+
+test('a server of @hono/mcp on another host gets the package, and the command prints what to change', async () => {
+  const source = "import { StreamableHTTPTransport } from '@hono/mcp';\n";
+  const folder = await projectOf({ 'package.json': '{ "type": "module" }', 'server.js': source });
+  const output = await init(folder);
+  expect(output).toContain('changed package.json');
+  expect(output).toContain('server.js:1 serves MCP with @hono/mcp');
+  expect(output).toContain("redisBus('redis://localhost')");
+  expect((await contents(folder))['server.js']).toBe(source);
 });
 
 test.each([

@@ -19,6 +19,11 @@ export interface HookedTopicsOptions {
    * was called, and no other process had taken over.
    */
   onEnd?: (topic: string, isReleased: boolean) => void;
+  /**
+   * Called when `onWanted` does not accept a topic that streams have already, and was not called
+   * for it before.
+   */
+  onLateRefusal?: () => void;
   /** Called when the next sweep is due soon, because a hook has returned. */
   onDue: () => void;
   /** Milliseconds for which a topic stays wanted after a stream was granted it. */
@@ -187,9 +192,11 @@ export class HookedTopics {
     if (this.#refused.isWaiting(topic, now)) return;
     this.#refused.add(topic, now);
     if (!this.#hasRoom(topic)) return;
-    const { isAgain } = this.#options.demand;
-    void this.#start(topic, { isAgain }).started.then((isAccepted) => {
+    const { demand, onLateRefusal } = this.#options;
+    const isFormer = this.#former.has(topic);
+    void this.#start(topic, { isAgain: demand.isAgain }).started.then((isAccepted) => {
       if (isAccepted) this.#refused.delete(topic);
+      else if (!isFormer) onLateRefusal?.();
     });
   }
 

@@ -18,15 +18,22 @@ export function newWorkerAdvice(): string[] {
 
 /** Returns what to do next with a server on another host. */
 export function serverAdvice({ found, isWired }: Sources): string[] {
-  const old = found.filter(({ kind }) => kind === 'sdk-1');
-  if (old.length > 0) return old.map((place) => `${at(place)}\n\n${BY_KIND['sdk-1']}\n`);
+  const places = found.flatMap((place) => {
+    const change = ELSEWHERE[place.kind];
+    return change === undefined ? [] : [`${at(place)}\n\n${change.trimEnd()}\n`];
+  });
+  if (places.length > 0) return places;
   return isWired ? [TRY_ELSEWHERE] : [SHARED, TRY_ELSEWHERE];
 }
 
-/** A Hono app that serves a handler of the SDK needs the change for Hono alone. */
+/**
+ * A Hono app that serves a handler of the SDK needs the change for Hono alone, one with `@hono/mcp`
+ * the change for that.
+ */
 function withoutTwins(found: FoundServer[]): FoundServer[] {
   const handlers = found.filter(({ kind }) => kind !== 'hono');
-  const routes = found.filter(({ kind }) => kind === 'hono');
+  const isHonoMcp = found.some(({ kind }) => kind === 'hono-mcp');
+  const routes = found.filter(({ kind }) => kind === 'hono' && !isHonoMcp);
   if (routes.length === 0 || handlers.length === 0) return handlers;
   return [...routes, ...handlers.filter(({ kind }) => kind !== 'sdk')];
 }
@@ -43,6 +50,9 @@ function imports(names: string, module: string): string {
 const USES: Record<ServerKind, string> = {
   agents: 'uses createMcpHandler of the Agents SDK, which notifies within one isolate. Wrap it:',
   hono: 'serves MCP with Hono. Register the handler for its route like this:',
+  'hono-mcp':
+    'serves MCP with @hono/mcp. Create a server and a transport for each request, and let\n' +
+    'this package keep the sessions of its clients:',
   'mcp-agent':
     'uses McpAgent, which is deprecated and does not serve subscriptions/listen. Move what its\n' +
     'init() registers into a function that returns the server, and serve that:',
@@ -66,6 +76,30 @@ const WRAPPED = `  ${imports('createListenHandler, publishChanges', 'mcp-listen'
 
 factory is the function that you passed to createMcpHandler.`;
 
+/** Returns the change for `@hono/mcp`, on a bus that two lines of code import and create. */
+function honoMcp(busImport: string, bus: string): string {
+  return `${busImport}
+  ${imports('publishChanges', 'mcp-listen')}
+  ${imports('listenMiddleware', 'mcp-listen/hono')}
+
+  const bus = ${bus};
+  const createServer = publishChanges(factory, bus);
+  const handler = new Hono().all('*', async (c) => {
+    const transport = new StreamableHTTPTransport();
+    await (await createServer()).connect(transport);
+    return transport.handleRequest(c);
+  });
+  const mcp = listenMiddleware((request) => handler.fetch(request), {
+    bus,
+    advertise: 'all',
+    legacy: 'sessions',
+  });
+  app.all('/mcp', mcp);
+
+factory is the function that returns your McpServer. See "@hono/mcp" in docs/frameworks.md for
+callers with names.`;
+}
+
 const BY_KIND: Record<ServerKind, string> = {
   agents: `${BUS_IMPORTS}\n${WRAPPED}`,
   hono: `${BUS_IMPORTS}
@@ -77,6 +111,7 @@ const BY_KIND: Record<ServerKind, string> = {
   app.all('/mcp', listenMiddleware(createMcpHandler(publishChanges(factory, bus)), { bus }));
 
 factory is the function that returns your McpServer.`,
+  'hono-mcp': honoMcp(BUS_IMPORTS, 'durableObjectBus(env.MCP_BUS)'),
   'mcp-agent': `${BUS_IMPORTS}
   ${imports('McpServer', '@modelcontextprotocol/server')}
   ${imports('createMcpHandler', 'agents/mcp/server')}
@@ -112,15 +147,26 @@ const PLAIN = `Next: npm install, and put createListenHandler in front of your M
   const server = createListenHandler(mcp, { bus: durableObjectBus(env.MCP_BUS) });
   export default { fetch: (request) => server.fetch(request) };`;
 
+const REDIS_IMPORT = `  ${imports('redisBus', 'mcp-listen/redis')}`;
+
 const SHARED = `Next: npm install. With several processes, pass a bus that they share:
 
-  ${imports('redisBus', 'mcp-listen/redis')}
+${REDIS_IMPORT}
 
   createMcpHandler(factory, { bus: redisBus('redis://localhost') })
 `;
 
 const TRY_ELSEWHERE =
   'Try it as clients would: npx mcp-listen doctor URL, with the URL of its MCP endpoint.\n';
+
+/** What to change by hand on a host other than Workers. */
+const ELSEWHERE: Partial<Record<ServerKind, string>> = {
+  'hono-mcp': `${honoMcp(REDIS_IMPORT, "redisBus('redis://localhost')")}
+In a single process bus is new InMemoryBus() of mcp-listen.
+
+Next: npm install. ${TRY_ELSEWHERE}`,
+  'sdk-1': BY_KIND['sdk-1'],
+};
 
 const ENDPOINT = `The MCP endpoint is http://localhost:8787/mcp.
 Try it as clients would: npx mcp-listen doctor http://localhost:8787/mcp`;

@@ -70,8 +70,8 @@ const USAGE = `mcp-listen init [FOLDER] [--dry-run] [--yes]
 
 Adds live notifications to the MCP server in the folder. For a Worker it adds the bus: its Durable
 Object in wrangler's configuration, its class in the entry, and the package in package.json. For a
-server of the official SDK on another host it changes one import. For Hono, the Agents SDK and
-McpAgent it prints what to change. In an empty folder it writes a small new Worker.
+server of the official SDK on another host it changes one import. For Hono, @hono/mcp, the Agents
+SDK and McpAgent it prints what to change. In an empty folder it writes a small new Worker.
 
 Before it changes a file that exists, it shows the change and asks.
 

@@ -46,7 +46,7 @@ export async function planChanges(folder: string): Promise<Plan> {
   const sources = present.includes(MANIFEST) ? await sourcesIn(folder) : undefined;
   if (sources !== undefined && servesAlone(sources)) return planForServer(folder, sources);
   throw new UserError(
-    `found no ${CONFIG_FILES.join(', ')}, and no server of the official SDK: ` +
+    `found no ${CONFIG_FILES.join(', ')}, and no server of the official SDK or @hono/mcp: ` +
       'run this in the folder of a Worker or a server, or in an empty folder to create a Worker',
   );
 }
@@ -75,10 +75,13 @@ async function planForWorker(folder: string, file: string): Promise<Plan> {
 
 /** Returns whether the sources serve MCP on a host without a configuration of wrangler. */
 function servesAlone({ found, isWired }: Sources): boolean {
-  return isWired || found.some(({ kind }) => kind === 'sdk' || kind === 'sdk-1');
+  return isWired || found.some(({ kind }) => ['hono-mcp', 'sdk', 'sdk-1'].includes(kind));
 }
 
-/** Changes the import of the SDK's handler. A server of version 1 of the SDK is not changed. */
+/**
+ * Changes the import of the SDK's handler, and adds the package if there is one or `@hono/mcp`. A
+ * server of version 1 of the SDK is not changed.
+ */
 async function planForServer(folder: string, sources: Sources): Promise<Plan> {
   const handlers = sources.found.filter(({ kind }) => kind === 'sdk');
   const changes = handlers.map(({ path, text: before }) => ({
@@ -86,7 +89,8 @@ async function planForServer(folder: string, sources: Sources): Promise<Plan> {
     before,
     after: withSdkImport(before),
   }));
-  if (handlers.length > 0) changes.push(manifestChange(await manifestOf(folder)));
+  if (sources.found.some(({ kind }) => kind === 'sdk' || kind === 'hono-mcp'))
+    changes.push(manifestChange(await manifestOf(folder)));
   return { changes, notes: [], advice: serverAdvice(sources) };
 }
 

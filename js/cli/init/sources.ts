@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 /** How a project serves MCP. */
-export type ServerKind = 'agents' | 'hono' | 'mcp-agent' | 'sdk' | 'sdk-1';
+export type ServerKind = 'agents' | 'hono' | 'hono-mcp' | 'mcp-agent' | 'sdk' | 'sdk-1';
 
 /** A place in the sources of a project that serves MCP. */
 export interface FoundServer {
@@ -63,6 +63,7 @@ function kindOf(module: string, names: string[]): ServerKind | undefined {
   if (/^agents\/mcp(\/server)?$/.test(module) && handles) return 'agents';
   if (module === 'agents/mcp' && names.includes('McpAgent')) return 'mcp-agent';
   if (module === 'hono' && names.includes('Hono')) return 'hono';
+  if (module === '@hono/mcp' && names.includes('StreamableHTTPTransport')) return 'hono-mcp';
   if (/^@modelcontextprotocol\/sdk\/server\/(streamableHttp|sse)/.test(module)) return 'sdk-1';
   return undefined;
 }

@@ -62,20 +62,9 @@ export function unionOf(members: Iterable<WatchMember>): SubscriptionFilter {
 }
 
 function isNamed(filter: SubscriptionFilter, event: ChangeEvent): boolean {
-  switch (event.kind) {
-    case 'tools_list_changed':
-      return filter.toolsListChanged === true;
-    case 'prompts_list_changed':
-      return filter.promptsListChanged === true;
-    case 'resources_list_changed':
-      return filter.resourcesListChanged === true;
-    case 'events_list_changed':
-      return filter.eventsListChanged === true;
-    case 'resource_updated':
-      return filter.resourceSubscriptions?.includes(event.uri) === true;
-    default:
-      return filter.taskIds?.includes(event.task.taskId) === true;
-  }
+  if ('uri' in event) return filter.resourceSubscriptions?.includes(event.uri) === true;
+  if ('task' in event) return filter.taskIds?.includes(event.task.taskId) === true;
+  return LISTS.some(({ kind, member }) => kind === event.kind && filter[member] === true);
 }
 
 /** Returns the events that report a change of everything but tasks. */

@@ -1,6 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import type { ChangeEvent } from '../../model/event.js';
 import { covers, type SubscriptionFilter } from '../../model/filter.js';
+import type { SubscriptionRefused } from '../../model/subscription-error.js';
 import { now, WakeTimer } from '../clock.js';
 import { CoalescedTask, type WatchHandler, type WatchHandlers } from '../watch/handlers.js';
 import type { Watch } from '../watch/watch.js';
@@ -79,11 +80,15 @@ export function shareWatch(open: OpenWatch, options: ShareWatchOptions = {}): Sh
 }
 
 class Sharing implements SharedWatch {
+  readonly status = new WritableStore<SharedStatus>(NO_STATUS);
   readonly #open: OpenWatch;
   readonly #onError: (error: Error) => void;
   readonly #members = new Set<WatchMember>();
-  readonly #status = new WritableStore<SharedStatus>(NO_STATUS);
-  readonly #counters = new Map<string, Store<number>>();
+  /**
+   * The counters with subscribers. There are several of one filter if they were asked for before
+   * any of them had subscribers.
+   */
+  readonly #counters = new Map<string, Set<Store<number>>>();
   #current: Line | undefined;
   /** Replaces `#current` once it is live. */
   #next: Line | undefined;
@@ -99,35 +104,42 @@ class Sharing implements SharedWatch {
     this.#onError = onError;
   }
 
-  get status(): Store<SharedStatus> {
-    return this.#status;
-  }
-
   readonly watch = (filter: SubscriptionFilter, handler: WatchHandler): (() => void) => {
     const member = new WatchMember(filter, handler, (cause) =>
       this.#onError(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),
     );
     this.#members.add(member);
-    if (this.#current?.watch.state === 'stopped') this.#current = undefined;
-    queueMicrotask(() => this.#join(member));
+    if (this.#current?.watch.state === 'stopped') {
+      this.#promote();
+      this.#showStatus();
+    }
+    queueMicrotask(() => {
+      const line = this.#current;
+      // Calls its handlers for what is live already.
+      if (line?.isLive === true && this.#members.has(member))
+        member.join(line.filter, line.watch.honored ?? {});
+    });
     this.#updateIn(0);
     return () => {
       if (!this.#members.delete(member)) return;
       this.#shrinksAt = now() + SHRINK_MS;
-      this.#updateIn(this.#members.size === 0 ? LINGER_MS : SHRINK_MS);
+      if (this.#members.size === 0) this.#timer.set(now() + LINGER_MS);
+      else this.#updateIn(SHRINK_MS);
     };
   };
 
   readonly changes = (filter: SubscriptionFilter): Store<number> => {
     const key = JSON.stringify(filter);
-    const known = this.#counters.get(key);
+    const [known] = this.#counters.get(key) ?? [];
     if (known !== undefined) return known;
     const store: WritableStore<number> = new WritableStore(0, () => {
-      this.#counters.set(key, store);
+      const equal = this.#counters.get(key) ?? new Set();
+      this.#counters.set(key, equal.add(store));
       const stop = this.watch(filter, () => store.set(store.getSnapshot() + 1));
       return () => {
         stop();
-        this.#counters.delete(key);
+        equal.delete(store);
+        if (equal.size === 0) this.#counters.delete(key);
       };
     });
     return store;
@@ -138,14 +150,15 @@ class Sharing implements SharedWatch {
     read: () => Data | Promise<Data>,
   ): Store<Latest<Data>> => {
     const empty: Latest<Data> = { data: undefined, error: undefined };
-    const store: WritableStore<Latest<Data>> = new WritableStore(empty, () => {
-      const task = new CoalescedTask(
-        async () => store.set({ data: await read(), error: undefined }),
-        (error) => store.set({ ...store.getSnapshot(), error }),
-        () => {},
-      );
-      return this.watch(filter, () => task.request());
-    });
+    // One task for all subscribers, also those that come back: reads do not overlap.
+    const task = new CoalescedTask(
+      async () => store.set({ data: await read(), error: undefined }),
+      (error) => store.set({ ...store.getSnapshot(), error }),
+      () => {},
+    );
+    const store: WritableStore<Latest<Data>> = new WritableStore(empty, () =>
+      this.watch(filter, () => task.request()),
+    );
     return store;
   };
 
@@ -160,12 +173,6 @@ class Sharing implements SharedWatch {
     await this.close();
   }
 
-  /** Calls the handlers of a new member for what is live already. */
-  #join(member: WatchMember): void {
-    if (this.#members.has(member) && this.#current?.isLive === true)
-      member.join(this.#current.filter, this.#current.watch.honored ?? {});
-  }
-
   #updateIn(ms: number): void {
     if (!this.#isClosed) this.#timer.setBefore(now() + ms);
   }
@@ -178,10 +185,10 @@ class Sharing implements SharedWatch {
     }
     const wanted = unionOf(this.#members);
     const subscribed = (this.#next ?? this.#current)?.filter;
-    if (subscribed === undefined || !covers(subscribed, wanted)) this.#begin(wanted);
-    else if (covers(wanted, subscribed)) return;
-    else if (now() >= this.#shrinksAt) this.#begin(wanted);
-    else this.#timer.setBefore(this.#shrinksAt);
+    const isEnough = subscribed !== undefined && covers(subscribed, wanted);
+    if (isEnough && covers(wanted, subscribed)) return;
+    if (isEnough && now() < this.#shrinksAt) this.#timer.setBefore(this.#shrinksAt);
+    else this.#begin(wanted);
   }
 
   #begin(filter: SubscriptionFilter): void {
@@ -206,7 +213,10 @@ class Sharing implements SharedWatch {
   #watchOf(filter: SubscriptionFilter, lineOf: () => Line): Watch {
     const changed = (event: ChangeEvent): void => {
       // The members read what is live when the watch has opened.
-      if (!lineOf().isReplaying) this.#handleChange(event);
+      if (lineOf().isReplaying) return;
+      const members = [...this.#members];
+      const isNamed = members.map((member) => member.changed(event)).includes(true);
+      if (!isNamed) for (const member of members) member.changedPart(event);
     };
     return this.#open(filter, {
       tools: () => changed({ kind: 'tools_list_changed' }),
@@ -218,22 +228,23 @@ class Sharing implements SharedWatch {
     });
   }
 
-  #handleChange(event: ChangeEvent): void {
-    const members = [...this.#members];
-    const isNamed = members.map((member) => member.changed(event)).includes(true);
-    if (!isNamed) for (const member of members) member.changedPart(event);
-  }
-
   #handleStatus(line: Line): void {
-    const { state } = line.watch;
+    const { error, state } = line.watch;
     const wasLive = line.isLive;
     line.isLive = state === 'live';
     if (line.isLive && !wasLive) this.#handleLive(line);
-    // A server that refuses more leaves the previous watch as it is.
-    if (line === this.#next && state === 'stopped') this.#next = undefined;
-    if (line !== this.#current) return;
-    const { error, honored } = line.watch;
-    this.#status.set({ state, error, honored });
+    if (line === this.#next) {
+      const { filter, isLive } = this.#current ?? line;
+      // The caller may not have both. What subscribes to less is not worth a gap.
+      const isFull = (error as Partial<SubscriptionRefused> | undefined)?.status === 429;
+      if (isFull && !(isLive && covers(filter, line.filter))) this.#drop(this.#promote());
+      // A server that refuses more leaves the previous watch as it is.
+      else if (isFull || state === 'stopped') {
+        this.#next = undefined;
+        this.#drop(line);
+      }
+    }
+    if (line === this.#current) this.#showStatus();
   }
 
   #handleLive(line: Line): void {
@@ -241,10 +252,8 @@ class Sharing implements SharedWatch {
     queueMicrotask(() => {
       line.isReplaying = false;
     });
-    const former = line === this.#next ? this.#current : undefined;
+    const former = line === this.#next ? this.#promote() : undefined;
     if (former !== undefined) {
-      this.#current = line;
-      this.#next = undefined;
       this.#former.add(former);
       setTimeout(() => this.#drop(former), LINGER_MS);
     }
@@ -253,17 +262,30 @@ class Sharing implements SharedWatch {
       member.open(line.watch.honored ?? {}, read?.filter, read?.watch.honored);
   }
 
-  #drop(line: Line): void {
+  /** Makes `#next` the current watch; returns the previous one. */
+  #promote(): Line | undefined {
+    const former = this.#current;
+    this.#current = this.#next;
+    this.#next = undefined;
+    return former;
+  }
+
+  #showStatus(): void {
+    const { state, error, honored } = this.#current?.watch ?? NO_STATUS;
+    this.status.set({ state, error, honored });
+  }
+
+  #drop(line: Line | undefined): void {
+    if (line === undefined) return;
     this.#former.delete(line);
     void line.watch.close();
   }
 
   #end(): void {
-    for (const line of [this.#current, this.#next, ...this.#former])
-      if (line !== undefined) this.#drop(line);
+    for (const line of [this.#current, this.#next, ...this.#former]) this.#drop(line);
     this.#current = undefined;
     this.#next = undefined;
-    this.#status.set(NO_STATUS);
+    this.#showStatus();
   }
 }
 

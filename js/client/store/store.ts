@@ -1,3 +1,5 @@
+import { guarded } from '../guarded.js';
+
 /**
  * A value that changes. It fits the stores of Svelte, `useSyncExternalStore` of React and `from` of
  * Solid as it is, because both functions can be called without the object as `this`.
@@ -11,7 +13,7 @@ export interface Store<Value> {
 
 /** A store whose value its owner sets. */
 export class WritableStore<Value> implements Store<Value> {
-  readonly #runs = new Set<{ run: (value: Value) => void }>();
+  readonly #runs = new Set<() => void>();
   readonly #onFirst: () => () => void;
   #onLast = (): void => {};
   #value: Value;
@@ -25,17 +27,17 @@ export class WritableStore<Value> implements Store<Value> {
   readonly getSnapshot = (): Value => this.#value;
 
   readonly subscribe = (run: (value: Value) => void): (() => void) => {
-    const entry = { run };
-    this.#runs.add(entry);
+    const runNow = (): void => run(this.#value);
+    this.#runs.add(runNow);
     if (this.#runs.size === 1) this.#onLast = this.#onFirst();
-    run(this.#value);
+    runNow();
     return () => {
-      if (this.#runs.delete(entry) && this.#runs.size === 0) this.#onLast();
+      if (this.#runs.delete(runNow) && this.#runs.size === 0) this.#onLast();
     };
   };
 
   set(value: Value): void {
     this.#value = value;
-    for (const { run } of [...this.#runs]) run(value);
+    for (const run of [...this.#runs]) guarded(run);
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../wasm/client/bindings.js';
 import { clientGuard } from '../../wasm/client/guard.js';
 import { now, WakeTimer } from '../clock.js';
+import { guarded } from '../guarded.js';
 import { type ClientListenOptions, DEFAULTS, infoOf } from '../options.js';
 
 /** A request or message that the core wants sent. */
@@ -64,7 +65,7 @@ export abstract class CoreSource {
   ) {
     const { ackTimeoutMs, maxSilenceMs } = { ...DEFAULTS, ...options };
     const limits = [ackTimeoutMs, maxSilenceMs] as const;
-    const isLogged = options.onMessage !== undefined;
+    const { onMessage } = options;
     const info = infoOf(options);
     // Ids continue in a new range after a reset: the server may not know yet that the requests of
     // the previous instance are over.
@@ -76,14 +77,14 @@ export abstract class CoreSource {
           hint,
           info,
           ...limits,
-          isLogged,
+          onMessage !== undefined,
           opensAgain,
           usedIds,
           Math.random(),
           now(),
         ),
     );
-    this.#log = options.onMessage;
+    this.#log = onMessage && ((message) => guarded(() => onMessage(message)));
     const { promise, resolve } = deferred();
     this.#removeResetListener = clientGuard.onReset((error) => {
       this.#trap ??= error;

@@ -1,7 +1,7 @@
 """
 The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client
-and the responses of the corpus. `component_machines.py relay` or `component_machines.py responses`
-ends with a traceback if one is wrong.
+and the responses of the corpus; the messages of the wire. `component_machines.py relay`,
+`responses` or `wire` ends with a traceback if one is wrong.
 """
 
 import base64
@@ -157,6 +157,92 @@ def opened():
     return make("client", "watch", json.dumps(FILTER), options, 0, static="[static]{}.open")
 
 
+def wire():
+    """Passes each message of the wire to the machines that receive its kind."""
+    for kind, read in READERS.items():
+        for case in messages(kind):
+            read(case["text"], case["reads"])
+
+
+def messages(kind):
+    """The messages of a kind, as the latest version of the wire writes them."""
+    folder, name = kind.split("/")
+    files = (ROOT / "wasm-tests/corpus/wire" / folder).glob(f"{name}.*.json")
+    return json.loads(max(files, key=lambda file: int(file.name.split(".")[1])).read_text())
+
+
+def read_edge_follow(text, reads):
+    bus, shard = machines()
+    edge = bus.call("connect")
+    if not reads["isFresh"]:
+        bus.call("handle-message", edge, messages("edge/follow")[0]["text"])
+    received = bus.call("handle-message", edge, text)
+    assert received.tag == "followed", received.tag
+    assert [json.loads(frame)["seq"] for frame in bus.call("finish", received.payload)] == [reads["seq"]]
+    # A shard accepts the next follow after the reply to the first one.
+    if reads["isFresh"]:
+        # wasmtime returns the payload of a case, which is what to store.
+        assert shard.call("handle-message", shard.call("connect"), text, 0).tag == "all"
+
+
+def read_edge_detach(text, _reads):
+    bus, shard = machines()
+    assert bus.call("handle-message", bus.call("connect"), text).tag == "detached"
+    assert shard.call("handle-message", shard.call("connect"), text, 0) is None
+
+
+def read_edge_followed(text, reads):
+    isolate, streams, number = attached()
+    isolate.call("handle-message", text, 0)
+    outputs = [output.tag for output in outputs_of(isolate.call, "poll-output", 0)]
+    assert outputs == ["poll"] * (reads["seq"] == 1), outputs
+    assert getattr(streams.call("state", number), "is-opening") == (reads["seq"] != 1)
+
+
+def read_edge_batch(text, reads):
+    isolate, streams, number = attached()
+    isolate.call("handle-message", messages("edge/followed")[0]["text"], 0)
+    assert [output.tag for output in outputs_of(isolate.call, "poll-output", 0)] == ["poll"]
+    assert "acknowledged" in "".join(outputs_of(streams.call, "poll", number, 0))
+    isolate.call("handle-message", text, 0)
+    outputs = outputs_of(isolate.call, "poll-output", 0)
+    chunks = [chunk for output in outputs if output.tag == "write" for chunk in output.payload.chunks]
+    changes = ["tools/list_changed" in chunk for chunk in chunks]
+    assert changes == [True] * any(event == "tools" for _, event in reads["events"]), chunks
+
+
+def read_shard_follow(text, reads):
+    bus, _ = machines()
+    (reply,) = bus.call("finish", bus.call("handle-follow", 1, text))
+    assert json.loads(reply)["seq"] == reads["seq"]
+
+
+def read_shard_batch(text, reads):
+    _, shard = machines()
+    ack = json.loads(shard.call("handle-batch", text, 0))
+    assert ack.get("retired", False) == reads["isLast"]
+
+
+def machines():
+    """A bus that has opened a shard, and a shard."""
+    bus = make("bus", "bus", record(epoch="log", position=9), 0)
+    bus.call("set-room", 1 << 20, 100)
+    bus.call("set-shards", 0, 0, 1)
+    bus.call("route", "EU", 1, None)
+    shard = make("shard", "shard", 0, None, 60_000)
+    shard.call("set-room", 1 << 20, 100)
+    return bus, shard
+
+
+def attached():
+    """An isolate with a stream, whose connection has been opened."""
+    isolate = make("isolate", "isolate", 0, 3_000, 0)
+    streams = Handle("fanout", "fanout", isolate.call("streams"))
+    number = streams.call("open", accepted(), HOLD, 0)
+    assert isolate.call("poll-call", 0).tag == "attach"
+    return isolate, streams, number
+
+
 def responses():
     """Plays the responses of servers, and compares what the client reports."""
     played = 0
@@ -217,4 +303,12 @@ def bytes_of(body):
 # The corpus is for one subscription. A watch does not follow a redirect, and reports why.
 REDIRECT, REDIRECTED = {"refused": {"status": 302}}, {"lost": "redirected"}
 HOLD = record(stall_after=0, authorization_ttl=0, retires_at=None, expires_at=None)
-{"relay": relay, "responses": responses}[sys.argv[1]]()
+READERS = {
+    "edge/follow": read_edge_follow,
+    "edge/detach": read_edge_detach,
+    "edge/followed": read_edge_followed,
+    "edge/batch": read_edge_batch,
+    "shard/follow": read_shard_follow,
+    "shard/batch": read_shard_batch,
+}
+{"relay": relay, "responses": responses, "wire": wire}[sys.argv[1]]()

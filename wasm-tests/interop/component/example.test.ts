@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { LISTEN_HEADERS, listen, listenBody } from '../../host/listen.ts';
@@ -10,24 +10,16 @@ import { lastingPort } from '../../host/port.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 
 const LAMP = { resourceSubscriptions: ['lamp://desk'] };
+const URIS = Array.from({ length: 25 }, (_, index) => `lamp://${index}/`.padEnd(2_000, 'x'));
 
 let server: ChildProcess;
 let url: string;
 
 beforeAll(async () => {
-  const port = await lastingPort();
-  const script = join(root, 'examples', 'python-component', 'server.py');
-  server = spawn(python, [script, String(port), '200'], { stdio: 'ignore' });
-  url = `http://127.0.0.1:${port}/mcp`;
-  await vi.waitFor(() => fetch(url), { timeout: 20_000, interval: 100 });
+  [server, url] = await started(200);
 });
 
-afterAll(async () => {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const ended = once(server, 'exit');
-  server.kill('SIGKILL');
-  await ended;
-});
+afterAll(() => killed(server));
 
 test("a Python server notifies the SDK's client of a change, until it cancels", async () => {
   const client = await typescriptClient(url);
@@ -52,16 +44,21 @@ test('a Python server keeps a silent stream alive', async () => {
 });
 
 test('a Python server holds a bounded number of notifications for a client that reads nothing', async () => {
-  const uris = Array.from({ length: 25 }, (_, index) => `lamp://${index}/`.padEnd(2_000, 'x'));
-  const socket = await unreadListen({ resourceSubscriptions: uris });
-  const publisher = await typescriptClient(url);
-  // 10 MB, more than the buffers of two sockets.
-  await publisher.callTool({ name: 'announce', arguments: { uris, times: 200 } });
+  const socket = await unreadListen(url, { resourceSubscriptions: URIS });
+  await announce(url);
   const text = await readUntilSilent(socket);
   const received = text.split('notifications/resources/updated').length - 1;
-  expect(received).toBeGreaterThanOrEqual(uris.length);
-  expect(received).toBeLessThan(200 * uris.length * 0.7);
-  await publisher.close();
+  expect(received).toBeGreaterThanOrEqual(URIS.length);
+  expect(received).toBeLessThan(200 * URIS.length * 0.7);
+});
+
+test('a Python server removes the stream of a client that has read nothing for too long', async () => {
+  const [impatient, at] = await started(15_000, 500);
+  onTestFinished(() => killed(impatient));
+  const socket = await unreadListen(at, { resourceSubscriptions: URIS });
+  await announce(at);
+  await expect.poll(() => called('streams', at)).toBe('0');
+  socket.destroy();
 });
 
 test('a Python server that stops ends its streams with their result', async () => {
@@ -73,9 +70,34 @@ test('a Python server that stops ends its streams with their result', async () =
   await once(server, 'exit');
 });
 
+/** Starts the server with these times. */
+async function started(...times: number[]): Promise<[server: ChildProcess, url: string]> {
+  const port = await lastingPort();
+  const script = join(root, 'examples', 'python-component', 'server.py');
+  const args = [script, ...[port, ...times].map(String)];
+  const server = spawn(python, args, { stdio: 'ignore' });
+  const url = `http://127.0.0.1:${port}/mcp`;
+  await vi.waitFor(() => fetch(url), { timeout: 20_000, interval: 100 });
+  return [server, url];
+}
+
+async function killed(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = once(server, 'exit');
+  server.kill('SIGKILL');
+  await ended;
+}
+
+/** Publishes 10 MB, more than the buffers of two sockets. */
+async function announce(at: string): Promise<void> {
+  const publisher = await typescriptClient(at);
+  await publisher.callTool({ name: 'announce', arguments: { uris: URIS, times: 200 } });
+  await publisher.close();
+}
+
 /** Opens a stream and does not read it. */
-async function unreadListen(filter: object): Promise<Socket> {
-  const { hostname, port } = new URL(url);
+async function unreadListen(at: string, filter: object): Promise<Socket> {
+  const { hostname, port } = new URL(at);
   const socket = connect({ host: hostname, port: Number(port) });
   await once(socket, 'connect');
   socket.pause();
@@ -83,7 +105,7 @@ async function unreadListen(filter: object): Promise<Socket> {
   const fields = { ...LISTEN_HEADERS, host: `${hostname}:${port}`, 'content-length': body.length };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
-  await expect.poll(() => called('streams')).toBe('1');
+  await expect.poll(() => called('streams', at)).toBe('1');
   return socket;
 }
 
@@ -99,8 +121,8 @@ async function readUntilSilent(socket: Socket): Promise<string> {
   return text;
 }
 
-async function called(name: string): Promise<string> {
-  const client = await typescriptClient(url);
+async function called(name: string, at = url): Promise<string> {
+  const client = await typescriptClient(at);
   const { content } = await client.callTool({ name, arguments: {} });
   await client.close();
   return (content as { text: string }[])[0]?.text ?? '';

@@ -4,6 +4,7 @@ import { run } from '../../../scripts/process/command.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { type Core, nodeCore } from './node-core.ts';
 import { expectReport, relay, serverCases } from './node-machines.ts';
+import { expectRead, wireMessages } from './node-wire.ts';
 
 const SCRIPT = join(import.meta.dirname, 'component_machines.py');
 
@@ -15,6 +16,10 @@ describe('the component in Python by wasmtime', () => {
   test('the client reports the responses of servers as the corpus says', async () => {
     await run(python, [SCRIPT, 'responses']);
   });
+
+  test('a bus, a shard and an isolate read the messages of the wire', async () => {
+    await run(python, [SCRIPT, 'wire']);
+  });
 });
 
 describe('the component in Node by jco', () => {
@@ -24,6 +29,10 @@ describe('the component in Node by jco', () => {
   });
 
   test('a bus, a shard and an isolate lose nothing across a lost connection', () => relay(core));
+
+  test.each(wireMessages())('a message of the wire is read: $kind, $name', (message) =>
+    expectRead(core, message),
+  );
 
   test.each(serverCases())('the client reports: $name', (wanted) => expectReport(core, wanted));
 });

@@ -71,6 +71,8 @@ export interface Bus {
   setRoom(maxBytes: number, edges: number): void;
   setShards(settled: bigint, last: number, perShard: number): void;
   route(continent: string, held: number, full: undefined): object;
+  connect(): number;
+  handleMessage(edge: number, text: string): BusReceived;
   pollEntry(): { tag: string } | undefined;
   publish(events: string[], at: bigint): { position: bigint };
   handleFollow(shard: number, text: string): FollowReply;
@@ -78,6 +80,8 @@ export interface Bus {
   pollBatch(now: bigint): { shard: number; call: number; text: string } | undefined;
   handleAck(shard: number, call: number, text: string, now: bigint, random: number): void;
 }
+
+type BusReceived = { tag: 'followed'; val: FollowReply } | { tag: 'full' | 'detached' };
 
 interface FollowReply {
   replayAfter(): bigint | undefined;

@@ -74,7 +74,7 @@ function reported(output: WatchOutput): object {
 /** Runs a bus, a shard and an isolate back to back, across a lost connection. */
 export function relay(core: Core): void {
   const world = new Relay(core);
-  const number = world.streams.open(accepted(core), HOLD, 0n);
+  const number = world.streams.open(acceptedStream(core), HOLD, 0n);
   expect(world.streams.state(number).isOpening).toBe(true);
   world.pump();
   world.pump();
@@ -179,7 +179,7 @@ class Relay {
 }
 
 /** The stream of a request that the component's client has made. */
-function accepted(core: Core): object {
+export function acceptedStream(core: Core): object {
   const { body, headers, method } = requestOf(opened(core));
   const options = { origins: [], holdsStreams: true, legacy: 'stateless' };
   const service = core.exchange.Service.create(options);
@@ -209,7 +209,7 @@ function requestOf(watch: Watch) {
 }
 
 /** Polls until there is no more. */
-function* outputsOf<Output>(poll: () => Output | undefined): Iterable<Output> {
+export function* outputsOf<Output>(poll: () => Output | undefined): Iterable<Output> {
   for (let output = poll(); output !== undefined; output = poll()) yield output;
 }
 
@@ -219,7 +219,7 @@ function countOf(text: string, part: string): number {
 
 const EVENT = '{"kind":"resource_updated","uri":"note://a"}';
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a', 'note://b'] };
-const HOLD = { stallAfter: 0n, authorizationTtl: 0n };
+export const HOLD = { stallAfter: 0n, authorizationTtl: 0n };
 const EVENT_STREAM: Field[] = [['Content-Type', 'text/event-stream']];
 const REDIRECT = JSON.stringify({ refused: { status: 302 } });
 /** Bytes of a body that arrive at once. */

@@ -1,4 +1,5 @@
-import { type BrokerListener, brokerBus } from 'mcp-listen';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type BrokerListener, brokerBus, type ProcessBus } from 'mcp-listen';
 import { busTests } from 'mcp-listen/testing';
 import { expect, test } from 'vitest';
 import { hubBroker } from '../../package/project/hub.mjs';
@@ -9,12 +10,15 @@ interface Flaw {
   carry?: (events: string) => string[];
   /** Whether a closed bus stays open. */
   neverCloses?: boolean;
+  /** Whether a publish takes a while. */
+  isSlow?: boolean;
 }
 
 /** The brokers of processes that share a hub. */
-function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
+function hub({ carry = (events) => [events], isSlow = false, neverCloses = false }: Flaw = {}) {
   const listeners = new Set<BrokerListener>();
   const publish = async (events: string) => {
+    if (isSlow) await pause(1);
     for (const carried of carry(events))
       for (const listener of listeners) listener.onEvents(carried);
   };
@@ -55,4 +59,21 @@ test.each<[string, Flaw]>([
     () => 'broken',
   );
   expect(['broken', 'still waiting']).toContain(await Promise.race([kept, late]));
+});
+
+test('a bus whose streams end while its broker is lost fails', async () => {
+  const { makeBus } = hub({ isSlow: true });
+  const buses: ProcessBus[] = [];
+  const makeRemembered = () => {
+    const bus = makeBus();
+    buses.push(bus);
+    return bus;
+  };
+  const loss = async (meanwhile: () => Promise<void>) => {
+    await buses[1]?.close();
+    await meanwhile();
+  };
+  const tests = busTests('a hub', makeRemembered, { loss });
+  const found = tests.find(({ name }) => name.includes('delivers every accepted event'));
+  await expect(found?.run()).rejects.toThrow('the stream has ended');
 });

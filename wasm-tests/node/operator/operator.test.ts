@@ -1,9 +1,12 @@
+import { McpServer } from '@modelcontextprotocol/server';
 import {
   createOperatorHandler,
   InMemoryBus,
   type OperatorOptions,
   type Snapshot,
 } from 'mcp-listen';
+import { listenMiddleware } from 'mcp-listen/hono';
+import { createMcpHandler } from 'mcp-listen/sdk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BusOperator } from '../../../dist/bus/operator/operator.js';
 import { PublicStats } from '../../../dist/operator/public-stats.js';
@@ -139,6 +142,15 @@ test('invalid options are refused', () => {
     );
 });
 
+test.each([
+  ['the middleware for Hono', () => listenMiddleware(() => new Response())],
+  ["the SDK's handler", () => createMcpHandler(() => new McpServer(INFO))],
+])('%s is operated as its server', async (_, serverOf) => {
+  const handler = createOperatorHandler({ server: serverOf(), token: TOKEN });
+  const response = await handler(new Request('http://localhost/console/stats', BEARER));
+  expect(await response?.json()).toMatchObject({ streams: { open: 0 } });
+});
+
 test('a process shows its streams and their topics, and publishes and ends what the operator requests', async () => {
   const { operate, send, server } = operating();
   const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
@@ -185,7 +197,7 @@ test('a stream of statistics waits for its reader, and ends with it', async () =
 
 function operating(options: Partial<OperatorOptions> = {}) {
   const server = serving({ bus: new InMemoryBus() });
-  const handler = createOperatorHandler({ server, token: 'of-an-operator-1', ...options });
+  const handler = createOperatorHandler({ server, token: TOKEN, ...options });
   const send = (path: string, init?: RequestInit) =>
     handler(new Request(`http://localhost/console/${path}`, init));
   const operate = async (order: object) => {
@@ -195,4 +207,6 @@ function operating(options: Partial<OperatorOptions> = {}) {
   return { server, send, operate };
 }
 
-const BEARER = { headers: { authorization: 'Bearer of-an-operator-1' } };
+const TOKEN = 'of-an-operator-1';
+const BEARER = { headers: { authorization: `Bearer ${TOKEN}` } };
+const INFO = { name: 'notes', version: '1.0.0' };

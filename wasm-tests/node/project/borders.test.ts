@@ -43,6 +43,16 @@ test.each([
     "import { env } from 'cloudflare:workers';",
   ],
   [
+    'only js/brokers/redis and js/brokers/nats import the clients of their brokers',
+    'js/bus/own.ts',
+    "const { createClient } = await import('redis');",
+  ],
+  [
+    'only js/brokers/redis and js/brokers/nats import the clients of their brokers',
+    'js/bus/own.ts',
+    "import { Redis } from 'ioredis';",
+  ],
+  [
     'only js/adapters imports the SDK and the frameworks that it adapts to',
     'js/sdk/own.ts',
     "import { McpServer } from '@modelcontextprotocol/server';",

@@ -47,6 +47,21 @@ test('a topic that the hook refuses is not honored', async () => {
   expect(await isWanted(uri)).toBe(false);
 });
 
+test('the bus reports once that its hook refuses topics for which no server asks', async () => {
+  const { filter } = note('refused');
+  await fixture().post(0, '/bus/reset');
+  for (let count = 0; count < 2; count += 1) {
+    // The bus of this server is created without `wanted`.
+    const stream = await fixture().subscribeFlakily(0, { failures: 0 }, filter);
+    expect(await stream.message()).toBe(acknowledged('1', filter));
+  }
+  const errors = () => fixture().bus<string[]>('hook-errors');
+  await expect.poll(errors).toEqual([expect.stringContaining('with wanted: true')]);
+  await fixture().subscribe(0, { toolsListChanged: true });
+  await pause(1_000);
+  expect(await errors()).toHaveLength(1);
+});
+
 test('a client that reconnects in time stops nothing', async () => {
   const { filter, uri } = note('reconnects');
   for (let round = 0; round < 2; round += 1) {

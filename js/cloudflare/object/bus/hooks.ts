@@ -1,6 +1,7 @@
 import { HookedTopics } from '../../../bus/wanted/hooked-topics.js';
 import { type WantedOptions, wantedOptions } from '../../../bus/wanted/options.js';
 import type { WantedChange } from '../../../bus/wanted/wanted-change.js';
+import { ListenError } from '../../../model/error.js';
 import type { ServerEvent } from '../../../model/event.js';
 import { report } from '../../../observe/on-error.js';
 import type { BusWatcher, WatchedBus } from './watcher.js';
@@ -22,6 +23,8 @@ export class BusHooks implements BusWatcher {
   readonly #bus: HookedBus;
   readonly #hooks: HookedTopics;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether servers ask before they acknowledge, or it was reported that they do not. */
+  #isAsked = false;
 
   /** @throws ListenError `invalid-options`. */
   constructor(sql: SqlStorage, name: string, bus: HookedBus, wanted: WantedOptions) {
@@ -44,6 +47,7 @@ export class BusHooks implements BusWatcher {
       onError: report,
       onBegin: (topic) => void sql.exec('INSERT OR IGNORE INTO wanted VALUES (?)', topic),
       onEnd: (topic) => void sql.exec('DELETE FROM wanted WHERE topic = ?', topic),
+      onLateRefusal: () => this.#reportUnasked(),
       onDue: () => this.wantedChanged(),
       graceMs: GRACE_MS,
     });
@@ -58,6 +62,7 @@ export class BusHooks implements BusWatcher {
 
   /** Resolves with those topics that a stream of a caller may not have. */
   async want(topics: readonly string[], caller: string | undefined): Promise<string[]> {
+    this.#isAsked = true;
     const now = performance.now();
     const decisions = await Promise.all(
       topics.map((topic) => this.#hooks.want(topic, now, { caller })),
@@ -75,6 +80,14 @@ export class BusHooks implements BusWatcher {
 
   async alarm(): Promise<void> {
     await this.#sweep();
+  }
+
+  /** Reports once that no server asks before it acknowledges what `onWanted` refuses. */
+  #reportUnasked(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    const text = 'streams have a topic that onWanted refuses: create the bus with wanted: true';
+    report(new ListenError('wanted-failed', text));
   }
 
   async #sweep(): Promise<void> {

@@ -1,8 +1,9 @@
-import { watch } from 'mcp-listen/client';
+import { setTimeout as pause } from 'node:timers/promises';
+import { SubscriptionRefused, watch } from 'mcp-listen/client';
 import { shareWatch } from 'mcp-listen/client/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { served } from '../serving.ts';
-import { A, live, sharing, TOOLS } from './sharing.ts';
+import { A, live, scripted, sharing, TOOLS } from './sharing.ts';
 
 const B = { resourceSubscriptions: ['note://b'] };
 
@@ -54,6 +55,17 @@ test('a shared watch closes its stream when the last filter has left, and opens 
   await live(shared);
 });
 
+test('a shared watch stays open while a filter is added and removed in one turn', async () => {
+  const { bus, shared } = await sharing();
+  const stop = shared.watch(TOOLS, () => {});
+  await live(shared);
+  stop();
+  shared.watch(TOOLS, () => {})();
+  await pause(500);
+  expect(bus.attached).toBe(1);
+  await expect.poll(() => bus.attached).toBe(0);
+});
+
 test('a shared watch understands both ends of a stream: a result, and notifications/cancelled', async () => {
   const ends = [
     { id: 1, result: { resultType: 'complete' } },
@@ -91,6 +103,57 @@ test('a shared watch opens again after a loss', async () => {
   expect(reads).toBe(1);
   await server.drain({ windowMs: 0, count: 1 });
   await vi.waitFor(() => expect(reads).toBe(2), 10_000);
+});
+
+test('a shared watch keeps a stream that was opening when the previous one stopped', async () => {
+  const { shared, watches } = scripted();
+  shared.watch(TOOLS, () => {});
+  await expect.poll(() => watches.length).toBe(1);
+  watches[0]?.set('live', { honored: TOOLS });
+  shared.watch(A, () => {});
+  await expect.poll(() => watches.length).toBe(2);
+  watches[0]?.set('stopped');
+  const joined = vi.fn();
+  shared.watch(TOOLS, joined);
+  expect(shared.status.getSnapshot().state).toBe('connecting');
+  watches[1]?.set('live', { honored: { ...TOOLS, ...A } });
+  expect(shared.status.getSnapshot().state).toBe('live');
+  expect(joined).toHaveBeenCalledTimes(1);
+  const late = vi.fn();
+  shared.watch(TOOLS, late);
+  await expect.poll(() => late).toHaveBeenCalledTimes(1);
+  expect(watches).toHaveLength(2);
+});
+
+test('a shared watch without room for two streams replaces the first one by a larger one', async () => {
+  const { bus, filters, shared } = await sharing({
+    principal: () => 'ann',
+    limits: { maxSubscriptionsPerPrincipal: 1 },
+  });
+  shared.watch(TOOLS, () => {});
+  await live(shared);
+  const handler = vi.fn();
+  shared.watch(A, handler);
+  await vi.waitFor(() => expect(handler).toHaveBeenCalled(), 15_000);
+  expect(filters).toEqual([TOOLS, { ...TOOLS, ...A }]);
+  expect(bus.attached).toBe(1);
+});
+
+test('a shared watch without room for two streams keeps the first one if it covers the second', async () => {
+  const { shared, watches } = scripted();
+  const time = vi.spyOn(Date, 'now');
+  onTestFinished(() => time.mockRestore());
+  shared.watch(TOOLS, () => {});
+  const stop = shared.watch(A, () => {});
+  await expect.poll(() => watches.length).toBe(1);
+  watches[0]?.set('live', { honored: { ...TOOLS, ...A } });
+  stop();
+  time.mockReturnValue(Date.now() + 31_000);
+  shared.watch(TOOLS, () => {});
+  await expect.poll(() => watches.length).toBe(2);
+  watches[1]?.set('waiting', { error: new SubscriptionRefused('full', { status: 429 }) });
+  expect(watches.map(({ state }) => state)).toEqual(['live', 'stopped']);
+  expect(shared.status.getSnapshot().state).toBe('live');
 });
 
 test('a shared watch reports a handler that fails', async () => {

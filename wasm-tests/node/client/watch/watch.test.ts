@@ -144,6 +144,30 @@ describe('a function of the application that throws', () => {
   });
 });
 
+describe('an onMessage that throws', () => {
+  test.each(['in', 'out'])('for a message %s keeps no watch from opening again', async (way) => {
+    const thrown = vi.fn();
+    vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((task) => {
+      void Promise.resolve().then(task).catch(thrown);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    let isThrowing = false;
+    const onMessage: WatchOptions['onMessage'] = ({ direction }) => {
+      if (isThrowing && direction === way) throw new Error('of the application');
+    };
+    const handler = vi.fn();
+    const { server, watched } = await watching(handler, { onMessage });
+    await until(watched, 'live');
+    isThrowing = true;
+    await server.drain({ count: 1, windowMs: 0 });
+    await expect.poll(() => watched.reconnects).toBe(1);
+    await until(watched, 'live');
+    await expect.poll(() => handler).toHaveBeenCalledTimes(2);
+    expect(watched.reconnects).toBe(1);
+    expect(thrown).toHaveBeenCalled();
+  });
+});
+
 describe('the end of a watch', () => {
   test.each([
     [401, undefined, SubscriptionRefused],
