@@ -79,6 +79,8 @@ class UpstreamWatch implements BusWatcher {
   #current: UpstreamSubscription | undefined;
   /** Replaces `#current` once it is open; until then `#current` receives the events. */
   #next: UpstreamSubscription | undefined;
+  /** The last subscription that the server ended for good, until it is requested again. */
+  #stopped: StoppedSubscription | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
@@ -115,20 +117,19 @@ class UpstreamWatch implements BusWatcher {
   }
 
   async alarm(): Promise<void> {
+    const { at = Number.POSITIVE_INFINITY } = this.#stopped ?? {};
+    if (Date.now() - at >= RETRY_MS) this.#stopped = undefined;
     await this.#follow(equals);
   }
 
   /** Subscribes to what is wanted now, unless the latest subscription `suffices`. */
-  async #follow(
-    suffices: (covered: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
-  ): Promise<void> {
+  async #follow(suffices: typeof covers): Promise<void> {
     const wanted = this.#wanted;
     if (Object.keys(wanted).length === 0) {
       this.#stop();
       return;
     }
-    const latest = this.#next ?? this.#current;
-    if (latest === undefined || !suffices(latest.filter, wanted)) {
+    if (!this.#hasRefused(wanted) && !this.#isCovered(wanted, suffices)) {
       this.#next?.stop();
       this.#next = new UpstreamSubscription(
         this.#target,
@@ -139,6 +140,17 @@ class UpstreamWatch implements BusWatcher {
     }
     // If the object is evicted meanwhile, the alarm subscribes again.
     await this.#bus.wakeBy(Date.now() + CHECK_MS);
+  }
+
+  #isCovered(wanted: SubscriptionFilter, suffices: typeof covers): boolean {
+    const latest = this.#next ?? this.#current;
+    return latest !== undefined && suffices(latest.filter, wanted);
+  }
+
+  /** Whether the server has just refused the watch, or honored nothing of what is wanted. */
+  #hasRefused(wanted: SubscriptionFilter): boolean {
+    const stopped = this.#stopped;
+    return stopped !== undefined && (stopped.isRefusal || covers(stopped.filter, wanted));
   }
 
   /** Without what only streams of events follow, which the gateway serves itself. */
@@ -170,6 +182,7 @@ class UpstreamWatch implements BusWatcher {
     const former = subscription === this.#next ? this.#current : undefined;
     const covered = new Set(eventsOfFilter(JSON.stringify(former?.honored ?? {})));
     subscription.honored = honored;
+    this.#stopped = undefined;
     if (subscription === this.#next) {
       this.#current = subscription;
       this.#next = undefined;
@@ -201,14 +214,25 @@ class UpstreamWatch implements BusWatcher {
         }),
       );
     }
-    // The next alarm or stream tries again.
-    if (state === 'stopped' && subscription === this.#current) this.#current = undefined;
-    if (state === 'stopped' && subscription === this.#next) this.#next = undefined;
+    if (state !== 'stopped') return;
+    const { filter } = subscription;
+    this.#stopped = { filter, isRefusal: error !== undefined, at: Date.now() };
+    if (subscription === this.#current) this.#current = undefined;
+    if (subscription === this.#next) this.#next = undefined;
   }
 
   #publish(events: string[]): void {
     if (events.length > 0) this.#bus.publishAll(events).catch(this.#onError);
   }
+}
+
+/** A subscription that the server ended for good. The same request would end the same way. */
+interface StoppedSubscription {
+  filter: SubscriptionFilter;
+  /** Whether the server refused it; otherwise the server honored nothing of the filter. */
+  isRefusal: boolean;
+  /** When it ended, in milliseconds since 1970. */
+  at: number;
 }
 
 /** Whether two filters accept the same. */
@@ -228,3 +252,5 @@ const MS_PER_NAME = 0.05;
 const LINGER_MS = 5_000;
 /** Milliseconds between two checks that the subscription matches what is wanted. */
 const CHECK_MS = 60_000;
+/** Milliseconds after a refusal in which an alarm of another part of the object retries nothing. */
+const RETRY_MS = 30_000;
