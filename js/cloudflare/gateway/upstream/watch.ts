@@ -153,9 +153,11 @@ class UpstreamWatch implements BusWatcher {
     return stopped !== undefined && (stopped.isRefusal || covers(stopped.filter, wanted));
   }
 
-  /** Without what only streams of events follow, which the gateway serves itself. */
+  /** Without what concerns events, if the gateway serves them itself. */
   get #wanted(): SubscriptionFilter {
-    const { taskIds = [], resourceSubscriptions = [], ...lists } = this.#bus.wanted;
+    const { keepsEvents, wanted } = this.#bus;
+    const { eventsListChanged, taskIds = [], resourceSubscriptions = [], ...others } = wanted;
+    const lists = eventsListChanged && !keepsEvents ? { ...others, eventsListChanged } : others;
     const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
     return union({ ...lists, resourceSubscriptions: uris }, this.#watchesTasks ? { taskIds } : {});
   }
