@@ -138,3 +138,40 @@ test('a server that refuses the watch is asked again after a minute, whatever is
   expect(errors.map(({ message }) => message)).toEqual([LOST, LOST]);
   expect(server.stats().opened).toBe(0);
 });
+
+/** This many different URIs. */
+function uris(count: number): string[] {
+  return Array.from({ length: count }, (_, number) => `note://${number}`);
+}
+
+test('one subscription watches more URIs, and longer ones, than one stream may name', async () => {
+  const server = notes({ limits: { uris: 1_000, uriBytes: 5_000 } });
+  const { requested, want } = watching(0, server);
+  want(...uris(700), `note://${'a'.repeat(4_000)}`);
+  await expect.poll(() => server.stats().open).toBe(1);
+  expect(requested.map((filter) => filter.resourceSubscriptions?.length)).toEqual([701]);
+  want();
+  await expect.poll(() => server.stats().open).toBe(0);
+});
+
+test('of more URIs than the server accepts, a part is watched, and soon a larger one', async () => {
+  virtualTime();
+  const { alarm, errors, requested, server, want } = watching(0);
+  const counts = () => requested.map((filter) => filter.resourceSubscriptions?.length);
+  want(...uris(257));
+  await elapsed(() => server.stats().open === 1, 100);
+  expect(counts()).toEqual([257, 128]);
+  for (const counted of [256, 257]) {
+    await pass(60_000);
+    await alarm();
+    await elapsed(() => counts().at(-1) === counted, 100);
+    await pass(10_000);
+    await settle();
+    expect(server.stats().open).toBe(1);
+  }
+  // The server has refused 257 twice, and the subscription to 256 is still open.
+  expect(counts()).toEqual([257, 128, 256, 257]);
+  expect(errors.map(({ message }) => message)).toEqual([LOST, LOST]);
+  want();
+  await elapsed(() => server.stats().open === 0);
+});

@@ -9,6 +9,7 @@ import { errorOf } from '../../../model/subscription-error.js';
 import { guarded, report } from '../../../observe/on-error.js';
 import { eventsOfFilter } from '../../../wasm/client/bindings.js';
 import type { BusWatcher, WatchedBus, WatcherMaker } from '../../object/bus/watcher.js';
+import { isOfTooMany, NameLimit } from './name-limit.js';
 import { UpstreamSubscription } from './subscription.js';
 
 /** An MCP server that a bus subscribes to on behalf of all its streams. */
@@ -81,6 +82,9 @@ class UpstreamWatch implements BusWatcher {
   #next: UpstreamSubscription | undefined;
   /** The last subscription that the server ended for good, until it is requested again. */
   #stopped: StoppedSubscription | undefined;
+  /** When a subscription was last refused or ended for good, in milliseconds since 1970. */
+  #endedAt = Number.NEGATIVE_INFINITY;
+  readonly #limit = new NameLimit();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
@@ -117,8 +121,10 @@ class UpstreamWatch implements BusWatcher {
   }
 
   async alarm(): Promise<void> {
-    const { at = Number.POSITIVE_INFINITY } = this.#stopped ?? {};
-    if (Date.now() - at >= RETRY_MS) this.#stopped = undefined;
+    if (Date.now() - this.#endedAt >= RETRY_MS) {
+      this.#stopped = undefined;
+      this.#limit.widen();
+    }
     await this.#follow(equals);
   }
 
@@ -129,17 +135,23 @@ class UpstreamWatch implements BusWatcher {
       this.#stop();
       return;
     }
-    if (!this.#hasRefused(wanted) && !this.#isCovered(wanted, suffices)) {
-      this.#next?.stop();
-      this.#next = new UpstreamSubscription(
-        this.#target,
-        wanted,
-        this.#options,
-        (subscription, event) => this.#handle(subscription, event),
-      );
+    try {
+      if (!this.#hasRefused(wanted) && !this.#isCovered(wanted, suffices)) this.#subscribe(wanted);
+    } finally {
+      // If the object is evicted meanwhile, the alarm subscribes again.
+      await this.#bus.wakeBy(Date.now() + CHECK_MS);
     }
-    // If the object is evicted meanwhile, the alarm subscribes again.
-    await this.#bus.wakeBy(Date.now() + CHECK_MS);
+  }
+
+  #subscribe(wanted: SubscriptionFilter): void {
+    const next = new UpstreamSubscription(
+      this.#target,
+      wanted,
+      this.#options,
+      (subscription, event) => this.#handle(subscription, event),
+    );
+    this.#next?.stop();
+    this.#next = next;
   }
 
   #isCovered(wanted: SubscriptionFilter, suffices: typeof covers): boolean {
@@ -153,13 +165,14 @@ class UpstreamWatch implements BusWatcher {
     return stopped !== undefined && (stopped.isRefusal || covers(stopped.filter, wanted));
   }
 
-  /** Without what concerns events, if the gateway serves them itself. */
+  /** Without what concerns events, if the gateway serves them itself, and within the limit. */
   get #wanted(): SubscriptionFilter {
     const { keepsEvents, wanted } = this.#bus;
     const { eventsListChanged, taskIds = [], resourceSubscriptions = [], ...others } = wanted;
     const lists = eventsListChanged && !keepsEvents ? { ...others, eventsListChanged } : others;
     const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
-    return union({ ...lists, resourceSubscriptions: uris }, this.#watchesTasks ? { taskIds } : {});
+    const tasks = this.#watchesTasks ? { taskIds } : {};
+    return this.#limit.partOf(union({ ...lists, resourceSubscriptions: uris }, tasks));
   }
 
   #stop(): void {
@@ -216,11 +229,15 @@ class UpstreamWatch implements BusWatcher {
         }),
       );
     }
-    if (state !== 'stopped') return;
     const { filter } = subscription;
-    this.#stopped = { filter, isRefusal: error !== undefined, at: Date.now() };
+    const isNarrowed = end !== undefined && isOfTooMany(end) && this.#limit.narrow(filter);
+    if (!isNarrowed && state !== 'stopped') return;
+    subscription.stop();
     if (subscription === this.#current) this.#current = undefined;
     if (subscription === this.#next) this.#next = undefined;
+    this.#endedAt = Date.now();
+    if (isNarrowed) this.wantedChanged();
+    else this.#stopped = { filter, isRefusal: error !== undefined };
   }
 
   #publish(events: string[]): void {
@@ -233,8 +250,6 @@ interface StoppedSubscription {
   filter: SubscriptionFilter;
   /** Whether the server refused it; otherwise the server honored nothing of the filter. */
   isRefusal: boolean;
-  /** When it ended, in milliseconds since 1970. */
-  at: number;
 }
 
 /** Whether two filters accept the same. */
