@@ -1,5 +1,6 @@
 import 'mcp-listen'; // loads the core
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { TtlCache } from '../../../dist/cloudflare/gateway/ttl-cache.js';
 import { UpstreamAdmission } from '../../../dist/cloudflare/gateway/upstream/principal.js';
 import { UpstreamServer } from '../../../dist/cloudflare/gateway/upstream/server.js';
 import { Credentials } from '../../../dist/web/credentials.js';
@@ -28,13 +29,13 @@ function admissionAt(isServed: (headers: Headers) => boolean, further: string[] 
     counts,
     refusal,
     nameOf: (headers: Fields) => admission.nameOf(requestOf(headers)),
-    callerOf: (headers: Fields) => admission.principal(requestOf(headers)),
+    callerOf: (headers: Fields, path?: string) => admission.principal(requestOf(headers, path)),
   };
 }
 
 /** An `initialize`, which the gateway forwards without admission if it can. */
-function requestOf(headers: Fields): Request {
-  return new Request('http://gateway.test/mcp', { method: 'POST', headers });
+function requestOf(headers: Fields, path = '/mcp'): Request {
+  return new Request(`http://gateway.test${path}`, { method: 'POST', headers });
 }
 
 const isBob = (headers: Headers) => headers.get('authorization') === 'Bearer bob';
@@ -186,4 +187,17 @@ describe('the requests to the server', () => {
     );
     expect(counts.requests).toBe(0);
   });
+});
+
+test('what is remembered about callers has short keys, however long their URLs are', async () => {
+  const set = vi.spyOn(TtlCache.prototype, 'set');
+  onTestFinished(() => set.mockRestore());
+  const long = 'a'.repeat(15_000);
+  const { callerOf } = admissionAt(isBob, ['X-API-Key']);
+  for (const path of [`/mcp?${long}`, `/${long}/mcp`]) {
+    await callerOf(JUNK[0] ?? {}, path);
+    await callerOf({ ...BOB, ...KEY }, path);
+  }
+  expect(set.mock.calls.length).toBeGreaterThan(4);
+  for (const [key] of set.mock.calls) expect(key.length).toBeLessThanOrEqual(64);
 });

@@ -10,6 +10,8 @@ import {
   questionOf,
 } from '../../../wasm/server/bindings.js';
 import { type Credential, fieldsOf } from '../../../web/credentials.js';
+import { sha256 } from '../../../web/digest.js';
+import { hex } from '../../../web/hex.js';
 import { TtlCache } from '../ttl-cache.js';
 import { required } from './required.js';
 import { isDenial, type UpstreamServer } from './server.js';
@@ -35,11 +37,14 @@ export class UpstreamAdmission {
   readonly #admitsUnknownMethod: boolean;
   /** Callers that were admitted, by the digests of their requests. Refusals are not cached. */
   readonly #admitted = new TtlCache<true>(5_000, 10_000);
-  /** Whether the server serves requests without credentials, by URL. */
+  /** Whether the server serves requests without credentials, by the digests of their URLs. */
   readonly #open = new TtlCache<boolean>(60_000, 10_000);
   /** Whether a part of a caller's credentials is enough, by the digests of such requests. */
   readonly #enough = new TtlCache<boolean>(60_000, 10_000);
-  /** URLs at which the server does not know `server/discover` but supports `initialize`. */
+  /**
+   * URLs at which the server does not know `server/discover` but supports `initialize`, as digests:
+   * clients choose how long a URL is.
+   */
   readonly #initializing = new TtlCache<true>(300_000, 10_000);
 
   /** @param admitsUnknownMethod - whether an error "no such method or revision" also admits. */
@@ -90,7 +95,7 @@ export class UpstreamAdmission {
     const probe = withCredentials(request, fieldsOf(some));
     const isNone = some.length === 0;
     const cache = isNone ? this.#open : this.#enough;
-    const key = isNone ? request.url : await this.#server.credentials.digestOf(probe);
+    const key = await this.#server.credentials.digestOf(probe);
     const known = cache.get(key);
     if (known !== undefined) return known;
     const last = cache.last(key);
@@ -114,7 +119,7 @@ export class UpstreamAdmission {
 
   async #denialBy(request: Request, admitsUnknownMethod: boolean): Promise<Denial | undefined> {
     const { origin, pathname } = new URL(request.url);
-    const endpoint = origin + pathname;
+    const endpoint = hex(await sha256(origin + pathname));
     if (!this.#initializing.get(endpoint)) {
       const discovered = await this.#server.send(request, questionOf(ProbeQuestion.Discover));
       if (isDenial(discovered)) return discovered;
