@@ -120,14 +120,18 @@ export class UpstreamAdmission {
   async #denialBy(request: Request, admitsUnknownMethod: boolean): Promise<Denial | undefined> {
     const { origin, pathname } = new URL(request.url);
     const endpoint = hex(await sha256(origin + pathname));
-    if (!this.#initializing.get(endpoint)) {
+    const isInitializing = this.#initializing.get(endpoint) === true;
+    if (!isInitializing) {
       const discovered = await this.#server.send(request, questionOf(ProbeQuestion.Discover));
       if (isDenial(discovered)) return discovered;
       const body = await wholeBody(discovered, this.#server.limits);
       if (isResult(discovered, body) || (admitsUnknownMethod && probed(body).isUnknown))
         return undefined;
     }
-    return this.#initialized(request, endpoint);
+    const denial = await this.#initialized(request, endpoint);
+    // Not after each `initialize`, or `server/discover` would never be sent again.
+    if (denial === undefined && !isInitializing) this.#initializing.set(endpoint, true);
+    return denial;
   }
 
   /** @throws ListenError `discover-failed` if the response is not a result. */
@@ -137,9 +141,8 @@ export class UpstreamAdmission {
     const isServed = isResult(response, await wholeBody(response, this.#server.limits));
     const session = response.headers.get('mcp-session-id');
     if (session !== null) this.#server.endSession(request, session);
-    if (isServed) this.#initializing.set(endpoint, true);
-    else this.#initializing.delete(endpoint);
     if (isServed) return undefined;
+    this.#initializing.delete(endpoint);
     throw new ListenError(
       'discover-failed',
       'the upstream server responds neither to server/discover nor to initialize',
