@@ -11,6 +11,7 @@ import {
 } from './authorize.js';
 import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from './identity.js';
 import { isOpenStream, ofOpenStream } from './open-stream.js';
+import { isOutage } from './outage.js';
 import { isServedHere, servedHere } from './served-here.js';
 
 /**
@@ -68,7 +69,7 @@ export async function callerOf(
   } catch (error) {
     // A client that has disconnected is not an error.
     if (!request.signal.aborted) onError(error as Error);
-    return { refusal: Refusal.AuthorizerFailed };
+    return { refusal: Refusal.AuthorizerFailed, isOutage: isOutage(principal, error) };
   }
 }
 

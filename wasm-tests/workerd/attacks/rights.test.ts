@@ -242,6 +242,26 @@ describe('rights that expire', () => {
     expect(await bob.message()).toBeUndefined();
     expect(await admin.message()).toBe(updated('1', NOTE));
   });
+
+  test.each([429, 502, 503, 504])(
+    'count while the server responds with %i, until it denies the caller',
+    async (status) => {
+      const admin = await open(ADMIN);
+      for (const [responded, message] of [
+        [status, updated('1', NOTE)],
+        [401, undefined],
+      ] as const) {
+        behind.trick = (_incoming, outgoing) => {
+          outgoing.writeHead(responded).end();
+          return true;
+        };
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        await publish();
+        expect(await admin.message()).toBe(message);
+      }
+      behind.trick = () => false;
+    },
+  );
 });
 
 test.each([

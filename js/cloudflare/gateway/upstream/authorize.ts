@@ -1,4 +1,5 @@
 import type { Authorize } from '../../../auth/authorize.js';
+import { askingUpstream } from '../../../auth/outage.js';
 import { bodyUntil } from '../../../handler/upstream-response.js';
 import { ListenError } from '../../../model/error.js';
 import type { SubscriptionFilter } from '../../../model/filter.js';
@@ -14,7 +15,7 @@ export function upstreamAuthorize(
   server: UpstreamServer,
   onError: (error: Error) => void,
 ): Authorize {
-  return async ({ request, requested }) => {
+  return askingUpstream<Authorize>(async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
     const response = await server.send(request, questionOf(ProbeQuestion.Listen, text));
@@ -37,5 +38,5 @@ export function upstreamAuthorize(
       ),
     );
     return {};
-  };
+  });
 }

@@ -1,4 +1,5 @@
 import { callUserFunction, type Denial } from '../../../auth/authorize.js';
+import { askingUpstream } from '../../../auth/outage.js';
 import { isServedHere } from '../../../auth/served-here.js';
 import { withCredentials } from '../../../handler/server-request.js';
 import { wholeBody } from '../../../handler/upstream-response.js';
@@ -54,8 +55,10 @@ export class UpstreamAdmission {
   }
 
   /** Returns the name of a caller that is admitted, or why it is denied. */
-  readonly principal = async (request: Request): Promise<string | Denial | undefined> =>
-    (await this.#denialOf(request)) ?? this.nameOf(request);
+  readonly principal = askingUpstream(
+    async (request: Request): Promise<string | Denial | undefined> =>
+      (await this.#denialOf(request)) ?? this.nameOf(request),
+  );
 
   /**
    * Returns the name of a caller; undefined if the server requires no credential that names one.

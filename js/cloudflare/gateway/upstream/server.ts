@@ -1,5 +1,6 @@
 import { waitUntil } from 'cloudflare:workers';
 import type { Denial } from '../../../auth/authorize.js';
+import { isOpenStream } from '../../../auth/open-stream.js';
 import type { FetchHandler } from '../../../handler/handler.js';
 import { onBehalfOf, serverRequest } from '../../../handler/server-request.js';
 import type { ResponseLimits } from '../../../handler/upstream-response.js';
@@ -23,8 +24,8 @@ export class UpstreamServer {
    * Sends a request with the credentials of the caller of `request`. Returns a denial for 401, 403
    * and 429, and the response, with its body unread, for 2xx, 400, 404 and 405.
    *
-   * @throws ListenError `upstream-unreachable` for 502, 503 and 504, `discover-failed` for every
-   *   other status.
+   * @throws ListenError `upstream-unreachable` for 502, 503 and 504, and for 429 if the request is
+   *   that of an open stream; `discover-failed` for every other status.
    */
   async send(request: Request, probe: QuestionRequest): Promise<Response | Denial> {
     const response = await this.#handler(serverRequest(request, this.credentials, probe));
@@ -33,7 +34,8 @@ export class UpstreamServer {
     await response.body?.cancel();
     if (status === 401 || status === 403)
       return { denied: status, ...field('wwwAuthenticate', headers) };
-    if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
+    if (status === 429 && !isOpenStream(request))
+      return { denied: 503, ...field('retryAfter', headers) };
     const code = UNREACHABLE.includes(status) ? 'upstream-unreachable' : 'discover-failed';
     throw new ListenError(code, `the upstream server responded with status ${status}`);
   }
@@ -67,4 +69,4 @@ const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' 
 /** Statuses that servers return for a request of a revision that they do not support. */
 const UNSUPPORTED = [400, 404, 405];
 /** Statuses that do not say whether the server serves a caller. */
-const UNREACHABLE = [502, 503, 504];
+const UNREACHABLE = [429, 502, 503, 504];
