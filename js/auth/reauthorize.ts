@@ -8,7 +8,7 @@ import {
   type CallerContext,
   runAuthorize,
 } from './authorize.js';
-import { ofOpenStream } from './open-stream.js';
+import { checksOf, ofOpenStream } from './open-stream.js';
 import { LastResult } from './outage.js';
 import { type Caller, callerOf, type PrincipalOptions } from './principal.js';
 
@@ -21,6 +21,8 @@ export interface Reauthorizer {
    * receive nothing.
    */
   renew(requested: string): Promise<RenewedRights | undefined>;
+  /** Whether the stream has to end soon, because its request may send few further requests. */
+  readonly isExhausted: boolean;
   /** Called once the stream has a result; `error` is what the core found wrong in it. */
   finish(error: string | undefined): void;
 }
@@ -61,6 +63,9 @@ export function reauthorizerOf(
     ms: options.ms,
     renew: (requested) =>
       renew(safeOptions, kept, last, JSON.parse(requested) as SubscriptionFilter),
+    get isExhausted() {
+      return checksOf(kept.request)?.isExhausted === true;
+    },
     finish: (error) => {
       if (error !== undefined) onError(new ListenError('invalid-filter', error));
     },

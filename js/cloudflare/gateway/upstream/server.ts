@@ -1,8 +1,8 @@
 import { waitUntil } from 'cloudflare:workers';
 import type { Denial } from '../../../auth/authorize.js';
-import { isOpenStream } from '../../../auth/open-stream.js';
+import { checksOf, isOpenStream } from '../../../auth/open-stream.js';
 import type { FetchHandler } from '../../../handler/handler.js';
-import { onBehalfOf, serverRequest } from '../../../handler/server-request.js';
+import { clientRequestOf, onBehalfOf, serverRequest } from '../../../handler/server-request.js';
 import type { ResponseLimits } from '../../../handler/upstream-response.js';
 import { ListenError } from '../../../model/error.js';
 import type { QuestionRequest } from '../../../wasm/server/bindings.js';
@@ -13,11 +13,21 @@ export class UpstreamServer {
   readonly #handler: FetchHandler;
   readonly credentials: Credentials;
   readonly limits: ResponseLimits;
+  readonly #maxChecks: number;
 
-  constructor(handler: FetchHandler, credentials: Credentials, limits: ResponseLimits) {
+  /**
+   * @param subrequests - maximum number of subrequests of the request that holds a stream.
+   */
+  constructor(
+    handler: FetchHandler,
+    credentials: Credentials,
+    limits: ResponseLimits,
+    subrequests = Number.POSITIVE_INFINITY,
+  ) {
     this.#handler = handler;
     this.credentials = credentials;
     this.limits = limits;
+    this.#maxChecks = subrequests * PART_FOR_CHECKS;
   }
 
   /**
@@ -28,6 +38,7 @@ export class UpstreamServer {
    *   that of an open stream; `discover-failed` for every other status.
    */
   async send(request: Request, probe: QuestionRequest): Promise<Response | Denial> {
+    this.#count(request);
     const response = await this.#handler(serverRequest(request, this.credentials, probe));
     const { headers, ok, status } = response;
     if (ok || UNSUPPORTED.includes(status)) return response;
@@ -44,9 +55,18 @@ export class UpstreamServer {
   endSession(request: Request, session: string): void {
     const headers = this.credentials.of(request);
     headers.set('mcp-session-id', session);
+    this.#count(request);
     const ending = onBehalfOf(request, new Request(request.url, { method: 'DELETE', headers }));
     // If this fails, the server ends the session itself once it is idle.
     waitUntil(this.#discard(ending).catch(() => {}));
+  }
+
+  /** Counts a subrequest, if the request that causes it holds a stream. */
+  #count(request: Request): void {
+    const checks = checksOf(clientRequestOf(request));
+    if (checks === undefined) return;
+    checks.requests += 1;
+    checks.isExhausted = checks.requests >= this.#maxChecks;
   }
 
   async #discard(ending: Request): Promise<void> {
@@ -66,6 +86,8 @@ function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
 }
 
 const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
+/** The part of the subrequests for checks; the others open the stream, and connect it to the bus. */
+const PART_FOR_CHECKS = 0.75;
 /** Statuses that servers return for a request of a revision that they do not support. */
 const UNSUPPORTED = [400, 404, 405];
 /** Statuses that do not say whether the server serves a caller. */

@@ -1,5 +1,5 @@
 import type { CallerContext } from '../../../auth/authorize.js';
-import { ofOpenStream } from '../../../auth/open-stream.js';
+import { checksOf, ofOpenStream } from '../../../auth/open-stream.js';
 import { LastResult } from '../../../auth/outage.js';
 import { type Reauthorizer, type RenewedRights, sameCaller } from '../../../auth/reauthorize.js';
 import type { EventSource } from '../../../bus/events.js';
@@ -114,6 +114,9 @@ export class StreamOpener {
           host.onError(error);
           return undefined;
         }),
+      get isExhausted() {
+        return checksOf(kept.request)?.isExhausted === true;
+      },
       finish: () => stream.renewed(),
     };
   }
