@@ -275,6 +275,7 @@ test.each([
   ],
   [{ UPSTREAM_WATCH: 'Off' }, 'UPSTREAM_WATCH must be on or off'],
   [{ CREDENTIAL_HEADERS: 'x-api-key,' }, 'credentialHeaders must be a list'],
+  [{ SUBREQUESTS: 'all' }, 'subrequests must be a number of at least 0'],
   [{ EVENTS: '{"order.paid":' }, 'EVENTS must list event types as JSON'],
   [{ EVENTS: '{"order.paid":{"schema":{}}}' }, 'the definition of order.paid has no schema'],
   [{ WEBHOOK_KEY: 'secret' }, 'WEBHOOK_KEY requires EVENTS'],
