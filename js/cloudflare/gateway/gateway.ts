@@ -103,9 +103,9 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]>
 /** A gateway in front of an MCP server. */
 export interface Gateway<Rest extends unknown[] = []> {
   /**
-   * Serves `/mcp`, `/publish` and `/.well-known/`, with any path before them if `bus` is a
-   * function; every other path gets 404. Passes the arguments after the request to `principal` and
-   * `authorize` of `listen`.
+   * Serves `/mcp` and `/publish`, with any path before them if `bus` is a function, and
+   * `/.well-known/`; every other path gets 404. Passes the arguments after the request to
+   * `principal` and `authorize` of `listen`.
    */
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /**
