@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { startFixture } from '../../host/fixture/start.ts';
 import { LegacySession } from '../../host/legacy.ts';
-import { acknowledged, listen, updated, WITH_TASKS, type WireStream } from '../../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listen,
+  listenBody,
+  updated,
+  WITH_TASKS,
+  type WireStream,
+} from '../../host/listen.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { GuardedServer, json } from '../../host/servers/guarded.ts';
 import { WatchedServer } from '../../host/servers/watched.ts';
@@ -92,6 +100,24 @@ describe('a stream of a gateway that watches with UPSTREAM_TOKEN', () => {
     const stream = await gateway().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
     expect(await stream.message()).toBe(acknowledged('1', {}));
     expect(gateway().log()).toContain('supports no subscriptions');
+    behind.trick = () => false;
+  });
+
+  test('is refused if its filter exceeds a limit of the server', async () => {
+    const error = { code: -32_602, message: 'too many resource uris', data: { limit: 1 } };
+    behind.trick = (_incoming, outgoing, method) => {
+      const isListen = method === 'subscriptions/listen';
+      if (isListen)
+        json(outgoing, 400, JSON.stringify({ jsonrpc: '2.0', id: 'mcp-listen:probe', error }));
+      return isListen;
+    };
+    const { status } = await fetch(gateway().mcp(), {
+      method: 'POST',
+      headers: { ...LISTEN_HEADERS, ...ADMIN },
+      body: listenBody({ resourceSubscriptions: [SALARIES, NOTE] }),
+    });
+    expect(status).toBe(503);
+    expect(gateway().log()).toContain('did not acknowledge a subscription');
     behind.trick = () => false;
   });
 });

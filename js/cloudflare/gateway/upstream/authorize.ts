@@ -26,7 +26,8 @@ export function upstreamAuthorize(
       (bytes) => probed(bytes).acknowledged,
     );
     if (response.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
-    if (response.ok && !probed(bytes).isUnknown)
+    const { isOverLimit, isUnknown } = probed(bytes);
+    if (isOverLimit || (response.ok && !isUnknown))
       throw new ListenError(
         'discover-failed',
         'the upstream server did not acknowledge a subscription',
