@@ -5,6 +5,7 @@ use alloc::string::String;
 
 use crate::{
     client::RpcError,
+    json,
     legacy::VERSIONS,
     listen::Incoming,
     message, sse,
@@ -50,6 +51,18 @@ pub fn is_unknown(body: &[u8]) -> bool {
         |message: &[u8]| RpcError::read(message).is_some_and(|error| UNKNOWN.contains(&error.code));
     let messages = || sse::data(core::str::from_utf8(body).unwrap_or_default());
     says_so(body) || messages().iter().any(|message| says_so(message.as_bytes()))
+}
+
+/// Whether a response is an error for a request that exceeds a limit of the server.
+pub fn is_over_limit(body: &[u8]) -> bool {
+    let Ok(document) = json::read(body, json::MAX_PEER_DEPTH) else {
+        return false;
+    };
+    let error = document.root.get("error");
+    let limit = error
+        .and_then(|error| error.get("data"))
+        .and_then(|data| data.get("limit"));
+    limit.is_some()
 }
 
 const ID: &str = "mcp-listen:probe";

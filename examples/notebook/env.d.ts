@@ -39,6 +39,8 @@ declare namespace Cloudflare {
      * support server/discover.
      */
     UNKNOWN_METHOD?: string;
+    /** Number of subrequests that the plan of the Worker allows each request. */
+    SUBREQUESTS?: string;
     /** The event types that the gateway serves, as JSON; see docs/gateway-events.md. */
     EVENTS?: string;
     /**

@@ -14,6 +14,7 @@ const {
   CREDENTIAL_HEADERS,
   EVENTS,
   MCP_BUS,
+  SUBREQUESTS,
   TENANTS,
   UNKNOWN_METHOD,
   UPSTREAM,
@@ -58,6 +59,7 @@ function gateOptions(): GatewayOptions {
       : [],
     admitsUnknownMethod:
       oneOf('UNKNOWN_METHOD', UNKNOWN_METHOD, ['refused', 'admitted']) === 'admitted',
+    ...(SUBREQUESTS && { subrequests: Number(SUBREQUESTS) }),
   };
 }
 

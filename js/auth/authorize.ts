@@ -3,6 +3,7 @@ import type { SubscriptionFilter } from '../model/filter.js';
 import { finiteTimeout } from '../model/timeouts.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { Refusal } from '../wasm/server/bindings.js';
+import { isOutage } from './outage.js';
 
 /**
  * Decides which of the requested notifications a caller may receive. It is called before anything
@@ -94,6 +95,8 @@ export interface Denied {
   wwwAuthenticate?: string | undefined;
   /** The `Retry-After` header of the response. */
   retryAfter?: string | undefined;
+  /** Whether the upstream server of a gateway, which decides this, cannot be asked now. */
+  isOutage?: boolean;
 }
 
 /** The result of `authorize`. */
@@ -125,7 +128,7 @@ export async function runAuthorize<Context extends object>(
     return { filter: JSON.stringify({ ...authorization, groups }), groups };
   } catch (error) {
     onError(error as Error);
-    return { refusal: Refusal.AuthorizerFailed };
+    return { refusal: Refusal.AuthorizerFailed, isOutage: isOutage(authorize, error) };
   }
 }
 

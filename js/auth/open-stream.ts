@@ -13,10 +13,26 @@ export function isOpenStream(request: Request): boolean {
   return open.has(request);
 }
 
+/** What checks the caller of an open stream, as part of the request that holds the stream. */
+export interface StreamChecks {
+  /** Number of requests that were sent. */
+  requests: number;
+  /** Whether the host may soon refuse further requests. */
+  isExhausted: boolean;
+}
+
 /** Marks the request as that of an open stream, and returns it. */
-export function ofOpenStream(request: Request): Request {
-  open.add(request);
+export function ofOpenStream(
+  request: Request,
+  checks: StreamChecks = { requests: 0, isExhausted: false },
+): Request {
+  open.set(request, checks);
   return request;
 }
 
-const open = new WeakSet<Request>();
+/** Returns the checks of the open stream that the request belongs to; undefined for any other. */
+export function checksOf(request: Request): StreamChecks | undefined {
+  return open.get(request);
+}
+
+const open = new WeakMap<Request, StreamChecks>();

@@ -10,7 +10,8 @@ import {
   denialOf,
 } from './authorize.js';
 import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from './identity.js';
-import { isOpenStream, ofOpenStream } from './open-stream.js';
+import { checksOf, ofOpenStream } from './open-stream.js';
+import { isOutage } from './outage.js';
 import { isServedHere, servedHere } from './served-here.js';
 
 /**
@@ -68,7 +69,7 @@ export async function callerOf(
   } catch (error) {
     // A client that has disconnected is not an error.
     if (!request.signal.aborted) onError(error as Error);
-    return { refusal: Refusal.AuthorizerFailed };
+    return { refusal: Refusal.AuthorizerFailed, isOutage: isOutage(principal, error) };
   }
 }
 
@@ -82,7 +83,8 @@ export function contextOf(
 
 function withoutBody(request: Request): Request {
   const copy = bodiless(request);
-  if (isOpenStream(request)) ofOpenStream(copy);
+  const checks = checksOf(request);
+  if (checks !== undefined) ofOpenStream(copy, checks);
   if (isServedHere(request)) servedHere(copy);
   return copy;
 }

@@ -8,8 +8,9 @@ import {
   type CallerContext,
   runAuthorize,
 } from './authorize.js';
-import { ofOpenStream } from './open-stream.js';
-import { callerOf, type PrincipalOptions } from './principal.js';
+import { checksOf, ofOpenStream } from './open-stream.js';
+import { LastResult } from './outage.js';
+import { type Caller, callerOf, type PrincipalOptions } from './principal.js';
 
 /** Authorizes the caller of an open stream again. */
 export interface Reauthorizer {
@@ -20,6 +21,8 @@ export interface Reauthorizer {
    * receive nothing.
    */
   renew(requested: string): Promise<RenewedRights | undefined>;
+  /** Whether the stream has to end soon, because its request may send few further requests. */
+  readonly isExhausted: boolean;
   /** Called once the stream has a result; `error` is what the core found wrong in it. */
   finish(error: string | undefined): void;
 }
@@ -55,9 +58,14 @@ export function reauthorizerOf(
   // Claims are valid for one call only.
   const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
   const safeOptions = { ...options, principalOptions: { ...options.principalOptions, onError } };
+  const last = { caller: new LastResult(options.ms), permit: new LastResult(options.ms) };
   return {
     ms: options.ms,
-    renew: (requested) => renew(safeOptions, kept, JSON.parse(requested) as SubscriptionFilter),
+    renew: (requested) =>
+      renew(safeOptions, kept, last, JSON.parse(requested) as SubscriptionFilter),
+    get isExhausted() {
+      return checksOf(kept.request)?.isExhausted === true;
+    },
     finish: (error) => {
       if (error !== undefined) onError(new ListenError('invalid-filter', error));
     },
@@ -75,20 +83,41 @@ export function isReauthorized({
   );
 }
 
-/** Authorizes again. A different name is a denial, because another caller opened the stream. */
+/**
+ * Calls `principal` for the caller of an open stream. Returns undefined if it denies the caller, or
+ * returns a different name, because another caller opened the stream.
+ */
+export async function sameCaller(
+  options: PrincipalOptions,
+  { args, principal, request }: CallerContext,
+  last: LastResult,
+): Promise<Caller | undefined> {
+  const caller = await callerOf(options, request, args);
+  if (!last.accepts(caller)) return undefined;
+  if (caller.refusal !== undefined) return principal === undefined ? {} : { name: principal };
+  return caller.name === principal ? caller : undefined;
+}
+
+/** The last results about the caller of an open stream. */
+interface LastResults {
+  /** Those of `principal`. */
+  caller: LastResult;
+  /** Those of `authorize`. */
+  permit: LastResult;
+}
+
+/** Authorizes again. */
 async function renew(
   { authorizeOptions, principalOptions }: ReauthorizeOptions,
-  caller: CallerContext,
+  kept: CallerContext,
+  last: LastResults,
   requested: SubscriptionFilter,
 ): Promise<RenewedRights | undefined> {
-  const { groups, claims, expiresAt, name, refusal } = await callerOf(
-    principalOptions,
-    caller.request,
-    caller.args,
-  );
-  if (refusal !== undefined || name !== caller.principal) return undefined;
+  const caller = await sameCaller(principalOptions, kept, last.caller);
+  if (caller === undefined) return undefined;
+  const { groups, claims, expiresAt } = caller;
   const context: AuthorizeContext = {
-    ...caller,
+    ...kept,
     groups,
     claims,
     expiresAt,
@@ -99,6 +128,6 @@ async function renew(
     { ...authorizeOptions, onError: principalOptions.onError },
     context,
   );
-  if (permit.refusal !== undefined) return undefined;
+  if (!last.permit.accepts(permit)) return undefined;
   return { filter: permit.filter ?? JSON.stringify({ ...requested, groups }), expiresAt };
 }

@@ -53,7 +53,8 @@ export interface ClientListenOptions {
    */
   token?: TokenProvider;
   /**
-   * Milliseconds to wait for the acknowledgment. 0 disables.
+   * Milliseconds to wait for the acknowledgment; in a session of 2025, for each response until the
+   * subscription is open. 0 disables.
    *
    * @default 30_000
    */

@@ -15,8 +15,8 @@ export interface ListenLimits {
    */
   maxRequestBodySize?: number;
   /**
-   * Bytes of the header fields of a listen request, if the stream keeps them to call `principal` or
-   * `authorize` again. A larger request gets 431. 0 accepts no such request.
+   * Bytes of the URL and the header fields of a listen request, if the stream keeps them to call
+   * `principal` or `authorize` again. A larger request gets 431. 0 accepts no such request.
    *
    * @default 16_384
    */

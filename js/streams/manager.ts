@@ -23,7 +23,7 @@ import {
 } from '../wasm/server/bindings.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout/driver.js';
-import { continentOf, exceed, scopeOf } from './opening/caller.js';
+import { continentOf, exceeds, scopeOf } from './opening/caller.js';
 import { Granting } from './opening/granting.js';
 import type { InnerStream, InnerStreamOptions } from './opening/inner-stream.js';
 import { OpeningPreparer, type OpeningPreparerOptions } from './opening/preparer.js';
@@ -186,7 +186,7 @@ export class StreamManager {
   #refusal(caller: CallerContext, names: number): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     const { headerBytes } = this.#options.limits;
-    if (this.#preparer.isReauthorized && exceed(caller.request.headers, headerBytes))
+    if (this.#preparer.isReauthorized && exceeds(caller.request, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#quota.opening >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;

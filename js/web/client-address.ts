@@ -1,19 +1,28 @@
 /**
- * Returns the network address of a request's client, if the host provides it; otherwise undefined.
- * It is used to count callers without a name, and proves nothing about them.
+ * Returns a text for the network address of a request's client, if the host provides it; otherwise
+ * undefined. It is used to count callers without a name, and proves nothing about them.
  *
  * On Cloudflare the address is `CF-Connecting-IP`. Cloudflare sets that field, and the data center
  * in `request.cf.colo` shows that the request came through its network. Anywhere else a client can
  * set the field, so it is ignored. A self-hosted workerd has `request.cf` too, but without `colo`
  * (1.20261117). The adapter for Node provides no address: behind a reverse proxy all callers would
  * share the proxy's address. An IPv6 address is reduced to its /64 network, which usually belongs
- * to one subscriber.
+ * to one subscriber. All Workers have one address, so a Worker of another zone is identified by
+ * `CF-Worker`, the zone that owns it, which Cloudflare sets too.
  */
 export function addressOf(request: Request): string | undefined {
   const { colo } = (request as { cf?: { colo?: unknown } }).cf ?? {};
   if (typeof colo !== 'string') return undefined;
-  const address = request.headers.get('cf-connecting-ip');
-  return address === null || address === '' ? undefined : network(address.toLowerCase());
+  const { headers } = request;
+  const address = headers.get('cf-connecting-ip');
+  if (address === null || address === '') return undefined;
+  const own = network(address.toLowerCase());
+  return own === OF_WORKERS ? workerOf(headers) : own;
+}
+
+function workerOf(headers: Headers): string | undefined {
+  const zone = headers.get('cf-worker');
+  return zone === null || zone === '' ? undefined : `worker ${zone.toLowerCase()}`;
 }
 
 function network(address: string): string {
@@ -31,5 +40,7 @@ function network(address: string): string {
   return `${groups.map((group) => group.replace(/^0+(?=.)/, '')).join(':')}::/64`;
 }
 
+/** The network of 2a06:98c0:3600::103, the address of every Worker that calls another zone. */
+const OF_WORKERS = '2a06:98c0:3600:0::/64';
 /** Groups of 16 bits in an IPv6 address. */
 const GROUPS = 8;

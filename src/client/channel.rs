@@ -62,7 +62,7 @@ impl Listener {
                 self.send_cancellation();
                 is_ours
             }
-            ListenerStep::Session(session) => session.handle_line(message, &mut self.queue),
+            ListenerStep::Session(session) => session.handle_line(message, &mut self.queue, now),
             ListenerStep::Ended(_) => false,
         }
     }

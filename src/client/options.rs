@@ -8,8 +8,9 @@ use crate::{clock::Millis, sse::Bounds, vocabulary::limits::Limits};
 pub struct SubscriptionOptions {
     /// The client's `clientInfo`, as compact JSON; `None` names this crate.
     pub client_info: Option<String>,
-    /// How long to wait for the acknowledgment. Default 30 s; zero waits without a limit. An open
-    /// stream has no such limit (2026-07-28, Cancellation: Timeouts).
+    /// How long to wait for the acknowledgment, or for the next response in a session that is
+    /// being opened. Default 30 s; zero waits without a limit. An open stream has no such limit
+    /// (2026-07-28, Cancellation: Timeouts).
     pub acknowledgment: Duration,
     /// How long an open stream may be silent, without even a keep-alive. Default 60 s; zero
     /// disables the limit.

@@ -1,7 +1,7 @@
 use mcp_listen::{
     filter::SubscriptionFilter,
     limits::Limits,
-    probe::{acknowledged, initialize_request, is_unknown, listen_request},
+    probe::{acknowledged, initialize_request, is_over_limit, is_unknown, listen_request},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -67,4 +67,19 @@ fn only_unknown_method_and_version_errors_count() {
     let result = br#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#;
     assert!(!is_unknown(result));
     assert!(!is_unknown(b"Not found"));
+}
+
+#[test]
+fn a_limit_is_named_by_the_data_of_an_error() {
+    let error = |data: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-32602,"message":"x","data":{data}}}}}"#
+        )
+    };
+    assert!(is_over_limit(error(r#"{"limit":16}"#).as_bytes()));
+    for data in ["{}", "16", r#"{"supported":["limit"]}"#] {
+        assert!(!is_over_limit(error(data).as_bytes()), "{data}");
+    }
+    assert!(!is_over_limit(br#"{"result":{"data":{"limit":1}}}"#));
+    assert!(!is_over_limit(b"limit"));
 }

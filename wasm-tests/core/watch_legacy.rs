@@ -1,5 +1,7 @@
 //! A watch of a server that keeps sessions.
 
+use std::collections::VecDeque;
+
 use mcp_listen::{
     client::{
         CloseReason, HttpAction, HttpRequest, Loss, RequestHandle, ServerHint, SubscriptionOptions,
@@ -36,15 +38,20 @@ impl Host {
 
     /// Returns the only request to send.
     fn request(&mut self) -> (RequestHandle, HttpRequest) {
-        let transfers = std::iter::from_fn(|| self.watch.poll_action());
-        let sent: Vec<_> = transfers
-            .filter_map(|transfer| match transfer {
+        let sent = self.requests();
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        sent[0].clone()
+    }
+
+    /// Returns the requests to send.
+    fn requests(&mut self) -> Vec<(RequestHandle, HttpRequest)> {
+        let actions = std::iter::from_fn(|| self.watch.poll_action());
+        actions
+            .filter_map(|action| match action {
                 HttpAction::Send(call, request) => Some((call, request)),
                 _ => None,
             })
-            .collect();
-        assert_eq!(sent.len(), 1, "{sent:?}");
-        sent[0].clone()
+            .collect()
     }
 
     fn head(&mut self, call: RequestHandle, status: u16, fields: &str) {
@@ -59,6 +66,14 @@ impl Host {
 
     fn reported(&mut self) -> Vec<WatchOutput> {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
+    }
+
+    /// Responds to a `resources/subscribe` with an empty result.
+    fn accept(&mut self, call: RequestHandle) {
+        self.head(call, 200, "content-type: application/json");
+        self.watch
+            .handle_bytes(call, br#"{"jsonrpc":"2.0","id":2,"result":{}}"#, self.now);
+        self.watch.handle_end(call, self.now);
     }
 
     /// Begins a session up to its open stream, and returns the number of that request.
@@ -164,6 +179,47 @@ fn a_watch_of_a_resource_waits_if_its_subscribe_fails() {
     };
     assert_eq!(*end, CloseReason::Lost(Loss::Disconnected));
     assert_eq!(host.watch.state(), WatchState::Waiting);
+}
+
+#[test]
+fn many_resources_may_take_longer_than_one_acknowledgment() {
+    let requested = SubscriptionFilter {
+        resource_subscriptions: (0..12).map(|number| uri(&number.to_string())).collect(),
+        ..SubscriptionFilter::default()
+    };
+    let mut host = Host::of(requested.clone());
+    host.session();
+    let mut waiting: VecDeque<_> = host.requests().into();
+    assert_eq!(waiting.len(), 4);
+    while let Some((call, _)) = waiting.pop_front() {
+        assert_eq!(host.reported(), []);
+        host.now = host.now + Millis(8_000);
+        assert!(host.watch.poll_timeout().unwrap() > host.now);
+        host.accept(call);
+        waiting.extend(host.requests());
+    }
+    assert_eq!(host.now, Millis(96_000));
+    assert_eq!(host.reported(), [live(requested, false)]);
+}
+
+#[test]
+fn a_session_whose_resources_get_no_response_is_given_up() {
+    let requested = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        ..SubscriptionFilter::default()
+    };
+    let mut host = Host::of(requested);
+    host.session();
+    let sent = host.requests();
+    host.now = Millis(20_000);
+    host.accept(sent[0].0);
+    host.wait();
+    assert_eq!(host.now, Millis(50_000));
+    let reported = host.reported();
+    let [WatchOutput::Waiting { end, .. }] = reported.as_slice() else {
+        panic!("{reported:?}");
+    };
+    assert_eq!(*end, CloseReason::Lost(Loss::NotAcknowledged));
 }
 
 fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {

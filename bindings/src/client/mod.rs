@@ -22,19 +22,48 @@ pub fn events_of_filter(filter: &str) -> Result<Vec<String>, JsValue> {
 /// `invalid-filter`.
 #[wasm_bindgen(js_name = normalizeFilter)]
 pub fn normalize_filter(filter: &str) -> Result<String, JsValue> {
-    Ok(filter_of(filter)?.to_json())
+    Ok(filter_within(filter, &Limits::default())?.to_json())
 }
 
+/// Parses a filter of any size: the server limits what is requested of it.
 fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
-    SubscriptionFilter::from_json(text, &Limits::default())
+    let limits = Limits {
+        uris: usize::MAX,
+        uri_bytes: usize::MAX,
+        task_ids: usize::MAX,
+        task_id_bytes: usize::MAX,
+        ..Limits::default()
+    };
+    filter_within(text, &limits)
+}
+
+fn filter_within(text: &str, limits: &Limits) -> Result<SubscriptionFilter, JsValue> {
+    SubscriptionFilter::from_json(text, limits)
         .map_err(|error| coded("invalid-filter", &error.to_string()))
 }
 
-fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> SubscriptionOptions {
+/// Returns the options of a subscription to `filter`. All names in the filter are within the
+/// limits, because the acknowledgment repeats them.
+fn options(
+    filter: &SubscriptionFilter,
+    client_info: Option<String>,
+    ack_ms: f64,
+    silence_ms: f64,
+) -> SubscriptionOptions {
+    let limits = Limits::default();
+    let uris = || filter.resource_subscriptions.iter().map(|uri| uri.len());
+    let ids = || filter.task_ids.iter().map(|id| id.len());
     SubscriptionOptions {
         client_info,
         acknowledgment: millis(ack_ms).into(),
         silence: millis(silence_ms).into(),
+        limits: Limits {
+            uris: limits.uris.max(uris().len()),
+            uri_bytes: uris().fold(limits.uri_bytes, usize::max),
+            task_ids: limits.task_ids.max(ids().len()),
+            task_id_bytes: ids().fold(limits.task_id_bytes, usize::max),
+            ..limits
+        },
         ..SubscriptionOptions::default()
     }
 }

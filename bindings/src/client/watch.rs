@@ -166,9 +166,9 @@ impl ClientWatch {
         random: f64,
         now: f64,
     ) -> Result<Self, JsValue> {
-        let options = options(client_info, ack_ms, silence_ms);
-        let (bounds, seed) = (options.bounds, random.to_bits());
         let (filter, ids) = (filter_of(filter)?, Ids::after(millis(used_ids).0));
+        let options = options(&filter, client_info, ack_ms, silence_ms);
+        let (bounds, seed) = (options.bounds, random.to_bits());
         let machine = match hint.map(client::ServerHint::from) {
             None => Watch::on_channel(filter, options, seed),
             Some(way) => Watch::with_ids(filter, options, way, (ids, seed), millis(now)),

@@ -5,6 +5,7 @@ import { refusalResponse } from '../../handler/upstream-response.js';
 import { forward, withClientSession } from '../../http/inbound.js';
 import { type Screen, screen } from '../../http/screen.js';
 import { type ForgettableHandler, forgettableHandler } from '../../listen-handler.js';
+import { expectAmounts } from '../../model/amount.js';
 import { ListenError } from '../../model/error.js';
 import { limitsOf } from '../../model/limits.js';
 import { timeoutsOf } from '../../model/timeouts.js';
@@ -81,6 +82,15 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]>
    */
   admitsUnknownMethod?: boolean;
   /**
+   * Number of subrequests that Workers allows each request; on Workers Free it is 50. The requests
+   * with which an open stream is checked again count for the request that holds the stream. Once
+   * they are three quarters of this number, the stream ends (`exhausted`), after its pending
+   * notifications. 0 ends it after the first check.
+   *
+   * @default 10_000
+   */
+  subrequests?: number;
+  /**
    * Options for listens and sessions. Here `advertise` defaults to `all` if there is a secret for
    * publishers and no `server`, and `timeouts.authorizeMs` defaults to 10,000. The default
    * `principal` admits the callers that the upstream server serves, and names each by a digest of
@@ -93,9 +103,9 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]>
 /** A gateway in front of an MCP server. */
 export interface Gateway<Rest extends unknown[] = []> {
   /**
-   * Serves `/mcp`, `/publish` and `/.well-known/`, with any path before them if `bus` is a
-   * function; every other path gets 404. Passes the arguments after the request to `principal` and
-   * `authorize` of `listen`.
+   * Serves `/mcp` and `/publish`, with any path before them if `bus` is a function, and
+   * `/.well-known/`; every other path gets 404. Passes the arguments after the request to
+   * `principal` and `authorize` of `listen`.
    */
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /**
@@ -155,17 +165,23 @@ class GatewayHandler implements Gateway<unknown[]> {
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
     const { bus = DEFAULT_BUS, credentialHeaders, listen = {}, onError = report } = options;
+    const { subrequests = SUBREQUESTS } = options;
     expectRights(options);
+    expectAmounts('', { subrequests });
     this.#upstream = upstream;
     this.#namespace = namespace;
     this.#options = options;
     this.#onError = safeOnError(onError);
     this.#bus = bus;
     this.#proxy = createProxy(upstream, options);
-    this.#server = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), {
-      responseBytes: limitsOf(listen.limits).responseBytes,
-      responseMs: timeoutsOf(listen.timeouts).responseMs,
-    });
+    const { responseBytes } = limitsOf(listen.limits);
+    const { responseMs } = timeoutsOf(listen.timeouts);
+    this.#server = new UpstreamServer(
+      this.#proxy,
+      new Credentials(credentialHeaders),
+      { responseBytes, responseMs },
+      subrequests,
+    );
     this.#admission = new UpstreamAdmission(this.#server, options.admitsUnknownMethod ?? false);
     this.#screen = screen(listen);
     this.#router = new TenantRouter({
@@ -281,6 +297,8 @@ function acceptsPublishes({ publish, secret }: GatewayOptions): boolean {
 const WELL_KNOWN = /^\/\.well-known(\/[\w~-][\w.~-]*)+$/;
 /** Tenant servers that an isolate keeps while some of them are idle. */
 const MAX_SERVERS = 1_000;
+/** Subrequests of a request on Workers Paid. */
+const SUBREQUESTS = 10_000;
 /**
  * Milliseconds for the checks of a caller: a server of revision 2025 may need two requests in
  * sequence.

@@ -24,7 +24,7 @@ export interface Signature {
   signature: string | undefined;
   /**
    * Whether the proof was made with this secret; compared in constant time. `body` is the signed
-   * body.
+   * body, the same in each call.
    */
   isOf: (secret: string, body: Uint8Array<ArrayBuffer>) => Promise<boolean>;
 }
@@ -48,14 +48,13 @@ export function signatureOf(request: Request, busName: string, acceptsV1: boolea
   const key = headers.get('idempotency-key') ?? '';
   const prefix =
     version === 'v1' ? `${timestamp}.` : [method, busName, timestamp, key, ''].join('\n');
-  return { signature, isOf: (secret, body) => isSigned(secret, digits, [prefix, body]) };
-}
-
-async function isSigned(
-  secret: string,
-  digits: string,
-  parts: (string | Uint8Array<ArrayBuffer>)[],
-): Promise<boolean> {
-  const content = await new Blob(parts).arrayBuffer();
-  return isSameSecret(digits, hex(await hmacSha256(secret, content)));
+  // One copy for all secrets that are tried.
+  let content: Promise<ArrayBuffer> | undefined;
+  return {
+    signature,
+    isOf: async (secret, body) => {
+      content ??= new Blob([prefix, body]).arrayBuffer();
+      return isSameSecret(digits, hex(await hmacSha256(secret, await content)));
+    },
+  };
 }

@@ -61,9 +61,10 @@ export interface WriteDelayCount {
  * `drained`: by a drain; `expired`: the credentials of its caller expired; `denied`: its caller may
  * no longer receive everything that the stream acknowledged, or this could not be checked;
  * `outdated`: the bus object no longer serves its deployment; `exhausted`: the requests that share
- * its socket have used up their write budget; `lost`: states of its tasks may have been lost;
- * `trapped`: the core that held it in memory trapped; `aborted`: its bus released it, or its client
- * did not read the end of a drain in time.
+ * its socket have used up their write budget, or its own request may send few further requests to
+ * the upstream server of a gateway; `lost`: states of its tasks may have been lost; `trapped`: the
+ * core that held it in memory trapped; `aborted`: its bus released it, or its client did not read
+ * the end of a drain in time.
  */
 export type EndReason =
   | 'closed'

@@ -6,12 +6,7 @@ import type { EndReason } from '../../model/stats/listen.js';
 import { toMonotonic } from '../../model/timeouts.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { PerInstance } from '../../wasm/per-instance.js';
-import {
-  type Fanout,
-  type Retirement,
-  type Stream,
-  StreamState,
-} from '../../wasm/server/bindings.js';
+import { type Fanout, Retirement, type Stream, StreamState } from '../../wasm/server/bindings.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { FanoutBodies, type StreamBodies } from '../bodies/fanout-bodies.js';
 import { OwnBodies } from '../bodies/own-bodies.js';
@@ -315,6 +310,9 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
       this.catchUp(stream);
     });
     reauthorizer.finish(error);
+    if (!reauthorizer.isExhausted) return;
+    // Spread, because the streams of an isolate are authorized again by the same events.
+    this.retire(stream, performance.now() + Math.random() * RETIREMENT_MS, Retirement.Exhausted);
   }
 
   /** Removes a stream from the core. Returns the core's reason for its end. */
@@ -393,3 +391,6 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
     if (this.#size > 0) this.#timer.arm(this.core.pollTimeout());
   }
 }
+
+/** Milliseconds over which streams end whose requests may send few further requests. */
+const RETIREMENT_MS = 10_000;

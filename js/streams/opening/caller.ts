@@ -14,9 +14,12 @@ export function continentOf(request: Request): string | undefined {
   return typeof continent === 'string' ? continent : undefined;
 }
 
-/** Returns whether header fields have more than `bytes` bytes, which a stream may keep of them. */
-export function exceed(headers: Headers, bytes: number): boolean {
-  let left = bytes;
+/**
+ * Returns whether the URL and header fields of a request have more than `bytes` bytes, which a
+ * stream may keep of them.
+ */
+export function exceeds({ headers, url }: Request, bytes: number): boolean {
+  let left = bytes - url.length;
   for (const [name, value] of headers) left -= name.length + value.length;
   return left < 0;
 }

@@ -44,7 +44,8 @@ pub(crate) struct SessionListener {
     last_event_id: Option<String>,
     reopening: Reopening,
     retry: Option<Millis>,
-    begun_at: Millis,
+    /// When the session began, or the last `resources/subscribe` had its response.
+    advanced_at: Millis,
     received_at: Millis,
     /// Whether the server sends keep-alives. Only then is silence a sign of a broken stream.
     has_pulse: bool,
@@ -72,7 +73,7 @@ impl SessionListener {
             last_event_id: None,
             reopening: Reopening::new(seed),
             retry: None,
-            begun_at: now,
+            advanced_at: now,
             received_at: now,
             has_pulse: false,
             replies: true,
@@ -161,7 +162,7 @@ impl SessionListener {
             SessionStream::Ended => {}
             _ => {
                 if let Some(subscribed) = self.subscribes.handle_end(call, &self.session) {
-                    self.handle_subscribed(subscribed, queue);
+                    self.handle_subscribed(subscribed, queue, now);
                 }
             }
         }
@@ -169,12 +170,17 @@ impl SessionListener {
 
     /// Handles a message on a channel. Returns whether it is the response to one of our
     /// requests: changes concern every listener, responses only one.
-    pub(crate) fn handle_line(&mut self, message: &[u8], queue: &mut RequestQueue) -> bool {
+    pub(crate) fn handle_line(
+        &mut self,
+        message: &[u8],
+        queue: &mut RequestQueue,
+        now: Millis,
+    ) -> bool {
         let message = session::read_message(message, &self.options.limits);
         if let SessionMessage::Response { id, is_result } = &message
             && let Some(subscribed) = self.subscribes.handle_line(id, *is_result)
         {
-            self.handle_subscribed(subscribed, queue);
+            self.handle_subscribed(subscribed, queue, now);
             return true;
         }
         self.handle_session_message(message, queue);
@@ -208,9 +214,10 @@ impl SessionListener {
         of_stream.into_iter().chain(self.opening_ends()).min()
     }
 
-    /// Returns the deadline by which the subscription has to be open.
+    /// Returns the deadline by which the subscription has to be open, or closer to that: it may
+    /// take many requests.
     fn opening_ends(&self) -> Option<Millis> {
-        let late = self.options.late_after(self.begun_at);
+        let late = self.options.late_after(self.advanced_at);
         late.filter(|_| !self.pending.is_open())
     }
 
@@ -351,7 +358,9 @@ impl SessionListener {
         &mut self,
         (uri, outcome): (Uri, SubscribeOutcome),
         queue: &mut RequestQueue,
+        now: Millis,
     ) {
+        self.advanced_at = now;
         match outcome {
             SubscribeOutcome::Accepted => {}
             SubscribeOutcome::Refused => {

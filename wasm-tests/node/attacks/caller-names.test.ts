@@ -1,40 +1,47 @@
 import 'mcp-listen'; // loads the core
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { TtlCache } from '../../../dist/cloudflare/gateway/ttl-cache.js';
 import { UpstreamAdmission } from '../../../dist/cloudflare/gateway/upstream/principal.js';
 import { UpstreamServer } from '../../../dist/cloudflare/gateway/upstream/server.js';
+import type { FetchHandler } from '../../../dist/handler/handler.js';
 import { Credentials } from '../../../dist/web/credentials.js';
 
 vi.mock('cloudflare:workers', () => ({ waitUntil: () => {} }));
 
 type Fields = Record<string, string>;
 
+/** The admission at a server. */
+function admissionOf(server: FetchHandler, further: string[] = []): UpstreamAdmission {
+  const limits = { responseBytes: 10_000, responseMs: 1_000 };
+  return new UpstreamAdmission(new UpstreamServer(server, new Credentials(further), limits), false);
+}
+
+/** A result of `server/discover`, which is also one of `initialize`. */
+function admitting(): Response {
+  const result = { supportedVersions: ['2026-07-28'], capabilities: {} };
+  return Response.json({ jsonrpc: '2.0', id: 'mcp-listen:discover', result });
+}
+
 /** The admission at a server that serves requests with certain credentials. */
 function admissionAt(isServed: (headers: Headers) => boolean, further: string[] = []) {
   const counts = { requests: 0 };
   /** The status of requests whose caller is not served. */
   const refusal = { status: 401 };
-  const server = new UpstreamServer(
-    async ({ headers }) => {
-      counts.requests += 1;
-      if (!isServed(headers)) return new Response(null, refusal);
-      const result = { supportedVersions: ['2026-07-28'], capabilities: {} };
-      return Response.json({ jsonrpc: '2.0', id: 'mcp-listen:discover', result });
-    },
-    new Credentials(further),
-    { responseBytes: 10_000, responseMs: 1_000 },
-  );
-  const admission = new UpstreamAdmission(server, false);
+  const admission = admissionOf(async ({ headers }) => {
+    counts.requests += 1;
+    return isServed(headers) ? admitting() : new Response(null, refusal);
+  }, further);
   return {
     counts,
     refusal,
     nameOf: (headers: Fields) => admission.nameOf(requestOf(headers)),
-    callerOf: (headers: Fields) => admission.principal(requestOf(headers)),
+    callerOf: (headers: Fields, path?: string) => admission.principal(requestOf(headers, path)),
   };
 }
 
 /** An `initialize`, which the gateway forwards without admission if it can. */
-function requestOf(headers: Fields): Request {
-  return new Request('http://gateway.test/mcp', { method: 'POST', headers });
+function requestOf(headers: Fields, path = '/mcp'): Request {
+  return new Request(`http://gateway.test${path}`, { method: 'POST', headers });
 }
 
 const isBob = (headers: Headers) => headers.get('authorization') === 'Bearer bob';
@@ -186,4 +193,35 @@ describe('the requests to the server', () => {
     );
     expect(counts.requests).toBe(0);
   });
+});
+
+test('what is remembered about callers has short keys, however long their URLs are', async () => {
+  const set = vi.spyOn(TtlCache.prototype, 'set');
+  onTestFinished(() => set.mockRestore());
+  const long = 'a'.repeat(15_000);
+  const { callerOf } = admissionAt(isBob, ['X-API-Key']);
+  for (const path of [`/mcp?${long}`, `/${long}/mcp`]) {
+    await callerOf(JUNK[0] ?? {}, path);
+    await callerOf({ ...BOB, ...KEY }, path);
+  }
+  expect(set.mock.calls.length).toBeGreaterThan(4);
+  for (const [key] of set.mock.calls) expect(key.length).toBeLessThanOrEqual(64);
+});
+
+test('five minutes after a server did not know server/discover, it is asked again', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: string[] = [];
+  const admission = admissionOf(async (request) => {
+    const { method } = (await request.json()) as { method: string };
+    asked.push(method);
+    return asked.length === 1 ? new Response(null, { status: 404 }) : admitting();
+  });
+  for (let minute = 0; minute < 7; minute += 1) {
+    const request = requestOf({ 'mcp-protocol-version': '2026-07-28' });
+    expect(await admission.principal(request)).toBeUndefined();
+    vi.advanceTimersByTime(60_000);
+  }
+  const initialized = Array.from({ length: 5 }, () => 'initialize');
+  expect(asked).toEqual(['server/discover', ...initialized, 'server/discover', 'server/discover']);
 });

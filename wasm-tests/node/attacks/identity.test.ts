@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
 import { listChanged } from '../../host/listen.ts';
 import { BUSES } from '../bus/breakable-bus.ts';
-import { listenRequest, open, serving, TOOLS } from '../serving.ts';
+import { listenRequest, open, serving, TOOLS, URL } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
 const BOTH = { toolsListChanged: true, promptsListChanged: true };
@@ -184,3 +184,14 @@ test.each<[ListenHandlerOptions, number]>([
     ]);
   },
 );
+
+test('a URL beyond 16 KiB is refused where the stream keeps it', async () => {
+  const server = serving({ principal: () => 'ann' });
+  const { body, headers, method } = listenRequest(TOOLS);
+  const init = { body: await new Response(body).text(), headers, method };
+  const statuses = [16_384, 10_000].map(async (length) => {
+    const { status } = await server.fetch(new Request(`${URL}?${'a'.repeat(length)}`, init));
+    return status;
+  });
+  expect(await Promise.all(statuses)).toEqual([431, 200]);
+});

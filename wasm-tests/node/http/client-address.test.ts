@@ -21,7 +21,20 @@ test('elsewhere the header field of a client is ignored', () => {
   expect(addressOf(request(undefined, { colo: 'FRA' }))).toBeUndefined();
 });
 
-function request(address: string | undefined, cf: object | undefined): Request {
-  const headers = address === undefined ? {} : { 'cf-connecting-ip': address };
+test('the Workers of each zone count apart, though all Workers have one address', () => {
+  const of = (zone: string, address = '2a06:98c0:3600::103') =>
+    addressOf(request(address, { colo: 'FRA' }, { 'cf-worker': zone }));
+  expect([of('a.example'), of('B.example')]).toEqual(['worker a.example', 'worker b.example']);
+  expect(of('a.example', '203.0.113.7')).toBe('203.0.113.7');
+  expect(of('')).toBeUndefined();
+  expect(addressOf(request('2a06:98c0:3600::103', { colo: 'FRA' }))).toBeUndefined();
+});
+
+function request(
+  address: string | undefined,
+  cf: object | undefined,
+  fields: Record<string, string> = {},
+): Request {
+  const headers = address === undefined ? fields : { ...fields, 'cf-connecting-ip': address };
   return Object.assign(new Request('http://localhost/mcp', { headers }), cf && { cf });
 }

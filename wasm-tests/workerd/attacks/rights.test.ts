@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { startFixture } from '../../host/fixture/start.ts';
 import { LegacySession } from '../../host/legacy.ts';
-import { acknowledged, listen, updated, WITH_TASKS, type WireStream } from '../../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listen,
+  listenBody,
+  updated,
+  WITH_TASKS,
+  type WireStream,
+} from '../../host/listen.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { GuardedServer, json } from '../../host/servers/guarded.ts';
 import { WatchedServer } from '../../host/servers/watched.ts';
@@ -92,6 +100,24 @@ describe('a stream of a gateway that watches with UPSTREAM_TOKEN', () => {
     const stream = await gateway().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
     expect(await stream.message()).toBe(acknowledged('1', {}));
     expect(gateway().log()).toContain('supports no subscriptions');
+    behind.trick = () => false;
+  });
+
+  test('is refused if its filter exceeds a limit of the server', async () => {
+    const error = { code: -32_602, message: 'too many resource uris', data: { limit: 1 } };
+    behind.trick = (_incoming, outgoing, method) => {
+      const isListen = method === 'subscriptions/listen';
+      if (isListen)
+        json(outgoing, 400, JSON.stringify({ jsonrpc: '2.0', id: 'mcp-listen:probe', error }));
+      return isListen;
+    };
+    const { status } = await fetch(gateway().mcp(), {
+      method: 'POST',
+      headers: { ...LISTEN_HEADERS, ...ADMIN },
+      body: listenBody({ resourceSubscriptions: [SALARIES, NOTE] }),
+    });
+    expect(status).toBe(503);
+    expect(gateway().log()).toContain('did not acknowledge a subscription');
     behind.trick = () => false;
   });
 });
@@ -242,6 +268,26 @@ describe('rights that expire', () => {
     expect(await bob.message()).toBeUndefined();
     expect(await admin.message()).toBe(updated('1', NOTE));
   });
+
+  test.each([429, 502, 503, 504])(
+    'count while the server responds with %i, until it denies the caller',
+    async (status) => {
+      const admin = await open(ADMIN);
+      for (const [responded, message] of [
+        [status, updated('1', NOTE)],
+        [401, undefined],
+      ] as const) {
+        behind.trick = (_incoming, outgoing) => {
+          outgoing.writeHead(responded).end();
+          return true;
+        };
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        await publish();
+        expect(await admin.message()).toBe(message);
+      }
+      behind.trick = () => false;
+    },
+  );
 });
 
 test.each([
@@ -255,6 +301,7 @@ test.each([
   ],
   [{ UPSTREAM_WATCH: 'Off' }, 'UPSTREAM_WATCH must be on or off'],
   [{ CREDENTIAL_HEADERS: 'x-api-key,' }, 'credentialHeaders must be a list'],
+  [{ SUBREQUESTS: 'all' }, 'subrequests must be a number of at least 0'],
   [{ EVENTS: '{"order.paid":' }, 'EVENTS must list event types as JSON'],
   [{ EVENTS: '{"order.paid":{"schema":{}}}' }, 'the definition of order.paid has no schema'],
   [{ WEBHOOK_KEY: 'secret' }, 'WEBHOOK_KEY requires EVENTS'],

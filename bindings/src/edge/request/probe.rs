@@ -21,6 +21,8 @@ export interface Probed {
   acknowledged: string | undefined;
   /** Whether it is an error for an unknown method or revision. */
   isUnknown: boolean;
+  /** Whether it is an error for a request that exceeds a limit. */
+  isOverLimit: boolean;
 }
 ";
 
@@ -50,6 +52,7 @@ struct QuestionRequest {
 struct Probed {
     acknowledged: Option<String>,
     is_unknown: bool,
+    is_over_limit: bool,
 }
 
 /// Returns the request for a question.
@@ -78,6 +81,7 @@ pub fn probed(body: &[u8]) -> JsValue {
     object(&Probed {
         acknowledged: probe::acknowledged(body).map(|filter| filter.to_json()),
         is_unknown: probe::is_unknown(body),
+        is_over_limit: probe::is_over_limit(body),
     })
 }
 

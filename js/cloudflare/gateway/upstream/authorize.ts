@@ -1,4 +1,5 @@
 import type { Authorize } from '../../../auth/authorize.js';
+import { askingUpstream } from '../../../auth/outage.js';
 import { bodyUntil } from '../../../handler/upstream-response.js';
 import { ListenError } from '../../../model/error.js';
 import type { SubscriptionFilter } from '../../../model/filter.js';
@@ -14,7 +15,7 @@ export function upstreamAuthorize(
   server: UpstreamServer,
   onError: (error: Error) => void,
 ): Authorize {
-  return async ({ request, requested }) => {
+  return askingUpstream<Authorize>(async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
     const response = await server.send(request, questionOf(ProbeQuestion.Listen, text));
@@ -25,7 +26,8 @@ export function upstreamAuthorize(
       (bytes) => probed(bytes).acknowledged,
     );
     if (response.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
-    if (response.ok && !probed(bytes).isUnknown)
+    const { isOverLimit, isUnknown } = probed(bytes);
+    if (isOverLimit || (response.ok && !isUnknown))
       throw new ListenError(
         'discover-failed',
         'the upstream server did not acknowledge a subscription',
@@ -37,5 +39,5 @@ export function upstreamAuthorize(
       ),
     );
     return {};
-  };
+  });
 }

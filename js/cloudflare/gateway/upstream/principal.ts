@@ -1,4 +1,5 @@
 import { callUserFunction, type Denial } from '../../../auth/authorize.js';
+import { askingUpstream } from '../../../auth/outage.js';
 import { isServedHere } from '../../../auth/served-here.js';
 import { withCredentials } from '../../../handler/server-request.js';
 import { wholeBody } from '../../../handler/upstream-response.js';
@@ -10,6 +11,8 @@ import {
   questionOf,
 } from '../../../wasm/server/bindings.js';
 import { type Credential, fieldsOf } from '../../../web/credentials.js';
+import { sha256 } from '../../../web/digest.js';
+import { hex } from '../../../web/hex.js';
 import { TtlCache } from '../ttl-cache.js';
 import { required } from './required.js';
 import { isDenial, type UpstreamServer } from './server.js';
@@ -35,11 +38,14 @@ export class UpstreamAdmission {
   readonly #admitsUnknownMethod: boolean;
   /** Callers that were admitted, by the digests of their requests. Refusals are not cached. */
   readonly #admitted = new TtlCache<true>(5_000, 10_000);
-  /** Whether the server serves requests without credentials, by URL. */
+  /** Whether the server serves requests without credentials, by the digests of their URLs. */
   readonly #open = new TtlCache<boolean>(60_000, 10_000);
   /** Whether a part of a caller's credentials is enough, by the digests of such requests. */
   readonly #enough = new TtlCache<boolean>(60_000, 10_000);
-  /** URLs at which the server does not know `server/discover` but supports `initialize`. */
+  /**
+   * URLs at which the server does not know `server/discover` but supports `initialize`, as digests:
+   * clients choose how long a URL is.
+   */
   readonly #initializing = new TtlCache<true>(300_000, 10_000);
 
   /** @param admitsUnknownMethod - whether an error "no such method or revision" also admits. */
@@ -49,8 +55,10 @@ export class UpstreamAdmission {
   }
 
   /** Returns the name of a caller that is admitted, or why it is denied. */
-  readonly principal = async (request: Request): Promise<string | Denial | undefined> =>
-    (await this.#denialOf(request)) ?? this.nameOf(request);
+  readonly principal = askingUpstream(
+    async (request: Request): Promise<string | Denial | undefined> =>
+      (await this.#denialOf(request)) ?? this.nameOf(request),
+  );
 
   /**
    * Returns the name of a caller; undefined if the server requires no credential that names one.
@@ -90,7 +98,7 @@ export class UpstreamAdmission {
     const probe = withCredentials(request, fieldsOf(some));
     const isNone = some.length === 0;
     const cache = isNone ? this.#open : this.#enough;
-    const key = isNone ? request.url : await this.#server.credentials.digestOf(probe);
+    const key = await this.#server.credentials.digestOf(probe);
     const known = cache.get(key);
     if (known !== undefined) return known;
     const last = cache.last(key);
@@ -114,15 +122,19 @@ export class UpstreamAdmission {
 
   async #denialBy(request: Request, admitsUnknownMethod: boolean): Promise<Denial | undefined> {
     const { origin, pathname } = new URL(request.url);
-    const endpoint = origin + pathname;
-    if (!this.#initializing.get(endpoint)) {
+    const endpoint = hex(await sha256(origin + pathname));
+    const isInitializing = this.#initializing.get(endpoint) === true;
+    if (!isInitializing) {
       const discovered = await this.#server.send(request, questionOf(ProbeQuestion.Discover));
       if (isDenial(discovered)) return discovered;
       const body = await wholeBody(discovered, this.#server.limits);
       if (isResult(discovered, body) || (admitsUnknownMethod && probed(body).isUnknown))
         return undefined;
     }
-    return this.#initialized(request, endpoint);
+    const denial = await this.#initialized(request, endpoint);
+    // Not after each `initialize`, or `server/discover` would never be sent again.
+    if (denial === undefined && !isInitializing) this.#initializing.set(endpoint, true);
+    return denial;
   }
 
   /** @throws ListenError `discover-failed` if the response is not a result. */
@@ -132,9 +144,8 @@ export class UpstreamAdmission {
     const isServed = isResult(response, await wholeBody(response, this.#server.limits));
     const session = response.headers.get('mcp-session-id');
     if (session !== null) this.#server.endSession(request, session);
-    if (isServed) this.#initializing.set(endpoint, true);
-    else this.#initializing.delete(endpoint);
     if (isServed) return undefined;
+    this.#initializing.delete(endpoint);
     throw new ListenError(
       'discover-failed',
       'the upstream server responds neither to server/discover nor to initialize',

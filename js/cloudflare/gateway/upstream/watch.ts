@@ -9,6 +9,7 @@ import { errorOf } from '../../../model/subscription-error.js';
 import { report, safeOnError } from '../../../observe/on-error.js';
 import { eventsOfFilter } from '../../../wasm/client/bindings.js';
 import type { BusWatcher, WatchedBus, WatcherMaker } from '../../object/bus/watcher.js';
+import { isOfTooMany, NameLimit } from './name-limit.js';
 import { UpstreamSubscription } from './subscription.js';
 
 /** An MCP server that a bus subscribes to on behalf of all its streams. */
@@ -79,6 +80,11 @@ class UpstreamWatch implements BusWatcher {
   #current: UpstreamSubscription | undefined;
   /** Replaces `#current` once it is open; until then `#current` receives the events. */
   #next: UpstreamSubscription | undefined;
+  /** The last subscription that the server ended for good, until it is requested again. */
+  #stopped: StoppedSubscription | undefined;
+  /** When a subscription was last refused or ended for good, in milliseconds since 1970. */
+  #endedAt = Number.NEGATIVE_INFINITY;
+  readonly #limit = new NameLimit();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
@@ -115,37 +121,58 @@ class UpstreamWatch implements BusWatcher {
   }
 
   async alarm(): Promise<void> {
+    if (Date.now() - this.#endedAt >= RETRY_MS) {
+      this.#stopped = undefined;
+      this.#limit.widen();
+    }
     await this.#follow(equals);
   }
 
   /** Subscribes to what is wanted now, unless the latest subscription `suffices`. */
-  async #follow(
-    suffices: (covered: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
-  ): Promise<void> {
+  async #follow(suffices: typeof covers): Promise<void> {
     const wanted = this.#wanted;
     if (Object.keys(wanted).length === 0) {
       this.#stop();
       return;
     }
-    const latest = this.#next ?? this.#current;
-    if (latest === undefined || !suffices(latest.filter, wanted)) {
-      this.#next?.stop();
-      this.#next = new UpstreamSubscription(
-        this.#target,
-        wanted,
-        this.#options,
-        (subscription, event) => this.#handle(subscription, event),
-      );
+    try {
+      if (!this.#hasRefused(wanted) && !this.#isCovered(wanted, suffices)) this.#subscribe(wanted);
+    } finally {
+      // If the object is evicted meanwhile, the alarm subscribes again.
+      await this.#bus.wakeBy(Date.now() + CHECK_MS);
     }
-    // If the object is evicted meanwhile, the alarm subscribes again.
-    await this.#bus.wakeBy(Date.now() + CHECK_MS);
   }
 
-  /** Without what only streams of events follow, which the gateway serves itself. */
+  #subscribe(wanted: SubscriptionFilter): void {
+    const next = new UpstreamSubscription(
+      this.#target,
+      wanted,
+      this.#options,
+      (subscription, event) => this.#handle(subscription, event),
+    );
+    this.#next?.stop();
+    this.#next = next;
+  }
+
+  #isCovered(wanted: SubscriptionFilter, suffices: typeof covers): boolean {
+    const latest = this.#next ?? this.#current;
+    return latest !== undefined && suffices(latest.filter, wanted);
+  }
+
+  /** Whether the server has just refused the watch, or honored nothing of what is wanted. */
+  #hasRefused(wanted: SubscriptionFilter): boolean {
+    const stopped = this.#stopped;
+    return stopped !== undefined && (stopped.isRefusal || covers(stopped.filter, wanted));
+  }
+
+  /** Without what concerns events, if the gateway serves them itself, and within the limit. */
   get #wanted(): SubscriptionFilter {
-    const { taskIds = [], resourceSubscriptions = [], ...lists } = this.#bus.wanted;
+    const { keepsEvents, wanted } = this.#bus;
+    const { eventsListChanged, taskIds = [], resourceSubscriptions = [], ...others } = wanted;
+    const lists = eventsListChanged && !keepsEvents ? { ...others, eventsListChanged } : others;
     const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
-    return union({ ...lists, resourceSubscriptions: uris }, this.#watchesTasks ? { taskIds } : {});
+    const tasks = this.#watchesTasks ? { taskIds } : {};
+    return this.#limit.partOf(union({ ...lists, resourceSubscriptions: uris }, tasks));
   }
 
   #stop(): void {
@@ -170,6 +197,7 @@ class UpstreamWatch implements BusWatcher {
     const former = subscription === this.#next ? this.#current : undefined;
     const covered = new Set(eventsOfFilter(JSON.stringify(former?.honored ?? {})));
     subscription.honored = honored;
+    this.#stopped = undefined;
     if (subscription === this.#next) {
       this.#current = subscription;
       this.#next = undefined;
@@ -201,14 +229,27 @@ class UpstreamWatch implements BusWatcher {
         }),
       );
     }
-    // The next alarm or stream tries again.
-    if (state === 'stopped' && subscription === this.#current) this.#current = undefined;
-    if (state === 'stopped' && subscription === this.#next) this.#next = undefined;
+    const { filter } = subscription;
+    const isNarrowed = end !== undefined && isOfTooMany(end) && this.#limit.narrow(filter);
+    if (!isNarrowed && state !== 'stopped') return;
+    subscription.stop();
+    if (subscription === this.#current) this.#current = undefined;
+    if (subscription === this.#next) this.#next = undefined;
+    this.#endedAt = Date.now();
+    if (isNarrowed) this.wantedChanged();
+    else this.#stopped = { filter, isRefusal: error !== undefined };
   }
 
   #publish(events: string[]): void {
     if (events.length > 0) this.#bus.publishAll(events).catch(this.#onError);
   }
+}
+
+/** A subscription that the server ended for good. The same request would end the same way. */
+interface StoppedSubscription {
+  filter: SubscriptionFilter;
+  /** Whether the server refused it; otherwise the server honored nothing of the filter. */
+  isRefusal: boolean;
 }
 
 /** Whether two filters accept the same. */
@@ -228,3 +269,5 @@ const MS_PER_NAME = 0.05;
 const LINGER_MS = 5_000;
 /** Milliseconds between two checks that the subscription matches what is wanted. */
 const CHECK_MS = 60_000;
+/** Milliseconds after a refusal in which an alarm of another part of the object retries nothing. */
+const RETRY_MS = 30_000;

@@ -1,7 +1,7 @@
 import type { CallerContext } from '../../../auth/authorize.js';
-import { ofOpenStream } from '../../../auth/open-stream.js';
-import { callerOf } from '../../../auth/principal.js';
-import type { Reauthorizer, RenewedRights } from '../../../auth/reauthorize.js';
+import { checksOf, ofOpenStream } from '../../../auth/open-stream.js';
+import { LastResult } from '../../../auth/outage.js';
+import { type Reauthorizer, type RenewedRights, sameCaller } from '../../../auth/reauthorize.js';
 import type { EventSource } from '../../../bus/events.js';
 import type { ServerStream } from '../../../bus/server-stream.js';
 import { ConcurrencyLimit } from '../../../timing/concurrency-limit.js';
@@ -105,14 +105,18 @@ export class StreamOpener {
     if (host.authorizationTtlMs === 0) return undefined;
     if (host.principalOptions.principal === undefined && !authorizer.decides) return undefined;
     const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
+    const last = new LastResult(host.authorizationTtlMs);
     return {
       ms: host.authorizationTtlMs,
       renew: () =>
-        this.#renewed(stream, step, kept).catch((error: Error) => {
+        this.#renewed(stream, step, kept, last).catch((error: Error) => {
           // Such as a group that is not valid: the caller may receive nothing.
           host.onError(error);
           return undefined;
         }),
+      get isExhausted() {
+        return checksOf(kept.request)?.isExhausted === true;
+      },
       finish: () => stream.renewed(),
     };
   }
@@ -121,14 +125,12 @@ export class StreamOpener {
     stream: EventStream,
     step: StreamRequest,
     kept: CallerContext,
+    last: LastResult,
   ): Promise<RenewedRights | undefined> {
     const { authorizer, host } = this.#of;
-    const { claims, expiresAt, groups, name, refusal } = await callerOf(
-      host.principalOptions,
-      kept.request,
-      kept.args,
-    );
-    if (refusal !== undefined || name !== kept.principal) return undefined;
+    const caller = await sameCaller(host.principalOptions, kept, last);
+    if (caller === undefined) return undefined;
+    const { claims, expiresAt, groups } = caller;
     const now = { ...kept, claims, expiresAt, groups };
     if ((await authorizer.ask(now, step, 'push', true)) !== true) return undefined;
     stream.group?.regroup(stream, groups ?? []);

@@ -84,6 +84,14 @@ describe('with an address from the host', () => {
     ).toBe(200);
   });
 
+  test('failures of the Workers of one zone do not lock out those of another', async () => {
+    const of = (zone: string) => ({ 'x-address': '2a06:98c0:3600::103', 'cf-worker': zone });
+    for (let turn = 0; turn < 30; turn += 1) await post({ ...forged(), ...of('a.example') });
+    expect(await post({ ...forged(), ...of('a.example') })).toBe(429);
+    const signed = signedFields({ body: BODY, key: 'a-neighboring-zone' });
+    expect(await post({ ...signed, ...of('b.example') })).toBe(200);
+  });
+
   test('a signed request counts as a failure until its body arrives', async () => {
     const headers = { ...forged(), 'x-address': '192.0.2.30' };
     for (let turn = 0; turn < 20; turn += 1) await post(headers);
