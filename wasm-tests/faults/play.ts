@@ -16,8 +16,8 @@ export async function play(scenario: Scenario, isWhole: boolean): Promise<Result
     const measured = await perform(scenario, stage);
     const { name, promise } = scenario;
     const seconds = (performance.now() - began) / 1_000;
-    const { calm, failure, machineMs } = measured;
-    const bound = calm === undefined ? {} : { bound: boundOf(scenario, calm, machineMs) };
+    const { calm, failure } = measured;
+    const bound = calm === undefined ? {} : { bound: boundOf(scenario, { ...measured, calm }) };
     const result = { name, promise, ...measured, ...bound, reasons: reasonsOf(scenario), seconds };
     const violations = violationsOf(scenario, result);
     return {
@@ -57,9 +57,9 @@ async function perform(scenario: Scenario, stage: Stage) {
 async function failureOf(scenario: Scenario, stage: Stage): Promise<string | undefined> {
   if (stage.listeners.length > 0) stage.keepPublishing();
   try {
-    await stage.measureCalm();
+    stage.calm = await stage.measurePublish();
     await scenario.run(stage);
-    if (stage.healMs.length > 0) await stage.measureCalm();
+    if (stage.healMs.length > 0) stage.healed = await stage.measurePublish();
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -70,7 +70,9 @@ async function failureOf(scenario: Scenario, stage: Stage): Promise<string | und
 
 function countsOf({
   calm,
+  healed,
   healMs,
+  isWhole,
   listeners,
   machineMs,
   note,
@@ -83,6 +85,7 @@ function countsOf({
   return {
     ...publisher.counts,
     refusedLater,
+    isWhole,
     machineMs: Math.round(machineMs),
     passed: passed.streams,
     early: sum('early'),
@@ -90,6 +93,7 @@ function countsOf({
     inversions: sum('inversions'),
     ...(healMs.length === 0 ? {} : { heal: spread(healMs) }),
     ...(calm === undefined ? {} : { calm }),
+    ...(healed === undefined ? {} : { healed }),
     ...(note === undefined ? {} : { note }),
   };
 }

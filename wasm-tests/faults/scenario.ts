@@ -67,8 +67,12 @@ export interface Result {
   inversions: number;
   /** Milliseconds from the return of the bus to a cue of each key of each stream. */
   heal?: Spread;
-  /** The same without the fault, in the same run: the slower of a publish before and one after. */
+  /** The same from the beginning of a publish before the fault. */
   calm?: Spread;
+  /** The same from the beginning of a publish after the streams have healed. */
+  healed?: Spread;
+  /** Whether the scenario ran in the whole set. */
+  isWhole: boolean;
   /** Milliseconds that a process waited for a processor meanwhile: the longest of all processes. */
   machineMs: number;
   /** The bounds of `heal`. */

@@ -24,8 +24,10 @@ export class Stage {
   readonly listeners: Listener[] = [];
   /** Milliseconds from the return of the bus to a cue of each key of each stream. */
   readonly healMs: number[] = [];
-  /** The slowest times of a publish without the fault. */
+  /** The times of a publish before the fault. */
   calm: Spread | undefined;
+  /** The times of a publish after the streams have healed. */
+  healed: Spread | undefined;
   /** Connections to the bus and its shards before the fault. */
   attached = 0;
   /** The longest wait of a process for a processor while streams healed, in milliseconds. */
@@ -159,16 +161,10 @@ export class Stage {
     this.#refusedBefore = this.publisher.counts.refused;
   }
 
-  /** Measures the same without the fault. */
-  async measureCalm(): Promise<void> {
-    if (this.open.length === 0) return;
-    const now = spread(await measureHealing(this.publisher, this.open, performance.now()));
-    const { calm = now } = this;
-    this.calm = {
-      median: Math.max(calm.median, now.median),
-      p99: Math.max(calm.p99, now.p99),
-      max: Math.max(calm.max, now.max),
-    };
+  /** Measures the same from the beginning of a publish; undefined without open streams. */
+  async measurePublish(): Promise<Spread | undefined> {
+    if (this.open.length === 0) return undefined;
+    return spread(await measureHealing(this.publisher, this.open, performance.now()));
   }
 
   /** Drops the stream of a client. */

@@ -23,6 +23,7 @@ const WELL: Omit<Result, 'violations'> = {
     reasons: [],
     seconds: 1,
     machineMs: 0,
+    isWhole: false,
   },
   ...{ heal: { median: 2_000, p99: 4_000, max: 9_000 }, calm: CALM },
 };
@@ -58,7 +59,7 @@ test.each<[string, Partial<Result>, string[]]>([
 test('times without a measurement before the fault are a violation', () => {
   const { calm: _, ...result } = WELL;
   expect(violationsOf(SCENARIO, result)).toEqual([
-    'times not judged: no measurement without the fault',
+    'times not judged: no measurement before the fault',
   ]);
 });
 
@@ -101,13 +102,26 @@ test('a scenario may allow a number of refusals with 503, and none with another 
   ]);
 });
 
-test('the time without a processor raises both bounds', () => {
+test('the time without a processor raises both bounds beside other lanes', () => {
   const heal = { median: 2_060, p99: 4_110, max: 4_110 };
   expect(violationsOf(SCENARIO, { ...WELL, heal })).toHaveLength(2);
   expect(violationsOf(SCENARIO, { ...WELL, heal, machineMs: 10 })).toEqual([]);
 });
 
-test('a machine raises the bounds by three seconds at most, however busy it is', () => {
+test('nothing raises the bounds of the whole set, however busy the machine is', () => {
+  const busy = { machineMs: 30_000, calm: { median: 9_000, p99: 9_000, max: 9_000 } };
+  const heal = { median: 2_000, p99: 4_000, max: 9_000 };
+  const whole = { ...WELL, ...busy, heal, isWhole: true };
+  expect(violationsOf(SCENARIO, whole)).toEqual([]);
+  expect(violationsOf(SCENARIO, { ...whole, heal: { ...heal, median: 2_001 } })).toEqual([
+    'median back after 2001 ms, bound 2000 ms',
+  ]);
+  expect(violationsOf(SCENARIO, { ...whole, heal: { ...heal, p99: 4_001 } })).toEqual([
+    'p99 back after 4001 ms, bound 4000 ms',
+  ]);
+});
+
+test('beside other lanes a machine raises the bounds by three seconds at most', () => {
   const busy = { ...WELL, machineMs: 30_000, calm: { median: 9_000, p99: 9_000, max: 9_000 } };
   const heal = { median: 5_000, p99: 7_000, max: 20_000 };
   expect(violationsOf(SCENARIO, { ...busy, heal })).toEqual([]);
@@ -124,4 +138,11 @@ test('a documented ceiling raises both bounds', () => {
   const heal = { median: 3_050, p99: 5_100, max: 5_100 };
   expect(violationsOf({ ...SCENARIO, ceiling }, { ...WELL, heal })).toEqual([]);
   expect(violationsOf(SCENARIO, { ...WELL, heal })).toHaveLength(2);
+});
+
+test('only a documented ceiling raises the bounds of the whole set', () => {
+  const ceiling = { ms: 1_000, why: 'an attempt without a reply fails after attachMs' };
+  const heal = { median: 3_000, p99: 5_000, max: 5_000 };
+  expect(violationsOf({ ...SCENARIO, ceiling }, { ...WELL, heal, isWhole: true })).toEqual([]);
+  expect(violationsOf(SCENARIO, { ...WELL, heal, isWhole: true })).toHaveLength(2);
 });

@@ -26,9 +26,9 @@ export const BUS_PROCESS: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       for (let round = 0; round < 5; round += 1) {
+        if (round > 0) await setTimeout(1_000);
         await stage.world.killBus();
         await stage.world.startBus();
-        await setTimeout(1_000);
       }
       await stage.heal();
     },
