@@ -167,11 +167,9 @@ export class RootBus implements WatchedBus {
     return this.#core.state().attached;
   }
 
-  /**
-   * Returns the last events of the log, oldest first. A position beyond its end is one of the log
-   * before, unless it is the largest: then no event is wanted.
-   */
+  /** Returns the last events of the log, oldest first. A position beyond its end counts as 0. */
   tail({ after, hasCallers }: SnapshotOptions): LoggedEvent[] {
+    // The largest position requests no event.
     const isOfAnother = after > this.#log.position && after < Number.MAX_SAFE_INTEGER;
     const from = isOfAnother ? 0 : after;
     return this.#log.tail(from, from > 0 ? MAX_NEW : MAX_TAIL, hasCallers);
