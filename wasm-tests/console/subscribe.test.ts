@@ -62,6 +62,7 @@ test.each(['tools', 'prompts', 'resources', 'events'])(
   async (list) => {
     const console = await connected();
     await console.subscribe('A');
+    await console.page.getByLabel('Kind of message').selectOption('Results');
     const results = console.messages.filter({ hasText: `result of ${list}/list` });
     const before = await results.count();
     const body = JSON.stringify({ kind: `${list}_list_changed` });

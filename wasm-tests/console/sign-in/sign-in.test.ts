@@ -70,6 +70,7 @@ test('requests that are refused at the same time refresh the token once', async 
   await console.connected();
   await console.subscribe('A');
   await console.subscribe('B');
+  await console.page.getByLabel('Kind of message').selectOption('Results');
   const lists = console.messages.filter({ hasText: 'result of tools/list' });
   const before = await lists.count();
   authorizer.revoke();
