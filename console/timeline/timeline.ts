@@ -25,7 +25,7 @@ export class Timeline {
   #pending: Message[] = [];
   /** Messages that the history dropped, and that the list may still show. */
   #dropped: Message[] = [];
-  /** Whether all messages are shown anew in the next frame: too many have come since the last. */
+  /** Whether the next frame shows the whole history: too many messages have come since the last. */
   #isBehind = false;
   #missed = 0;
   #shown = 0;

@@ -54,8 +54,8 @@ export interface ObserveStatsOptions {
    */
   bus?: () => BusNumbers | Promise<BusNumbers>;
   /**
-   * Called with the error if `bus` fails or takes more than 2 seconds. The collection then leaves out
-   * the numbers of the bus.
+   * Called with the error if `bus` fails or takes more than 2 seconds. The collection then leaves
+   * out the numbers of the bus.
    *
    * @default console.error
    */

@@ -111,7 +111,7 @@ export function timer(ms: number): number {
   return Math.max(ms, 1);
 }
 
-/** Returns a timeout for code that cannot disable it: 0 and longer ones become the longest timer. */
+/** Returns a timeout for code that cannot disable it: 0, or a longer one, is the longest timer. */
 export function finiteTimeout(ms: number): number {
   return ms === 0 ? MAX_TIMER_MS : Math.min(ms, MAX_TIMER_MS);
 }
