@@ -2,7 +2,7 @@ import type { ListenStats, LoggedEvent, Snapshot } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { Reasons } from '../../../console/operate/charts/reasons.ts';
 import { StatsHistory } from '../../../console/operate/history.ts';
-import { increase, percentile, sumOf } from '../../../console/operate/percentile.ts';
+import { estimatedPercentile, increase, sumOf } from '../../../console/operate/percentile.ts';
 import { serving } from '../serving.ts';
 
 describe('a percentile', () => {
@@ -20,7 +20,7 @@ describe('a percentile', () => {
     [0.95, 910],
     [1, 1_000],
   ])('of %d is between the bounds of its range', (share, ms) => {
-    expect(percentile(ranges, share)).toBeCloseTo(ms, 6);
+    expect(estimatedPercentile(ranges, share)).toBeCloseTo(ms, 6);
   });
 
   test('above the last bound is that bound, and without values there is none', () => {
@@ -28,10 +28,10 @@ describe('a percentile', () => {
       { le: 10, count: 1 },
       { le: null, count: 3 },
     ];
-    expect(percentile(slow, 0.5)).toBe(10);
-    expect(percentile(slow, 0.99)).toBe(10);
-    expect(percentile([{ le: 10, count: 0 }], 0.5)).toBeUndefined();
-    expect(percentile([], 0.5)).toBeUndefined();
+    expect(estimatedPercentile(slow, 0.5)).toBe(10);
+    expect(estimatedPercentile(slow, 0.99)).toBe(10);
+    expect(estimatedPercentile([{ le: 10, count: 0 }], 0.5)).toBeUndefined();
+    expect(estimatedPercentile([], 0.5)).toBeUndefined();
   });
 });
 
