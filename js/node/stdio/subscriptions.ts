@@ -266,8 +266,10 @@ export class Subscriptions implements FanoutSink {
   /** Keeps what was granted to a subscription until it ends, in place of the previous grant. */
   #keep(handle: number, grant: TopicGrant): void {
     const former = this.#grants.get(handle);
-    if (this.#holds(handle)) this.#grants.set(handle, grant);
-    else grant.release();
+    if (this.#holds(handle)) {
+      grant.keep();
+      this.#grants.set(handle, grant);
+    } else grant.release();
     former?.release();
   }
 

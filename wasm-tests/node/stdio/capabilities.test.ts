@@ -63,7 +63,16 @@ describe('capabilities', () => {
     expect(await lines.next()).toBe(acknowledged('1', TOOLS));
   });
 
-  test('are requested again if the response is late, which then reaches nobody', async () => {
+  test('that do not arrive in time refuse the listen', async () => {
+    const { lines, onError, send } = connected({ timeouts: { attachMs: 10 } }, {});
+    send(listenBody(TOOLS, '1'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+    expect(onError).toHaveBeenCalledWith(expect.any(ListenError));
+  });
+});
+
+describe('capabilities that do not arrive in time', () => {
+  test('are requested again, and do not reach the client later', async () => {
     const { lines, received, replies, send } = connected({ timeouts: { attachMs: 200 } }, {});
     const questions = new LineReader(received);
     send(listenBody(TOOLS, '1'));
@@ -78,7 +87,7 @@ describe('capabilities', () => {
     expect(await lines.next()).toBe('{"after":1}');
   });
 
-  test('that arrive late are taken for the requests that follow', async () => {
+  test('are used if they arrive before those that are requested again', async () => {
     const { lines, received, replies, send } = connected({ timeouts: { attachMs: 200 } }, {});
     const questions = new LineReader(received);
     send(listenBody(TOOLS, '1'));
@@ -90,13 +99,6 @@ describe('capabilities', () => {
     expect(await lines.next()).toBe(acknowledged('1', TOOLS));
     replies.write(`${responseTo(question, {})}{"after":1}\n`);
     expect(await lines.next()).toBe('{"after":1}');
-  });
-
-  test('that do not arrive in time refuse the listen', async () => {
-    const { lines, onError, send } = connected({ timeouts: { attachMs: 10 } }, {});
-    send(listenBody(TOOLS, '1'));
-    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
-    expect(onError).toHaveBeenCalledWith(expect.any(ListenError));
   });
 });
 

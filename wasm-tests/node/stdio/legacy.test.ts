@@ -185,7 +185,20 @@ describe('the lists of a client of 2025', () => {
     expect(authorize).toHaveBeenCalledOnce();
   });
 
-  test('are wanted again if the hook of the bus throws, while the others are received', async () => {
+  test('keep no process alive after the end of the input', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { onError, stdin } = await begun({ authorize: () => Promise.reject(new Error('no')) });
+    await vi.waitUntil(() => onError.mock.calls.length > 0);
+    expect(vi.getTimerCount()).toBe(1);
+    stdin.end();
+    await vi.waitUntil(() => vi.getTimerCount() === 0);
+  });
+});
+
+describe('the lists of a client of 2025 for which the hook of the bus', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test('throws are wanted again, while the others are received', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, server } = await begun({ bus: failingFor('prompts_list_changed') }, BOTH);
     await vi.advanceTimersByTimeAsync(10);
@@ -198,7 +211,7 @@ describe('the lists of a client of 2025', () => {
     expect(await client.lines.next()).toBe(PROMPTS);
   });
 
-  test('are wanted again if the hook of the bus throws for all of them', async () => {
+  test('throws are wanted again if there are no others', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const bus = failingFor('tools_list_changed');
     const { client, server } = await begun({ bus });
@@ -208,21 +221,12 @@ describe('the lists of a client of 2025', () => {
     expect(await client.lines.next()).toBe(LIST);
   });
 
-  test('are not wanted again if the hook of the bus refuses them', async () => {
+  test('returns false are not wanted again', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const onWanted = vi.fn(() => false);
     await begun({ bus: new InMemoryBus({ wanted: { onWanted } }) });
     await vi.advanceTimersByTimeAsync(10 * RETRY_MS);
     expect(onWanted).toHaveBeenCalledOnce();
-  });
-
-  test('keep no process alive after the end of the input', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { onError, stdin } = await begun({ authorize: () => Promise.reject(new Error('no')) });
-    await vi.waitUntil(() => onError.mock.calls.length > 0);
-    expect(vi.getTimerCount()).toBe(1);
-    stdin.end();
-    await vi.waitUntil(() => vi.getTimerCount() === 0);
   });
 });
 

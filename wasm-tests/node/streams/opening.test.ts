@@ -1,16 +1,19 @@
-import type { ListenHandlerOptions } from 'mcp-listen';
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { AttachOptions } from '../../../dist/bus/attachable-bus.js';
 import type { Opening } from '../../../dist/bus/opening.js';
 import type { ServerStream } from '../../../dist/bus/server-stream.js';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, messagesOf, open, refusal, serving, TOOLS } from '../serving.ts';
+import { interceptTasks } from './connected.ts';
 
 const PROMPTS = { promptsListChanged: true };
 const REFUSED = { status: 503, code: -32_603, retryAfter: '2' };
 
-const principal: ListenHandlerOptions['principal'] = (request) =>
-  request.headers.get('x-user') ?? undefined;
+const principal = (request: Request) => request.headers.get('x-user') ?? undefined;
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 /** A server whose streams share one socket, and one stream on it. */
 async function shared(bus = new BreakableBus('shared')) {
@@ -41,6 +44,11 @@ test('a stream whose caller is disconnected before the bus has confirmed is refu
   for (const socket of bus.sockets) Object.assign(socket, { send: held });
   const response = request();
   await vi.waitFor(() => expect(held).toHaveBeenCalled());
+  // Its request ends the stream later than another one could acknowledge it.
+  interceptTasks(
+    () => true,
+    (task) => setTimeout(task, 20),
+  );
   await server.disconnect('ann');
   expect(await refusal(await response)).toEqual(REFUSED);
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-lost' }));
