@@ -1,7 +1,6 @@
-import { calling, ListenError } from '../model/error.js';
+import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { errorOf } from '../model/subscription-error.js';
-import { normalizeFilter } from '../wasm/client/bindings.js';
 import { expectLoaded } from '../wasm/client/load.js';
 import { type ClientListenOptions, expectTimeouts } from './options.js';
 import { SourceSubscription, type Subscription } from './subscription.js';
@@ -30,8 +29,7 @@ export async function listen(
   options.signal?.throwIfAborted();
   expectLoaded();
   expectTimeouts(options);
-  const text = calling(() => normalizeFilter(JSON.stringify(filter)));
-  return acknowledged(open(target, text, options), options.signal);
+  return acknowledged(open(target, JSON.stringify(filter), options), options.signal);
 }
 
 /** Waits until the source is open. */

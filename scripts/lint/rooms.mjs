@@ -66,7 +66,7 @@ export const rooms = {
     session: 'bus clock json sorted vocabulary wire',
     root: 'bus clock session vocabulary wire',
     exchange: 'clock http legacy listen message off session upstream vocabulary',
-    probe: 'client legacy listen message sse vocabulary',
+    probe: 'client json legacy listen message sse vocabulary',
     publish: 'json message vocabulary',
     events: 'clock fanout http json message offer publish request sorted sse vocabulary',
     stdio: 'clock fanout json legacy listen message request sorted vocabulary',

@@ -22,10 +22,10 @@ pub fn events_of_filter(filter: &str) -> Result<Vec<String>, JsValue> {
 /// `invalid-filter`.
 #[wasm_bindgen(js_name = normalizeFilter)]
 pub fn normalize_filter(filter: &str) -> Result<String, JsValue> {
-    Ok(filter_within(filter, &Limits::default())?.to_json())
+    Ok(filter_of(filter)?.to_json())
 }
 
-/// Parses a filter of any size: the server limits what is requested of it.
+/// Parses a filter of any size: the server has the limits.
 fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
     let limits = Limits {
         uris: usize::MAX,
@@ -34,11 +34,7 @@ fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
         task_id_bytes: usize::MAX,
         ..Limits::default()
     };
-    filter_within(text, &limits)
-}
-
-fn filter_within(text: &str, limits: &Limits) -> Result<SubscriptionFilter, JsValue> {
-    SubscriptionFilter::from_json(text, limits)
+    SubscriptionFilter::from_json(text, &limits)
         .map_err(|error| coded("invalid-filter", &error.to_string()))
 }
 

@@ -86,7 +86,7 @@ function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
 }
 
 const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
-/** The part of the subrequests for checks; the others open the stream, and connect it to the bus. */
+/** The part of the subrequests for checks; others open the stream, and connect it to the bus. */
 const PART_FOR_CHECKS = 0.75;
 /** Statuses that servers return for a request of a revision that they do not support. */
 const UNSUPPORTED = [400, 404, 405];
