@@ -1,4 +1,4 @@
-import { guarded } from '../guarded.js';
+import { runCallback } from '../callback.js';
 
 /**
  * A value that changes. It fits the stores of Svelte, `useSyncExternalStore` of React and `from` of
@@ -38,6 +38,6 @@ export class WritableStore<Value> implements Store<Value> {
 
   set(value: Value): void {
     this.#value = value;
-    for (const run of [...this.#runs]) guarded(run);
+    for (const run of [...this.#runs]) runCallback(run);
   }
 }

@@ -10,8 +10,8 @@ import {
   type ServerHint,
 } from '../../wasm/client/bindings.js';
 import { clientGuard } from '../../wasm/client/guard.js';
+import { runCallback } from '../callback.js';
 import { now, WakeTimer } from '../clock.js';
-import { guarded } from '../guarded.js';
 import { type ClientListenOptions, DEFAULTS, infoOf } from '../options.js';
 
 /** A request or message that the core wants sent. */
@@ -84,7 +84,7 @@ export abstract class CoreSource {
           now(),
         ),
     );
-    this.#log = onMessage && ((message) => guarded(() => onMessage(message)));
+    this.#log = onMessage && ((message) => runCallback(() => onMessage(message)));
     const { promise, resolve } = deferred();
     this.#removeResetListener = clientGuard.onReset((error) => {
       this.#trap ??= error;

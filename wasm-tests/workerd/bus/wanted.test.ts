@@ -49,6 +49,7 @@ test('a topic that the hook refuses is not honored', async () => {
 
 test('the bus reports once that its hook refuses topics for which no server asks', async () => {
   const { filter } = note('refused');
+  await pause(500);
   await fixture().post(0, '/bus/reset');
   for (let count = 0; count < 2; count += 1) {
     // The bus of this server is created without `wanted`.
