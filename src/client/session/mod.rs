@@ -194,23 +194,18 @@ impl ClientSession {
     /// Whether the body of a response with status 400 says that the server does not know the
     /// session, rather than anything about the resource `uri`. The status for that is 404
     /// (2025-11-25, Transports: Session Management). Servers with the official Python SDK of 2025,
-    /// and those that follow the examples of the TypeScript SDK, respond with 400 and a text.
+    /// and those that follow the examples of the TypeScript SDK, respond with 400 and a text. If
+    /// the URI contains such a word itself, the text may be about the resource.
     pub(crate) fn is_unknown_in(&self, body: &[u8], uri: &str) -> bool {
-        let error = messages(body).find_map(|message| RpcError::read(&message));
-        let is_of_request = error
-            .as_ref()
-            .is_some_and(|error| RESOURCE_ERRORS.contains(&error.code));
-        let text = error.map_or_else(
-            || String::from_utf8_lossy(body).into_owned(),
-            |error| error.text,
-        );
-        // A short URI is also a part of other words.
-        let text = if names_session(uri) {
-            text.replace(uri, "")
-        } else {
-            text
-        };
-        self.id.is_some() && names_session(&text) && !is_of_request
+        if self.id.is_none() || names_session(uri.as_bytes()) {
+            return false;
+        }
+        match messages(body).find_map(|message| RpcError::read(&message)) {
+            Some(error) => {
+                !RESOURCE_ERRORS.contains(&error.code) && names_session(error.text.as_bytes())
+            }
+            None => names_session(body),
+        }
     }
 
     fn new(
@@ -267,9 +262,12 @@ fn refused(status: u16, code: Option<i32>, text: String) -> SessionError {
     SessionError::Refused(Refusal { status, code, text })
 }
 
-fn names_session(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    UNKNOWN_SESSION.iter().any(|sign| text.contains(sign))
+fn names_session(text: &[u8]) -> bool {
+    let contains = |sign: &&[u8]| {
+        let mut parts = text.windows(sign.len());
+        parts.any(|part| part.eq_ignore_ascii_case(sign))
+    };
+    UNKNOWN_SESSION.iter().any(contains)
 }
 
 fn is_visible(text: &str) -> bool {
@@ -303,7 +301,7 @@ impl core::error::Error for SessionError {}
 
 /// Error codes that concern the method, the parameters or the resource of a request.
 const RESOURCE_ERRORS: [i32; 3] = [-32_601, -32_602, -32_002];
-/// Parts of the texts, in lower case, with which servers refuse an unknown session.
-const UNKNOWN_SESSION: [&str; 2] = ["session", "server not initialized"];
+/// Parts of the texts with which servers refuse an unknown session.
+const UNKNOWN_SESSION: [&[u8]; 2] = [b"session", b"server not initialized"];
 const PING: &str = "ping";
 const SESSION: &str = "Mcp-Session-Id";

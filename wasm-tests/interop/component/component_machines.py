@@ -206,7 +206,8 @@ def read_edge_batch(text, reads):
     assert "acknowledged" in "".join(outputs_of(streams.call, "poll", number, 0))
     isolate.call("handle-message", text, 0)
     outputs = outputs_of(isolate.call, "poll-output", 0)
-    chunks = [chunk for output in outputs if output.tag == "write" for chunk in output.payload.chunks]
+    written = [output.payload.chunks for output in outputs if output.tag == "write"]
+    chunks = [chunk for each in written for chunk in each]
     changes = ["tools/list_changed" in chunk for chunk in chunks]
     assert changes == [True] * any(event == "tools" for _, event in reads["events"]), chunks
 
