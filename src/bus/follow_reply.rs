@@ -91,7 +91,7 @@ impl Bus {
             Some(_) => Outcome::Accepted(self.accept(shard, follow)),
         };
         if self.is_crowded() {
-            self.shards.ask_unreported(|_| true);
+            self.shards.ask_unreported(&|_| true);
         }
         Ok(FollowReply {
             from: FollowSender::Shard(shard),

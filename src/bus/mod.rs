@@ -227,17 +227,19 @@ impl Bus {
         self.shards.all()
     }
 
-    /// Asks the shard whose turn it is in this minute for its edges, if it has not reported since a
-    /// restart. A shard that restarted too may have lost all of them, and its topics would stay
-    /// wanted. Call it from time to time while that matters; `now` is since 1970.
+    /// Asks those shards for their edges that have not reported since a restart, each in one of 16
+    /// minutes. A shard that restarted too may have lost its edges, and its topics would stay
+    /// wanted. Call it every minute while that matters; `now` is since 1970.
     pub fn ask_in_turn(&mut self, now: Millis) {
-        self.shards.ask_in_turn(now);
+        let minute = now.0 / 60_000;
+        let is_its_turn = |ShardId(shard)| u64::from(shard) % TURNS == minute % TURNS;
+        self.shards.ask_unreported(&is_its_turn);
     }
 
     /// Asks those of these shards that have not reported since a restart for their edges.
     pub(crate) fn ask_unreported(&mut self, shards: &[u32]) {
         self.shards
-            .ask_unreported(|ShardId(shard)| shards.contains(&shard));
+            .ask_unreported(&|ShardId(shard)| shards.contains(&shard));
     }
 
     /// Whether the filter of any stream names this topic, at an edge or at a shard.
@@ -306,3 +308,6 @@ fn named(topics: &Topics) -> SubscriptionFilter {
         ..topics.into()
     }
 }
+
+/// In each minute one of this many parts of the shards is asked.
+const TURNS: u64 = 16;

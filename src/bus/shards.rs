@@ -219,18 +219,9 @@ impl Shards {
         }
     }
 
-    /// Asks the shard whose turn it is in this minute, unless it has reported since the start.
-    pub(super) fn ask_in_turn(&mut self, now: Millis) {
-        let minute = usize::try_from(now.0 / MINUTE.0).unwrap_or_default();
-        let turn = minute.checked_rem(self.all().count());
-        let turn = turn.and_then(|place| self.all().nth(place));
-        let turn = turn.map(|(shard, ..)| shard);
-        self.ask_unreported(|shard| Some(shard) == turn);
-    }
-
     /// Asks those of these shards that have not reported since the start for their number of edges.
     /// A shard that has restarted too learns of its bus in this way, and reports that it is empty.
-    pub(super) fn ask_unreported(&mut self, is_meant: impl Fn(ShardId) -> bool) {
+    pub(super) fn ask_unreported(&mut self, is_meant: &dyn Fn(ShardId) -> bool) {
         let unreported = self
             .all()
             .filter(|(shard, _, edges)| edges.is_none() && is_meant(*shard));
@@ -295,5 +286,3 @@ impl Default for Shards {
         Self::new(Position::default(), 0, u32::MAX)
     }
 }
-
-const MINUTE: Millis = Millis(60_000);

@@ -296,8 +296,8 @@ impl Bus {
 
     /// Returns the union of what the streams of all edges and shards subscribe to, as the JSON text
     /// of a filter. With `isChange`, returns what they have begun or ceased to subscribe to since
-    /// the last such call; undefined the first time: anything may have changed. An output may ask a
-    /// shard whether it still has its edges; `now` is in milliseconds since 1970.
+    /// the last such call; undefined the first time: anything may have changed. Outputs may ask
+    /// shards whether they still have their edges; `now` is in milliseconds since 1970.
     pub fn wanted(
         &mut self,
         #[wasm_bindgen(js_name = isChange)] is_change: bool,

@@ -156,7 +156,7 @@ export class RootBus implements WatchedBus {
   /** Returns whether any stream subscribes to the topic with this text, here or at a shard. */
   readonly wants = (topic: string): boolean => this.#core.wants(topic);
 
-  /** Makes the alarm fire at `at` or before, and has the shard asked whose turn it is. */
+  /** Makes the alarm fire at `at` or before, and asks the shards whose turn it is. */
   wakeBy(at: number): Promise<void> {
     this.#runOutputs();
     return this.#alarm.wakeBy(at);
