@@ -1,8 +1,10 @@
 import type { Writable } from 'node:stream';
+import { isFresh } from '../../handler/discovery.js';
 import { ListenError } from '../../model/error.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
-  Discovered,
+  type Discovered,
+  discoveredIn,
   isDiscoverResponse,
   ProbeQuestion,
   questionOf,
@@ -28,12 +30,13 @@ export class StdioDiscovery {
   }
 
   /**
-   * Returns what the MCP server has declared about itself. The caller must not store the result.
+   * Returns what the MCP server has declared about itself.
    *
    * @throws ListenError `discover-failed`, also if no response arrives within `ms` milliseconds.
    */
   async ask(ms: number): Promise<Discovered> {
-    if (this.#known?.isFresh(performance.now(), false)) return this.#known;
+    const known = this.#known;
+    if (known !== undefined && isFresh(known, performance.now())) return known;
     const { response } = this.#pending ?? this.#sendDiscover();
     const timeout = deferred<never>();
     const timer = setTimeout(
@@ -77,12 +80,11 @@ export class StdioDiscovery {
     if (this.#pending === undefined || !isDiscoverResponse(this.#pending.token, line)) return false;
     const { askedAt, response } = this.#pending;
     this.#pending = undefined;
-    const discovered = Discovered.fromResponse(line, askedAt);
+    const discovered = discoveredIn(line, askedAt);
     if (discovered === undefined) {
       response.reject(failure('the server returned no capabilities for server/discover'));
       return true;
     }
-    // A listen that waits for its bus may still use what was known before.
     this.#known = discovered;
     response.resolve(discovered);
     return true;

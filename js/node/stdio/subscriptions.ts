@@ -236,10 +236,8 @@ export class Subscriptions implements FanoutSink {
     const granted = await this.#granted(handle, filter, discovered);
     if (this.#channel === undefined) return;
     this.#detach ??= this.#attach();
-    calling(() => {
-      if (discovered === undefined) this.#channel?.openSession(handle, granted);
-      else this.#channel?.open(handle, discovered, granted);
-    });
+    const { offers, serverInfo } = discovered ?? {};
+    calling(() => this.#channel?.open(handle, offers, serverInfo, granted));
   }
 
   /** Returns the filter without the topics that the hooks of the bus refuse. */
@@ -249,7 +247,7 @@ export class Subscriptions implements FanoutSink {
     discovered: Discovered | undefined,
   ): Promise<string | undefined> {
     const { interest } = this.#options.bus;
-    const honored = interest && this.#channel?.honored(handle, discovered?.capabilities, filter);
+    const honored = interest && this.#channel?.honored(handle, discovered?.offers, filter);
     if (interest === undefined || honored === undefined) return filter;
     const grant = await interest.want(topicsOf(JSON.parse(honored) as SubscriptionFilter));
     if (this.#holds(handle)) this.#grants.set(handle, grant);
