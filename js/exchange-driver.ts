@@ -74,7 +74,7 @@ export class ExchangeDriver {
         case 'session': {
           const refusal = await this.#sessions.refusalOfId(request);
           if (refusal !== undefined) return this.#respond(inbound, core.refuse(refusal));
-          core.handleSession();
+          core.confirm();
           break;
         }
         case 'initialize':

@@ -230,6 +230,7 @@ class RequestHandler {
       principalOptions: this.#principalOptions,
       observer: this.#observer,
       discovery: this.#discovery,
+      service: this.#service,
       onError: this.#onError,
     });
   }
@@ -245,7 +246,7 @@ class RequestHandler {
       writeMs: this.#timeouts.writeMs,
       reading: { limits: this.#reading, onError: this.#onError },
       onError: this.#onError,
-      open: (stream) => this.#streams.openInner(this.#service.value, stream),
+      open: (stream) => this.#streams.openInner(stream),
       denied: (inbound, refusal, caller) =>
         refuse(this.#refusals.denied(inbound.core.refuse(refusal), caller), inbound),
       contextOf,
@@ -262,7 +263,7 @@ class RequestHandler {
       bounds,
       onError: this.#onError,
       refusals: this.#refusals,
-      capabilities: this.#capabilities.bind(this),
+      offers: this.#offers.bind(this),
     };
     return new SessionHandler(host, sessionsOf(this.bus));
   }
@@ -296,9 +297,9 @@ class RequestHandler {
    * A handler that does not support 2026-07-28 announces its capabilities only in `initialize`. An
    * exception means that the handler is broken.
    */
-  async #capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
+  async #offers(request: Request, rest: unknown[]): Promise<number | undefined> {
     try {
-      return await this.#discovery.capabilities(request, rest);
+      return (await this.#discovery.known(request, rest))?.offers;
     } catch (error) {
       if (!request.signal.aborted) this.#onError(error as Error);
       return undefined;

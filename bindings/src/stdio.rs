@@ -9,7 +9,10 @@ use mcp_listen::{
 
 use crate::{
     edge::options::{filter_of, limits_of},
-    edge::request::{discovered::Discovered, refusal::Refusal},
+    edge::request::{
+        discovered::{capabilities_of, declared},
+        refusal::Refusal,
+    },
     object::{object, optional},
     text::event_of,
 };
@@ -105,15 +108,15 @@ impl Channel {
         optional(self.0.poll_input().and_then(ChannelInput::of))
     }
 
-    /// Returns what a subscription honors, if it is served within `capabilities` and `authorized`
-    /// (undefined: everything), as JSON text; undefined if it has ended.
+    /// Returns what a subscription honors, if it is served within `offers`, as in `Discovered`, and
+    /// `authorized` (undefined: everything), as JSON text; undefined if it has ended.
     pub fn honored(
         &self,
         handle: u32,
-        capabilities: Option<String>,
+        offers: Option<u32>,
         authorized: Option<String>,
     ) -> Result<Option<String>, JsValue> {
-        let capabilities = capabilities.as_deref().map(Capabilities::from_json);
+        let capabilities = offers.map(capabilities_of);
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         let honored = self.0.honored(
             SubscriptionHandle(handle),
@@ -128,30 +131,25 @@ impl Channel {
         self.0.holds(SubscriptionHandle(handle))
     }
 
-    /// Serves the listen request, within what `authorized` names (JSON text of a filter; undefined:
-    /// everything).
+    /// Serves a `listen` by what the MCP server has declared, as in `Discovered`; or, without
+    /// `offers`, the notifications of a `session`. It is limited to what `authorized` names (JSON
+    /// text of a filter; undefined: everything).
     pub fn open(
         &mut self,
         handle: u32,
-        discovered: &Discovered,
+        offers: Option<u32>,
+        #[wasm_bindgen(js_name = serverInfo)] server_info: Option<String>,
         authorized: Option<String>,
     ) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        self.0.open(
-            SubscriptionHandle(handle),
-            &discovered.0,
-            authorized.as_ref(),
-        );
-        Ok(())
-    }
-
-    /// Serves the notifications that a client of an earlier revision requested; otherwise as
-    /// `open`. Call it again to change what is authorized.
-    #[wasm_bindgen(js_name = openSession)]
-    pub fn open_session(&mut self, handle: u32, authorized: Option<String>) -> Result<(), JsValue> {
-        let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        self.0
-            .open_session(SubscriptionHandle(handle), authorized.as_ref());
+        let (handle, authorized) = (SubscriptionHandle(handle), authorized.as_ref());
+        match offers {
+            Some(offers) => {
+                let discovered = declared(offers, server_info.map(Into::into));
+                self.0.open(handle, &discovered, authorized);
+            }
+            None => self.0.open_session(handle, authorized),
+        }
         Ok(())
     }
 

@@ -1,9 +1,4 @@
-import {
-  advertiseChanges,
-  ProbeQuestion,
-  questionOf,
-  withholdChanges,
-} from '../wasm/server/bindings.js';
+import { advertiseChanges, ProbeQuestion, questionOf } from '../wasm/server/bindings.js';
 import type { FetchHandler } from './handler.js';
 import { failedResponse, type ResponseLimits, wholeBody } from './upstream-response.js';
 
@@ -32,7 +27,7 @@ export function withAllCapabilities(
   response: Response,
   reading: Reading,
 ): Promise<Response> {
-  return rewritten(request, response, reading, advertiseChanges);
+  return rewritten(request, response, reading, true);
 }
 
 /** Rewrites a response with capabilities to announce no changes, because no streams are held. */
@@ -41,19 +36,19 @@ export function withoutCapabilities(
   response: Response,
   reading: Reading,
 ): Promise<Response> {
-  return rewritten(request, response, reading, withholdChanges);
+  return rewritten(request, response, reading, false);
 }
 
 async function rewritten(
   request: Request,
   original: Response,
   reading: Reading,
-  rewrite: (body: Uint8Array) => string | undefined,
+  areServed: boolean,
 ): Promise<Response> {
   const response = await buffered(request, original, reading);
   if (!response.ok) return response;
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const text = rewrite(bytes);
+  const text = advertiseChanges(bytes, areServed);
   if (text !== undefined) response.headers.set('content-type', 'application/json');
   return new Response(text ?? bytes, { status: response.status, headers: response.headers });
 }

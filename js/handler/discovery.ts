@@ -1,6 +1,11 @@
 import { calling, ListenError } from '../model/error.js';
-import { PerInstance } from '../wasm/per-instance.js';
-import { Discovered, ProbeQuestion, questionOf } from '../wasm/server/bindings.js';
+import {
+  type Discovered,
+  discoveredIn,
+  discoveredOf,
+  ProbeQuestion,
+  questionOf,
+} from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 import type { FetchHandler } from './handler.js';
 import { serverRequest } from './server-request.js';
@@ -50,8 +55,7 @@ export class Discovery {
   readonly #handler: FetchHandler;
   readonly #credentials: Credentials;
   readonly #limits: ResponseLimits;
-  readonly #declared: PerInstance<Discovered> | undefined;
-  #discovered: PerInstance<Discovered | undefined> | undefined;
+  #known: Discovered | undefined;
   /** The caller that the capabilities were requested for. */
   #caller = '';
 
@@ -60,55 +64,41 @@ export class Discovery {
     this.#handler = handler;
     this.#credentials = credentials;
     this.#limits = limits;
-    this.#declared = server && new PerInstance(() => declared(server));
+    this.#known = server && declared(server);
   }
 
   /**
-   * Calls `action` with the capabilities; it must not keep them. Results are shared between
-   * requests, but requests to the handler are not: workerd does not let a request wait for another
-   * one.
+   * Returns the capabilities. Results are shared between requests, but requests to the handler are
+   * not: workerd does not let a request wait for another one.
    *
    * @throws ListenError `discover-failed`.
    */
-  use<T>(request: Request, rest: unknown[], action: (known: Discovered) => T): Promise<T> {
-    return this.#withCapabilities(request, rest, (known) => {
-      if (known !== undefined) return action(known);
-      throw new ListenError(
-        'discover-failed',
-        'the handler returned no capabilities for server/discover',
-      );
-    });
+  async discovered(request: Request, rest: unknown[]): Promise<Discovered> {
+    const known = await this.known(request, rest);
+    if (known !== undefined) return known;
+    throw new ListenError(
+      'discover-failed',
+      'the handler returned no capabilities for server/discover',
+    );
   }
 
   /**
-   * Returns the capabilities as JSON text; undefined if the handler returns none.
+   * As {@link Discovery.discovered}; undefined if the handler returns no capabilities.
    *
    * @throws ListenError `discover-failed`.
    */
-  capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
-    return this.#withCapabilities(request, rest, (known) => known?.capabilities);
-  }
-
-  get #known(): Discovered | undefined {
-    return this.#declared?.value ?? this.#discovered?.value;
-  }
-
-  async #withCapabilities<T>(
-    request: Request,
-    rest: unknown[],
-    action: (known: Discovered | undefined) => T,
-  ): Promise<T> {
+  async known(request: Request, rest: unknown[]): Promise<Discovered | undefined> {
     const now = performance.now();
     const caller = this.#credentials.keyOf(request);
     const known = this.#known;
-    if (known?.isFresh(now, caller !== this.#caller)) return action(known);
-    const discovered = Discovered.fromResponse(await this.#discover(request, rest), now);
+    if (known !== undefined && isFresh(known, now) && (known.isPublic || caller === this.#caller))
+      return known;
+    const discovered = discoveredIn(await this.#discover(request, rest), now);
     if (discovered !== undefined) {
-      this.#known?.free();
-      this.#discovered = untilReset(discovered);
+      this.#known = discovered;
       this.#caller = caller;
     }
-    return action(discovered);
+    return discovered;
   }
 
   /** Sends `server/discover` to the handler with the credentials of `request`. */
@@ -159,17 +149,12 @@ export function declared({ capabilities, info }: DeclaredServer): Discovered {
   if (typeof info?.name !== 'string' || typeof info.version !== 'string') {
     throw new ListenError('invalid-options', 'server.info needs a name and a version');
   }
-  return calling(() => Discovered.fromOptions(JSON.stringify(capabilities), JSON.stringify(info)));
+  return calling(() => discoveredOf(JSON.stringify(capabilities), JSON.stringify(info)));
 }
 
-/** Keeps the capabilities until the core is reset; then they are requested again. */
-function untilReset(discovered: Discovered): PerInstance<Discovered | undefined> {
-  let known: Discovered | undefined = discovered;
-  return new PerInstance(() => {
-    const current = known;
-    known = undefined;
-    return current;
-  });
+/** Returns whether the capabilities have not expired at `now`. */
+export function isFresh({ freshUntil }: Discovered, now: number): boolean {
+  return freshUntil === undefined || now < freshUntil;
 }
 
 const EVENTS = 'io.modelcontextprotocol/events';

@@ -24,10 +24,10 @@ export interface SessionHost {
   /** Serves MCP Events in sessions; undefined: the handler receives requests about them. */
   readonly events: SessionEvents | undefined;
   /**
-   * Returns the capabilities that the server notifies about, as JSON text; undefined if the handler
+   * Returns the notifications that the server offers, as in `Discovered`; undefined if the handler
    * does not announce them.
    */
-  capabilities(request: Request, rest: unknown[]): Promise<string | undefined>;
+  offers(request: Request, rest: unknown[]): Promise<number | undefined>;
 }
 
 /** What serves MCP Events in sessions. */
@@ -88,8 +88,7 @@ export class SessionHandler {
     const response = await read(request, passed, this.#host);
     if (!response.ok) return withClientSession(response, undefined);
     const bytes = this.#announced(new Uint8Array(await response.arrayBuffer()));
-    const known = await this.#host.capabilities(request, rest);
-    const initialized = core.initialized(bytes, known);
+    const initialized = core.initialized(bytes, await this.#host.offers(request, rest));
     const { headers } = response;
     if (initialized === undefined)
       return withClientSession(

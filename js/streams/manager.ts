@@ -14,6 +14,7 @@ import { DRAIN_SETTLE_MS, finiteTimeout, jittered, SETTLE_MS } from '../model/ti
 import type { LoggedStream } from '../observe/log.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
+import type { PerInstance } from '../wasm/per-instance.js';
 import {
   type Exchange,
   Fanout,
@@ -38,6 +39,8 @@ export interface StreamManagerOptions extends OpeningPreparerOptions {
   observer: StreamObserver;
   /** Discovers the capabilities of the server. */
   discovery: Discovery;
+  /** What all requests of the server share in the core. */
+  service: PerInstance<Service>;
   onError: (error: Error) => void;
 }
 
@@ -63,7 +66,8 @@ export class StreamManager {
 
   constructor(options: StreamManagerOptions) {
     this.#options = options;
-    this.#streams = new StreamRegistry(options.timeouts.authorizeMs);
+    const { service, timeouts } = options;
+    this.#streams = new StreamRegistry(timeouts.authorizeMs, () => service.value.counts);
     this.#quota = new PrincipalQuota(options.limits);
     this.#preparer = new OpeningPreparer(options);
     this.#fanout = options.bus.openStream === undefined ? this.#fanoutOn(options.bus) : undefined;
@@ -127,11 +131,13 @@ export class StreamManager {
   }
 
   /** Opens a stream that the server itself reads. */
-  async openInner(
-    service: Service,
-    { caller, groups, uri, ...inner }: InnerStreamOptions,
-  ): Promise<ServerStream | Refusal> {
-    const core = service.exchangeOf(uri);
+  async openInner({
+    caller,
+    groups,
+    uri,
+    ...inner
+  }: InnerStreamOptions): Promise<ServerStream | Refusal> {
+    const core = this.#options.service.value.exchangeOf(uri);
     if (core === undefined) throw new ListenError('internal-error', 'this is no URI of a resource');
     try {
       return await this.open(core, { ...caller, groups: [...groups] }, inner);
@@ -161,7 +167,7 @@ export class StreamManager {
     const share = this.#quota.reserve(caller, names);
     const since = performance.now();
     try {
-      core.handleAdmitted();
+      core.confirm();
       const stream = await this.#attached(await begin());
       if (this.#streams.hasEnded(stream))
         throw new ListenError('bus-lost', 'the stream ended while it was opened');
@@ -202,8 +208,10 @@ export class StreamManager {
     const { bus, discovery, intervals, timeouts } = this.#options;
     const { args, request } = caller;
     if (bus.openStream === undefined) await this.#ready();
-    if (core.poll().kind === 'discover')
-      await discovery.use(request, args, (known) => core.handleDiscovered(known));
+    if (core.poll().kind === 'discover') {
+      const { offers, serverInfo } = await discovery.discovered(request, args);
+      core.handleDiscovered(offers, serverInfo);
+    }
     const made = this.#openingOf(core, caller, inner);
     const opening = await granting.granted(made, callerId(caller));
     const attachOptions = {
@@ -263,9 +271,8 @@ export class StreamManager {
 
   /** Creates the stream of an exchange. */
   #openingOf(core: Exchange, caller: CallerContext, inner: InnerStream | undefined): Opening {
-    const { metrics } = this.#streams;
     const stream = calling(() =>
-      core.open(scopeOf(caller), this.#preparer.keepAliveMs(), performance.now(), metrics),
+      core.open(scopeOf(caller), this.#preparer.keepAliveMs(), performance.now()),
     );
     if (inner === undefined) {
       const reauthorizer = this.#preparer.reauthorizer(caller);

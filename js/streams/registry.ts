@@ -4,8 +4,7 @@ import { type EndReason, type ListenStats, WRITE_DELAY_BOUNDS } from '../model/s
 import { MAX_TIMER_MS, SETTLE_MS } from '../model/timeouts.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
-import { PerInstance } from '../wasm/per-instance.js';
-import { Retirement, StreamMetrics } from '../wasm/server/bindings.js';
+import { Retirement } from '../wasm/server/bindings.js';
 import { FinalSettle } from './final-settle.js';
 
 /** The open streams of one server, and counters of how streams ended. */
@@ -32,19 +31,17 @@ export class StreamRegistry {
   #opened = 0;
   readonly #acknowledged = WRITE_DELAY_BOUNDS.map((le) => ({ le, count: 0 }));
 
-  readonly #metrics = new PerInstance(() => new StreamMetrics());
+  readonly #counts: () => Float64Array;
 
   /**
    * @param authorizeMs - milliseconds that `close` waits for renewals of authorizations, beyond the
    *   time for the bus.
+   * @param counts - returns the core's counters of the streams, as in `Service.counts`. They
+   *   restart at zero after a reset of the core.
    */
-  constructor(authorizeMs: number) {
+  constructor(authorizeMs: number, counts: () => Float64Array) {
     this.#authorizeMs = authorizeMs;
-  }
-
-  /** The core's counters of the streams. They restart at zero after a reset of the core. */
-  get metrics(): StreamMetrics {
-    return this.#metrics.value;
+    this.#counts = counts;
   }
 
   /** The number of open streams. */
@@ -131,7 +128,7 @@ export class StreamRegistry {
     'events' | 'notifications' | 'collapsed' | 'writeDelayMs' | 'written'
   > {
     const [events = 0, notifications = 0, collapsed = 0, writeDelayMs = 0, ...counts] =
-      this.metrics.counts;
+      this.#counts();
     const written = WRITE_DELAY_BOUNDS.map((le, index) => ({ le, count: counts[index] ?? 0 }));
     return { events, notifications, collapsed, writeDelayMs, written };
   }

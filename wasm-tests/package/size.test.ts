@@ -4,16 +4,17 @@ import { expect, test } from 'vitest';
 import { bundleSize } from '../../bench/size/bundle.ts';
 import { consoleSize } from '../../bench/size/console.ts';
 import { instantiation } from '../../bench/size/instantiation.ts';
-import { gzippedSize, type ModuleName } from '../../bench/size/module.ts';
+import { gzippedSize, type ModuleName, modulePath } from '../../bench/size/module.ts';
 import { root } from '../../scripts/process/project.mjs';
 
 /**
- * The most kilobytes of gzip that a module may have, and the most milliseconds to instantiate it.
- * The benchmarks have goals for bundles.
+ * The most kilobytes of gzip that a module may have, the most milliseconds to instantiate it, and
+ * the most exports. The benchmarks have goals for bundles.
  */
 interface Budget {
   gzipKB: number;
   instantiateMs?: number;
+  exports?: number;
 }
 
 const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'), 'utf8')) as Record<
@@ -28,6 +29,18 @@ test.each(['server', 'client', 'events'] as const)(
     expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(
       budgets[name].gzipKB,
     );
+  },
+);
+
+test.each(['server', 'client', 'events'] as const)(
+  'the module for %s exports only what its bindings use, within its budget',
+  async (name) => {
+    const path = modulePath(name);
+    const script = await readFile(path.replace(/_bg\.wasm$/, '.js'), 'utf8');
+    const exports = WebAssembly.Module.exports(await WebAssembly.compile(await readFile(path)));
+    expect(exports.filter((of) => !script.includes(`wasm.${of.name}`))).toEqual([]);
+    const { exports: most = Number.POSITIVE_INFINITY } = budgets[name];
+    expect(exports.length, 'see docs/size.md').toBeLessThanOrEqual(most);
   },
 );
 

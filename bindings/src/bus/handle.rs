@@ -3,6 +3,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     bus::{self, EdgeId, Registry, ShardId},
+    clock::Millis,
     position::{Cursor, Position},
     root,
     session::Sessions,
@@ -29,7 +30,7 @@ use super::{
 const TYPES: &str = r"
 /** The state of a bus or a shard. */
 export interface BusState {
-  /** When to call `Bus.timeout`, on the clock of the other calls. */
+  /** When to call `Bus.output` with `random`, on the clock of its `now`. */
   deadline?: number;
   /** Whether every shard of a bus has received everything. */
   isSettled: boolean;
@@ -91,17 +92,37 @@ struct KeptEdge {
 
 #[wasm_bindgen]
 impl Bus {
-    /// Creates a bus on its log. It keeps sessions if there are `rows` for them.
+    /// Creates a bus on its log. It keeps sessions if there are `rows` for them. The names of all
+    /// edges together are limited to `nameBytes`, divided among at most `edges`; undefined: they
+    /// are not limited.
     #[wasm_bindgen(constructor)]
-    pub fn new(log: Log, rows: Option<Rows>) -> Self {
-        Self(Core::Root(Box::new(Root::new(log, rows))))
+    pub fn new(
+        log: Log,
+        rows: Option<Rows>,
+        #[wasm_bindgen(js_name = nameBytes)] name_bytes: Option<usize>,
+        edges: Option<usize>,
+    ) -> Self {
+        let mut root = Root::new(log, rows);
+        if let Some((name_bytes, edges)) = name_bytes.zip(edges) {
+            root.bus_mut().set_room(name_bytes, edges);
+        }
+        Self(Core::Root(Box::new(root)))
     }
 
     /// Creates a shard whose last call had the number `seq`. `epoch` and `position` restore a shard
     /// that hibernated with open connections; undefined for a new one. The root learns that the
-    /// shard has few edges once this has lasted for `span` milliseconds.
-    pub fn shard(seq: f64, epoch: Option<String>, position: f64, span: f64) -> Self {
-        let shard = bus::Shard::new(at(seq).0).with_low_span(millis(span));
+    /// shard has few edges once this has lasted for `span` milliseconds. `nameBytes` and `edges`
+    /// are as for a bus.
+    pub fn shard(
+        seq: f64,
+        epoch: Option<String>,
+        position: f64,
+        span: f64,
+        #[wasm_bindgen(js_name = nameBytes)] name_bytes: usize,
+        edges: usize,
+    ) -> Self {
+        let mut shard = bus::Shard::new(at(seq).0).with_low_span(millis(span));
+        shard.set_room(name_bytes, edges);
         let shard = match epoch {
             Some(epoch) => shard.woken(Cursor {
                 epoch: epoch.into(),
@@ -110,16 +131,6 @@ impl Bus {
             None => shard,
         };
         Self(Core::Shard(Box::new(shard)))
-    }
-
-    /// Limits the names of all edges together to `max` bytes, and the number of edges. Call it
-    /// before any edge connects.
-    #[wasm_bindgen(js_name = setRoom)]
-    pub fn set_room(&mut self, max: usize, edges: usize) {
-        match &mut self.0 {
-            Core::Root(root) => root.bus_mut().set_room(max, edges),
-            Core::Shard(shard) => shard.set_room(max, edges),
-        }
     }
 
     /// Handles a new connection. Returns its number. To restore a connection from before a restart,
@@ -194,15 +205,20 @@ impl Bus {
         })
     }
 
-    /// Returns the next thing to do. At a bus, `sessionNow` is on the clock of the sessions, and
-    /// their store may throw.
+    /// Returns the next thing to do. Pass `random`, drawn from [0, 1), if the deadline in
+    /// `BusState` has come. At a bus, `sessionNow` is on the clock of the sessions, and their store
+    /// may throw.
     #[wasm_bindgen(unchecked_return_type = "BusOutput | undefined")]
     pub fn output(
         &mut self,
         now: f64,
         #[wasm_bindgen(js_name = sessionNow)] session_now: f64,
+        random: Option<f64>,
     ) -> Result<JsValue, JsValue> {
         let now = millis(now);
+        if let Some(random) = random {
+            self.handle_timeout(now, random);
+        }
         Ok(optional(match &mut self.0 {
             Core::Root(root) => root
                 .poll_output(now, millis(session_now))?
@@ -241,44 +257,14 @@ impl Bus {
         })
     }
 
-    /// Handles the deadline of `BusState`.
-    pub fn timeout(&mut self, now: f64, random: f64) {
-        match &mut self.0 {
-            Core::Root(root) => root.bus_mut().handle_timeout(millis(now), random),
-            Core::Shard(shard) => shard.handle_timeout(millis(now), random),
-        }
-    }
-
-    /// Handles the response to the call `call`: at a bus from the shard `to`, at a shard from its
-    /// root. Returns the error code if a bus cannot read the response.
+    /// Handles the outcome of the call `call`: at a bus to the shard `to`, at a shard to its root.
+    /// `response` is undefined if the call failed, because the callee was overloaded if
+    /// `isOverloaded`.
     pub fn responded(
         &mut self,
         to: u32,
         call: f64,
-        response: &str,
-        now: f64,
-        random: f64,
-    ) -> Option<String> {
-        let (call, now) = (at(call).0, millis(now));
-        match &mut self.0 {
-            Core::Root(root) => {
-                let call = u32::try_from(call).unwrap_or_default();
-                let bus = root.bus_mut();
-                let outcome = bus.handle_ack(ShardId(to), call, response, now, random);
-                outcome.err().map(|error| error.code().to_owned())
-            }
-            Core::Shard(shard) => {
-                shard.handle_response(call, response, now, random);
-                None
-            }
-        }
-    }
-
-    /// Handles the failure of a call.
-    pub fn failed(
-        &mut self,
-        to: u32,
-        call: f64,
+        response: Option<String>,
         #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
         now: f64,
         random: f64,
@@ -286,11 +272,19 @@ impl Bus {
         let (call, now) = (at(call).0, millis(now));
         match &mut self.0 {
             Core::Root(root) => {
-                let call = u32::try_from(call).unwrap_or_default();
-                root.bus_mut()
-                    .handle_failure(ShardId(to), call, is_overloaded, now, random);
+                let (shard, call) = (ShardId(to), u32::try_from(call).unwrap_or_default());
+                let bus = root.bus_mut();
+                if let Some(text) = response {
+                    // A response that cannot be read counts as a failure, which this handles.
+                    bus.handle_ack(shard, call, &text, now, random).ok();
+                } else {
+                    bus.handle_failure(shard, call, is_overloaded, now, random);
+                }
             }
-            Core::Shard(shard) => shard.handle_failure(call, is_overloaded, now, random),
+            Core::Shard(shard) => match response {
+                Some(text) => shard.handle_response(call, &text, now, random),
+                None => shard.handle_failure(call, is_overloaded, now, random),
+            },
         }
     }
 
@@ -320,15 +314,22 @@ impl Bus {
         Ok(Topic::from_text(topic).is_some_and(|topic| root.bus().wants(&topic)))
     }
 
-    /// Handles a batch from the root. Returns the response to it.
-    pub fn batch(&mut self, text: &str, now: f64) -> Result<String, JsValue> {
-        let shard = self.as_shard()?;
-        shard.handle_batch(text, millis(now)).map_err(refused)
+    /// Handles a call: at a bus the `follow` of the shard `from`, at a shard a `batch` of its root.
+    /// Returns the response; `now` is as in `receive`.
+    pub fn called(&mut self, from: u32, text: &str, now: f64) -> Result<String, JsValue> {
+        let now = millis(now);
+        let response = match &mut self.0 {
+            Core::Root(root) => root.handle_follow(ShardId(from), text, now)?,
+            Core::Shard(shard) => shard.handle_batch(text, now),
+        };
+        response.map_err(refused)
     }
 
     /// Handles a session call from the root.
     pub fn session(&mut self, ticket: u32, text: &str) -> Result<(), JsValue> {
-        let shard = self.as_shard()?;
+        let Core::Shard(shard) = &mut self.0 else {
+            return Err(out_of_place("this is not a shard"));
+        };
         shard.handle_session_call(ticket, text).map_err(refused)
     }
 }
@@ -353,10 +354,10 @@ impl Bus {
         sessions.ok_or_else(|| out_of_place("this bus keeps no sessions"))
     }
 
-    fn as_shard(&mut self) -> Result<&mut bus::Shard, JsValue> {
+    fn handle_timeout(&mut self, now: Millis, random: f64) {
         match &mut self.0 {
-            Core::Root(_) => Err(out_of_place("this is not a shard")),
-            Core::Shard(shard) => Ok(shard),
+            Core::Root(root) => root.bus_mut().handle_timeout(now, random),
+            Core::Shard(shard) => shard.handle_timeout(now, random),
         }
     }
 }

@@ -4,7 +4,7 @@ use mcp_listen::{event::ServerEvent, publish};
 
 use crate::{number::millis, object::object, posted::Posted, text::event_of};
 
-use super::{handle::Bus, number, output::Output};
+use super::{handle::Bus, output::Output};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -32,12 +32,6 @@ impl Bus {
         }
         let deliveries = deliveries.into_iter().map(Output::from);
         Ok(object(&deliveries.collect::<Vec<_>>()))
-    }
-
-    /// The position of the last event in the log.
-    #[wasm_bindgen(getter)]
-    pub fn position(&mut self) -> Result<f64, JsValue> {
-        Ok(number(self.root()?.bus_mut().cursor().position))
     }
 }
 

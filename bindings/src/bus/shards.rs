@@ -2,9 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{bus::ShardId, topic::Topic};
 
-use crate::number::millis;
-
-use super::{at, handle::Bus, refused};
+use super::{at, handle::Bus};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -88,13 +86,5 @@ impl Bus {
     pub fn settle(&mut self) -> Result<(), JsValue> {
         self.root()?.bus_mut().settle();
         Ok(())
-    }
-
-    /// Handles a shard's report of what it follows. `now` is on the clock of the sessions, whose
-    /// store may throw. Returns the response to the shard.
-    pub fn follow(&mut self, shard: u32, text: &str, now: f64) -> Result<String, JsValue> {
-        let root = self.root()?;
-        let response = root.handle_follow(ShardId(shard), text, millis(now))?;
-        response.map_err(refused)
     }
 }

@@ -6,7 +6,7 @@ import { type Deferred, deferred } from '../../timing/deferred.js';
 import { Bus, type BusOutput } from '../../wasm/server/bindings.js';
 import { CODE_OF, NORMAL, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
-import { isOverloaded } from '../wire/retry.js';
+import { outcomeOf } from '../wire/retry.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './options.js';
@@ -51,8 +51,8 @@ export class ShardBus {
     const { epoch, position, seq } = this.#state;
     // Sockets survive only hibernation, before which the position was stored.
     const isWoken = sockets.length > 0 && epoch !== '';
-    this.#shard = Bus.shard(seq, isWoken ? epoch : undefined, position, shardCloseMs(options));
-    this.#shard.setRoom(namesBytes(options), this.#perShard);
+    const [known, span] = [isWoken ? epoch : undefined, shardCloseMs(options)];
+    this.#shard = Bus.shard(seq, known, position, span, namesBytes(options), this.#perShard);
     this.#edges = new EdgeSockets(this.#shard, () => performance.now(), this.#attachments);
     this.#attachments.prune(sockets);
     for (const socket of sockets) this.#restore(socket);
@@ -85,7 +85,7 @@ export class ShardBus {
    * edges.
    */
   deliver(batch: string): string {
-    const reply = calling(() => this.#shard.batch(batch, performance.now()));
+    const reply = calling(() => this.#shard.called(0, batch, performance.now()));
     this.#burst ??= setTimeout(this.#endBurst, BURST_MS);
     this.#flush();
     return reply;
@@ -137,14 +137,18 @@ export class ShardBus {
   }
 
   #tick(): void {
-    this.#shard.timeout(performance.now(), Math.random());
-    this.#flush();
+    this.#flush(Math.random());
   }
 
-  /** Carries out the pending outputs of the core. */
-  #flush(): void {
-    const next = (): BusOutput | undefined => this.#shard.output(performance.now(), 0);
-    for (let output = next(); output !== undefined; output = next()) this.#handleOutput(output);
+  /**
+   * Carries out the pending outputs of the core; with a `random` from [0, 1), after its deadline
+   * has come.
+   */
+  #flush(random?: number): void {
+    const next = (due?: number): BusOutput | undefined =>
+      this.#shard.output(performance.now(), 0, due);
+    for (let output = next(random); output !== undefined; output = next())
+      this.#handleOutput(output);
     if (this.#burst === undefined) this.#persist();
     const { deadline, isRetired } = this.#shard.state();
     this.#timer.set(deadline);
@@ -178,12 +182,8 @@ export class ShardBus {
   async #call({ call, text }: Extract<BusOutput, { kind: 'follow' }>): Promise<void> {
     // The runtime sends the call only after this is on disk.
     this.#state.count(call);
-    try {
-      const reply = await this.#root().follow(this.#address.shard, text);
-      this.#shard.responded(0, call, reply, performance.now(), Math.random());
-    } catch (error) {
-      this.#shard.failed(0, call, isOverloaded(error), performance.now(), Math.random());
-    }
+    const { isBusy, reply } = await outcomeOf(() => this.#root().follow(this.#address.shard, text));
+    this.#shard.responded(0, call, reply, isBusy, performance.now(), Math.random());
     this.#flush();
   }
 

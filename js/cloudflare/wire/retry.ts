@@ -41,8 +41,22 @@ function mayRetry(error: unknown): boolean {
   return (error as StubError | undefined)?.retryable === true && !isOverloaded(error);
 }
 
+/**
+ * Makes a call to another object that the core repeats if it fails. Returns the reply; undefined if
+ * the call failed, because the object is overloaded if it `isBusy`.
+ */
+export async function outcomeOf(
+  call: () => Promise<string>,
+): Promise<{ reply: string | undefined; isBusy: boolean }> {
+  try {
+    return { reply: await call(), isBusy: false };
+  } catch (error) {
+    return { reply: undefined, isBusy: isOverloaded(error) };
+  }
+}
+
 /** Whether an error says that the object is overloaded. */
-export function isOverloaded(error: unknown): boolean {
+function isOverloaded(error: unknown): boolean {
   return (error as StubError | undefined)?.overloaded === true;
 }
 

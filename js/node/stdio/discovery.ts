@@ -1,8 +1,10 @@
 import type { Writable } from 'node:stream';
+import { isFresh } from '../../handler/discovery.js';
 import { ListenError } from '../../model/error.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
-  Discovered,
+  type Discovered,
+  discoveredIn,
   isDiscoverResponse,
   ProbeQuestion,
   questionOf,
@@ -31,12 +33,13 @@ export class StdioDiscovery {
   }
 
   /**
-   * Returns what the MCP server has declared about itself. The caller must not store the result.
+   * Returns what the MCP server has declared about itself.
    *
    * @throws ListenError `discover-failed`, also if no response arrives within `ms` milliseconds.
    */
   async ask(ms: number): Promise<Discovered> {
-    if (this.#known?.isFresh(performance.now(), false)) return this.#known;
+    const known = this.#known;
+    if (known !== undefined && isFresh(known, performance.now())) return known;
     const request = this.#pending?.isLate === false ? this.#pending : this.#sendDiscover();
     const timeout = deferred<never>();
     const timer = setTimeout(() => {
@@ -95,7 +98,7 @@ export class StdioDiscovery {
     const { askedAt, response } = request;
     // Another response has come before.
     if (response !== this.#pending?.response) return;
-    const discovered = Discovered.fromResponse(line, askedAt);
+    const discovered = discoveredIn(line, askedAt);
     if (discovered !== undefined) {
       // A listen that waits for its bus may still use what was known before.
       this.#known = discovered;

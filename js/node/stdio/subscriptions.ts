@@ -237,10 +237,8 @@ export class Subscriptions implements FanoutSink {
   #open(handle: number, filter: string | undefined, discovered: Discovered | undefined): void {
     if (this.#channel === undefined) return;
     this.#detach ??= this.#attach();
-    calling(() => {
-      if (discovered === undefined) this.#channel?.openSession(handle, filter);
-      else this.#channel?.open(handle, discovered, filter);
-    });
+    const { offers, serverInfo } = discovered ?? {};
+    calling(() => this.#channel?.open(handle, offers, serverInfo, filter));
   }
 
   /** Returns the filter without the topics that the hooks of the bus refuse. */
@@ -250,7 +248,7 @@ export class Subscriptions implements FanoutSink {
     discovered: Discovered | undefined,
   ): Promise<Granted> {
     const { interest } = this.#options.bus;
-    const honored = interest && this.#channel?.honored(handle, discovered?.capabilities, filter);
+    const honored = interest && this.#channel?.honored(handle, discovered?.offers, filter);
     if (interest === undefined || honored === undefined)
       return { filter, hasFailed: false, isEmpty: false };
     const topics = topicsOf(JSON.parse(honored) as SubscriptionFilter);

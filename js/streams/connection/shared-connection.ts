@@ -19,6 +19,7 @@ import { Member } from './member.js';
 import type { ConnectionOptions } from './options.js';
 import { ConnectionOwner } from './owner.js';
 import { lossOf, plannedEnd } from './planned-end.js';
+import { type UpstreamState, upstreamStateOf } from './upstream-state.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
 /**
@@ -129,20 +130,8 @@ export class SharedConnection {
     return this.#streams.core;
   }
 
-  get #busState(): {
-    counts: number[];
-    isAway: boolean;
-    isSettled: boolean;
-    deadline: number | undefined;
-  } {
-    const [outages = 0, healed = 0, gaps = 0, resyncs = 0, away, settled, deadline] =
-      this.#core.busState();
-    return {
-      counts: [outages, healed, gaps, resyncs],
-      isAway: away === 1,
-      isSettled: settled === 1,
-      deadline,
-    };
+  get #busState(): UpstreamState {
+    return upstreamStateOf(this.#core);
   }
 
   #setTimeouts(): void {
@@ -240,10 +229,10 @@ export class SharedConnection {
       },
       onDeadline: () => {
         if (this.#owner !== owner) return;
-        this.#callBus(
-          owner,
-          this.#counted(() => this.#core.pollCall(performance.now(), Math.random())),
+        const { result } = this.#counted(() =>
+          this.#core.pollCall(performance.now(), Math.random()),
         );
+        this.#callBus(owner, result);
       },
       onReceived: () => this.#callBus(owner),
     });
@@ -253,24 +242,29 @@ export class SharedConnection {
   }
 
   #receive(owner: ConnectionOwner, frame: string): void {
-    const dropped = this.#counted(() => this.#core.handleMessage(frame, performance.now()));
+    const { result: dropped, state } = this.#counted(() =>
+      this.#core.handleMessage(frame, performance.now()),
+    );
     if (dropped !== undefined) {
       this.#options.onError(
         new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`),
       );
     }
-    owner.received(this.#core.hasConfirmations());
+    owner.received(state.hasConfirmations);
   }
 
-  /** Runs an action and adds the changes of the counters, once for each stream. */
-  #counted<T>(action: () => T): T {
+  /**
+   * Runs an action and adds the changes of the counters, once for each stream. Returns its result,
+   * and the state after it.
+   */
+  #counted<T>(action: () => T): { result: T; state: UpstreamState } {
     const streams = this.#members.size;
     const before = this.#busState.counts;
     const result = action();
-    const { counts, isAway } = this.#busState;
-    this.#options.counters.add(before, counts, streams);
-    this.#reportAway(isAway, streams);
-    return result;
+    const state = this.#busState;
+    this.#options.counters.add(before, state.counts, streams);
+    this.#reportAway(state.isAway, streams);
+    return { result, state };
   }
 
   /** Reports whether the bus is unavailable, as the core knows it. */

@@ -8,7 +8,7 @@ import {
   type ServerEvent,
 } from 'mcp-listen';
 import { afterEach, expect, test, vi } from 'vitest';
-import { Discovered, Exchange, Fanout } from '../../../dist/wasm/server/bindings.js';
+import { Exchange, Fanout } from '../../../dist/wasm/server/bindings.js';
 import { callRequest } from '../../host/call.ts';
 import { listenRequest, serving, TOOLS, URL } from '../serving.ts';
 import { sdkServer } from '../sessions/serving.ts';
@@ -146,10 +146,9 @@ test('a refusal calls neither the bus nor the callbacks, and only the check of t
   touched.length = 0;
   const read = vi.spyOn(Exchange.prototype, 'handleBody');
   const others = [
-    ...(['handleCaller', 'handleSession', 'open'] as const).map((name) =>
+    ...(['handleCaller', 'handleDiscovered', 'confirm', 'open'] as const).map((name) =>
       vi.spyOn(Exchange.prototype, name),
     ),
-    vi.spyOn(Discovered, 'fromResponse'),
     vi.spyOn(Fanout.prototype, 'open'),
     vi.spyOn(Fanout.prototype, 'publish'),
   ];

@@ -10,7 +10,10 @@ const SECRET = 'note://secret';
 
 failOnUnhandled();
 
-/** A connection to a server with resources, and the calls of the hooks of its bus as text. */
+/** The declaration of the extension for tasks. */
+const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+/** A connection to a server with resources and tasks, and the calls of its bus's hooks as text. */
 function hooked() {
   const calls: string[] = [];
   const nameOf = (topic: Topic) => ('uri' in topic ? topic.uri : topic.kind);
@@ -24,7 +27,7 @@ function hooked() {
       onUnwanted: (topic) => void calls.push(`-${nameOf(topic)}`),
     },
   });
-  const server = declaring({ resources: { subscribe: true } });
+  const server = declaring({ resources: { subscribe: true }, ...TASKS });
   return { calls, ...connected({ bus, server }) };
 }
 
@@ -45,6 +48,13 @@ test('a topic that the hook refuses is not honored, and one that is not offered 
   send(listenBody({ toolsListChanged: true, resourceSubscriptions: ['note://a', SECRET] }));
   expect(await lines.next()).toBe(acknowledged('1', A));
   expect(calls).toEqual(['+note://a', `+${SECRET}`]);
+});
+
+test('a task is wanted too, and stays honored if another topic is refused', async () => {
+  const { calls, lines, send } = hooked();
+  send(listenBody({ taskIds: ['t'], resourceSubscriptions: [SECRET] }, '1', TASKS));
+  expect(await lines.next()).toBe(acknowledged('1', { taskIds: ['t'] }));
+  expect(calls).toEqual([`+${SECRET}`, '+task_status']);
 });
 
 test('the end of the input ends what is wanted', async () => {

@@ -7,7 +7,7 @@ import {
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { host } from '../../../dist/model/host-profile.js';
-import { isDiscoverResponse, StreamMetrics } from '../../../dist/wasm/server/bindings.js';
+import { BusFollower, isDiscoverResponse } from '../../../dist/wasm/server/bindings.js';
 import { serverGuard } from '../../../dist/wasm/server/guard.js';
 import { EventReader } from '../../host/events.ts';
 import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
@@ -259,14 +259,14 @@ test('listeners of a bus receive every list after a trap, and later events', asy
 
 test('objects from before a trap throw after it, and freeing them frees nothing else', async () => {
   const bus = new InMemoryBus({ onError: () => {} });
-  const former = new StreamMetrics();
+  const former = new BusFollower(1);
   await trap((event) => bus.publish(event));
-  expect(() => former.counts).toThrow(expect.objectContaining({ code: 'core-trapped' }));
-  const places = Array.from({ length: 3 }, () => new StreamMetrics());
+  expect(() => former.call(0, 0)).toThrow(expect.objectContaining({ code: 'core-trapped' }));
+  const places = Array.from({ length: 3 }, () => new BusFollower(1));
   former.free();
   const held = new Set(
-    [...places, new StreamMetrics(), new StreamMetrics()].map((metrics) =>
-      Reflect.get(metrics, '__wbg_ptr'),
+    [...places, new BusFollower(1), new BusFollower(1)].map((follower) =>
+      Reflect.get(follower, '__wbg_ptr'),
     ),
   );
   expect(held.size).toBe(5);
@@ -289,11 +289,11 @@ test('the arguments of a call that trapped are not freed in the new core', () =>
 
 test('a trap in a constructor throws, and one in free is harmless', () => {
   poison();
-  expect(() => new StreamMetrics()).toThrow(expect.objectContaining({ code: 'core-trapped' }));
-  const metrics = new StreamMetrics();
+  expect(() => new BusFollower(1)).toThrow(expect.objectContaining({ code: 'core-trapped' }));
+  const follower = new BusFollower(1);
   poison();
-  metrics.free();
-  expect(new StreamMetrics()).toBeInstanceOf(StreamMetrics);
+  follower.free();
+  expect(new BusFollower(1)).toBeInstanceOf(BusFollower);
 });
 
 /** A server with the event type `paid`, whose streams have one request context each, or none. */

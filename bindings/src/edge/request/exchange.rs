@@ -1,12 +1,14 @@
+use std::rc::Rc;
+
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{capabilities::Capabilities, exchange, scope::Scope, session::Reply};
+use mcp_listen::{exchange, scope::Scope, session::Reply};
 
 use crate::{
     edge::{
         options::filter_of,
-        streams::{reauthorization::scope_of, stream::Stream, stream_metrics::StreamMetrics},
+        streams::{reauthorization::scope_of, stream::Stream},
     },
     error::{malformed, out_of_place},
     number::millis,
@@ -14,7 +16,11 @@ use crate::{
     response::HttpResponse,
 };
 
-use super::{discovered::Discovered, refusal::Refusal};
+use super::{
+    discovered::{capabilities_of, declared},
+    refusal::Refusal,
+    shared::Shared,
+};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -26,8 +32,7 @@ export type Step =
   /** Authenticate its caller, then call `handleCaller`, or refuse it. */
   | { kind: 'caller' }
   /**
-   * Find out whether a session may have the id that it names, then call `handleSession`, or refuse
-   * it.
+   * Find out whether a session may have the id that it names, then call `confirm`, or refuse it.
    */
   | { kind: 'session' }
   /** Pass it to the MCP server, and begin a session from its response: `initialized`. */
@@ -46,7 +51,7 @@ export type Step =
   | { kind: 'send'; upstreamId: string | undefined }
   /** Respond with the response of the MCP server. */
   | { kind: 'forward' }
-  /** Reserve room for its stream, by its `names`, then call `handleAdmitted`, or refuse it. */
+  /** Reserve room for its stream, by its `names`, then call `confirm`, or refuse it. */
   | { kind: 'admit' }
   /** Find out what the MCP server offers, then call `handleDiscovered`, or refuse it. */
   | { kind: 'discover' }
@@ -70,7 +75,10 @@ export interface LegacyInitialized {
 
 /// The processing of one request: the steps to take, in order, and the response.
 #[wasm_bindgen]
-pub struct Exchange(exchange::Exchange);
+pub struct Exchange {
+    core: exchange::Exchange,
+    shared: Rc<Shared>,
+}
 
 #[derive(Serialize)]
 #[serde(
@@ -105,13 +113,13 @@ impl Exchange {
     /// Names and values of header fields to add to the response, including one of the MCP server.
     #[wasm_bindgen(getter, unchecked_return_type = "[string, string][]")]
     pub fn fields(&self) -> JsValue {
-        object(&self.0.fields())
+        object(&self.core.fields())
     }
 
     /// Returns the next step: the same one until it is done.
     #[wasm_bindgen(unchecked_return_type = "Step")]
     pub fn poll(&mut self) -> JsValue {
-        let step = match self.0.poll() {
+        let step = match self.core.poll() {
             exchange::Step::Respond(response) => Step::Respond {
                 response: response.into(),
             },
@@ -141,26 +149,31 @@ impl Exchange {
     /// Handles the body; one over the limit may be truncated anywhere beyond it.
     #[wasm_bindgen(js_name = handleBody)]
     pub fn handle_body(&mut self, body: Vec<u8>) {
-        self.0.handle_body(body);
+        self.core.handle_body(body);
     }
 
     /// Handles the caller's name; undefined if it has none, or needs none.
     #[wasm_bindgen(js_name = handleCaller)]
     pub fn handle_caller(&mut self, principal: Option<String>) {
-        self.0.handle_caller(principal.as_deref());
+        self.core.handle_caller(principal.as_deref());
     }
 
-    /// Records that a session may have the id that the request names.
-    #[wasm_bindgen(js_name = handleSession)]
-    pub fn handle_session(&mut self) {
-        self.0.handle_session();
+    /// Confirms what a step `session` or `admit` asks: that a session may have the id, or that
+    /// there is room for the stream. Has no effect on other steps.
+    pub fn confirm(&mut self) {
+        let step = self.core.poll();
+        if matches!(step, exchange::Step::Session) {
+            self.core.handle_session();
+        } else if matches!(step, exchange::Step::Admit) {
+            self.core.handle_admitted();
+        }
     }
 
     /// Handles the reply of the session, JSON text. Throws if it is not valid.
     #[wasm_bindgen(js_name = handleReply)]
     pub fn handle_reply(&mut self, reply: &str) -> Result<(), JsValue> {
         let reply = Reply::from_json(reply);
-        self.0
+        self.core
             .handle_reply(reply.ok_or_else(|| malformed("the reply of a session"))?);
         Ok(())
     }
@@ -169,7 +182,7 @@ impl Exchange {
     /// it. Throws if it is not valid.
     #[wasm_bindgen(js_name = handlePermit)]
     pub fn handle_permit(&mut self, permit: Option<String>) -> Result<(), JsValue> {
-        self.0
+        self.core
             .handle_permit(permit.as_deref().map(filter_of).transpose()?);
         Ok(())
     }
@@ -177,48 +190,46 @@ impl Exchange {
     /// Handles the HTTP status of the MCP server's response.
     #[wasm_bindgen(js_name = handleStatus)]
     pub fn handle_status(&mut self, status: u16) {
-        self.0.handle_status(status);
+        self.core.handle_status(status);
     }
 
     /// Returns the refusal of this request.
     #[wasm_bindgen(unchecked_return_type = "HttpResponse")]
     pub fn refuse(&self, refusal: Refusal) -> JsValue {
-        object(&HttpResponse::from(self.0.refuse(refusal.reason())))
+        object(&HttpResponse::from(self.core.refuse(refusal.reason())))
     }
 
     /// Returns the budget bytes of the names of its stream and of its caller's `scope`, which is
     /// JSON text.
     pub fn names(&self, scope: &str) -> usize {
-        self.0.names(Scope::from_json(scope).unwrap_or_default())
+        self.core.names(Scope::from_json(scope).unwrap_or_default())
     }
 
-    /// Records that there is room for its stream.
-    #[wasm_bindgen(js_name = handleAdmitted)]
-    pub fn handle_admitted(&mut self) {
-        self.0.handle_admitted();
-    }
-
-    /// Handles what the MCP server offers.
+    /// Handles what the MCP server has declared, as in `Discovered`.
     #[wasm_bindgen(js_name = handleDiscovered)]
-    pub fn handle_discovered(&mut self, discovered: &Discovered) {
-        self.0.handle_discovered(discovered.0.clone());
+    pub fn handle_discovered(
+        &mut self,
+        offers: u32,
+        #[wasm_bindgen(js_name = serverInfo)] server_info: Option<String>,
+    ) {
+        let server_info = server_info.map(|text| self.shared.server_info(&text));
+        self.core.handle_discovered(declared(offers, server_info));
     }
 
     /// Creates its stream. `scope` is JSON text with the groups of the caller in `groups`, and its
     /// name in `principals`; throws if one of them is not valid. `keepAliveMs` is the interval of
-    /// keep-alives; 0 disables them. Events and notifications are counted in `metrics`.
+    /// keep-alives; 0 disables them. The service counts events and notifications.
     pub fn open(
         &mut self,
         scope: &str,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
-        metrics: &StreamMetrics,
     ) -> Result<Stream, JsValue> {
-        let opened = self.0.open(millis(keep_alive_ms), millis(now));
+        let opened = self.core.open(millis(keep_alive_ms), millis(now));
         let (mut stream, start) =
             opened.ok_or_else(|| out_of_place("the request opens no stream"))?;
         stream.scope_to(scope_of(scope)?);
-        stream.count_in(metrics.0.clone());
+        stream.count_in(self.shared.metrics.clone());
         Ok(Stream {
             start,
             ..stream.into()
@@ -226,12 +237,12 @@ impl Exchange {
     }
 
     /// Returns the response to `initialize`, derived from the body of the handler's response.
-    /// `known`, as JSON text, replaces its notification capabilities. Undefined if the handler gave
-    /// no result.
+    /// `offers`, as in `Discovered`, replace its notification capabilities. Undefined if the
+    /// handler gave no result.
     #[wasm_bindgen(unchecked_return_type = "LegacyInitialized | undefined")]
-    pub fn initialized(&self, body: &[u8], known: Option<String>) -> JsValue {
-        let known = known.as_deref().map(Capabilities::from_json);
-        let initialized = self.0.initialized(body, known);
+    pub fn initialized(&self, body: &[u8], offers: Option<u32>) -> JsValue {
+        let known = offers.map(capabilities_of);
+        let initialized = self.core.initialized(body, known);
         optional(initialized.map(|initialized| Initialized {
             response: initialized.response,
             capabilities: initialized.capabilities.to_json(),
@@ -239,8 +250,8 @@ impl Exchange {
     }
 }
 
-impl From<exchange::Exchange> for Exchange {
-    fn from(core: exchange::Exchange) -> Self {
-        Self(core)
+impl Exchange {
+    pub(super) fn new(core: exchange::Exchange, shared: Rc<Shared>) -> Self {
+        Self { core, shared }
     }
 }

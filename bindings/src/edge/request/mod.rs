@@ -5,3 +5,4 @@ mod exchange;
 mod probe;
 pub(crate) mod refusal;
 mod service;
+mod shared;

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use serde::Deserialize;
 use wasm_bindgen::prelude::*;
@@ -14,7 +14,7 @@ use mcp_listen::{
 
 use crate::{edge::options::limits_of, error::coded, object::object, response::HttpResponse};
 
-use super::{exchange::Exchange, refusal::Refusal};
+use super::{exchange::Exchange, refusal::Refusal, shared::Shared};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -60,7 +60,10 @@ export interface ServiceOptions {
 
 /// The options and state shared by all requests of a server.
 #[wasm_bindgen]
-pub struct Service(Arc<exchange::Service>);
+pub struct Service {
+    core: Arc<exchange::Service>,
+    shared: Rc<Shared>,
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -101,7 +104,10 @@ impl Service {
         if !options.holds_streams {
             service = service.without_streams();
         }
-        Ok(Self(Arc::new(service)))
+        Ok(Self {
+            core: Arc::new(service),
+            shared: Rc::default(),
+        })
     }
 
     /// Creates the exchange of a request; `isReadable` says that its body has not been read yet.
@@ -112,14 +118,9 @@ impl Service {
         headers: &str,
         #[wasm_bindgen(js_name = isReadable)] is_readable: bool,
     ) -> Exchange {
-        let service = self.0.clone();
-        Exchange::from(exchange::Exchange::new(
-            service,
-            method,
-            url,
-            headers,
-            is_readable,
-        ))
+        let service = self.core.clone();
+        let core = exchange::Exchange::new(service, method, url, headers, is_readable);
+        Exchange::new(core, self.shared.clone())
     }
 
     /// Creates the exchange of a stream that the server itself reads, of the updates of this
@@ -127,7 +128,16 @@ impl Service {
     #[wasm_bindgen(js_name = exchangeOf)]
     pub fn exchange_of(&self, uri: &str) -> Option<Exchange> {
         let uri = Uri::new(uri, Limits::default().uri_bytes).ok()?;
-        Some(exchange::Exchange::of_resource(self.0.clone(), uri).into())
+        let core = exchange::Exchange::of_resource(self.core.clone(), uri);
+        Some(Exchange::new(core, self.shared.clone()))
+    }
+
+    /// The counters of its streams: events; notifications written; events that collapsed; the sum
+    /// of the write delays of notifications, in milliseconds; then the number of notifications by
+    /// write delay: up to 5, 20, 100, 500, 2,000, 10,000 ms, and longer.
+    #[wasm_bindgen(getter)]
+    pub fn counts(&self) -> Vec<f64> {
+        self.shared.counts()
     }
 }
 

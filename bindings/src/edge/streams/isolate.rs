@@ -111,13 +111,6 @@ impl Fanout {
         handled.err().map(|error| error.code().to_owned())
     }
 
-    /// Whether what was received last confirms or refuses streams that wait for the bus.
-    #[wasm_bindgen(js_name = hasConfirmations)]
-    pub fn has_confirmations(&mut self) -> bool {
-        self.isolate()
-            .is_some_and(|isolate| isolate.has_confirmations())
-    }
-
     /// Handles the loss of the connection to the bus; `random` is drawn from [0, 1).
     #[wasm_bindgen(js_name = handleLost)]
     pub fn handle_lost(&mut self, why: Loss, now: f64, random: f64) {
@@ -167,9 +160,10 @@ impl Fanout {
 
     /// Returns the state of the bus, as numbers because it is read at every frame: the count of
     /// outages; of recoveries; of gaps on a connection that stayed open; and of resyncs, where the
-    /// bus could not replay what was missed. Then 1 if the bus is unavailable, and 1 if everything
-    /// published before `settle` has been received. Then the deadline, on the clock of the other
-    /// calls, if there is one.
+    /// bus could not replay what was missed. Then 1 if the bus is unavailable; 1 if everything
+    /// published before `settle` has been received; and 1 if what was received last confirms or
+    /// refuses streams that wait for the bus. Then the deadline, on the clock of the other calls,
+    /// if there is one.
     #[wasm_bindgen(js_name = busState)]
     pub fn bus_state(&mut self) -> Vec<f64> {
         let Some(isolate) = self.isolate() else {
@@ -177,7 +171,11 @@ impl Fanout {
         };
         let counts = isolate.counts();
         let counted = [counts.outages, counts.healed, counts.gaps, counts.resyncs];
-        let flags = [isolate.is_away(), isolate.is_settled()];
+        let flags = [
+            isolate.is_away(),
+            isolate.is_settled(),
+            isolate.has_confirmations(),
+        ];
         let numbers = counted.into_iter().chain(flags.map(u32::from));
         let deadline = isolate.poll_timeout().map(time);
         numbers.map(f64::from).chain(deadline).collect()

@@ -6,4 +6,3 @@ mod lease;
 pub(super) mod reauthorization;
 mod retirement;
 pub(super) mod stream;
-pub(super) mod stream_metrics;

@@ -155,7 +155,7 @@ export class UpstreamAdmission {
 
 /** Whether a response is a result with capabilities; errors may also have status 200. */
 function isResult({ ok }: Response, body: Uint8Array): boolean {
-  return ok && advertiseChanges(body) !== undefined;
+  return ok && advertiseChanges(body, true) !== undefined;
 }
 
 /**

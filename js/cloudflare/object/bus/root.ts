@@ -84,12 +84,12 @@ export class RootBus implements WatchedBus {
     this.keepsEvents = store !== undefined;
     this.#attachments = new SocketAttachments(sql);
     this.#sessionTable = new SessionTable(ctx);
-    this.#core = new Bus(this.#log, this.#sessionTable);
-    this.#core.setRoom(namesBytes(options), edgesPerShard(options));
+    const [nameBytes, edges] = [namesBytes(options), edgesPerShard(options)];
+    this.#core = new Bus(this.#log, this.#sessionTable, nameBytes, edges);
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#attachments);
     // Rejects invalid options of shards before there are any shards.
     shardCloseMs(options);
-    this.#shards = namespace && this.#shardsOf(namespace, edgesPerShard(options));
+    this.#shards = namespace && this.#shardsOf(namespace, edges);
     this.sessions = this.#newSessions();
     this.#publishes = new GroupCommit(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
@@ -193,7 +193,7 @@ export class RootBus implements WatchedBus {
 
   /** Handles a call of a shard that states what it follows. */
   follow(shard: number, call: string): string {
-    const reply = calling(() => this.#core.follow(shard, call, Date.now()));
+    const reply = calling(() => this.#core.called(shard, call, Date.now()));
     this.#runOutputs();
     return reply;
   }
@@ -281,7 +281,7 @@ export class RootBus implements WatchedBus {
       namespace,
       edgesPerShard: perShard,
       core: this.#core,
-      runOutputs: () => this.#runOutputs(),
+      runOutputs: (random) => this.#runOutputs(random),
     });
   }
 
@@ -322,8 +322,9 @@ export class RootBus implements WatchedBus {
     if (settled !== undefined) return { deliveries: [], position: settled };
     const published = this.#publishToCore(texts, now);
     if (published instanceof Error) return { deliveries: [], position: published };
-    const { deliveries, events, position } = published;
-    const first = position - events.length + 1;
+    const { deliveries, events } = published;
+    const first = this.#log.position + 1;
+    const position = first + events.length - 1;
     for (const [index, event] of events.entries()) this.#log.append(first + index, event, now);
     const receipts = this.#occurrences.append(published, first, now);
     appended?.(receipts);
@@ -332,12 +333,11 @@ export class RootBus implements WatchedBus {
   }
 
   /** Publishes to the core. An invalid event fails only its own publish, and changes nothing. */
-  #publishToCore(texts: string[], now: number): (Published & Prepared) | Error {
+  #publishToCore(texts: string[], now: number): (Prepared & { deliveries: Delivery[] }) | Error {
     try {
       const prepared = this.#occurrences.prepare(texts);
       const lines = prepared.events.join('\n');
-      const deliveries = calling(() => this.#core.publish(lines, now)) ?? [];
-      return { ...prepared, deliveries, position: this.#core.position };
+      return { ...prepared, deliveries: calling(() => this.#core.publish(lines, now)) ?? [] };
     } catch (error) {
       return error as Error;
     }
@@ -351,9 +351,9 @@ export class RootBus implements WatchedBus {
     this.#edges.flushAttachments();
   }
 
-  /** Carries out the pending outputs of the core. */
-  #runOutputs(): void {
-    Promise.all(this.#drainOutputs()).catch(report);
+  /** Carries out the pending outputs of the core; with a `random`, after its deadline has come. */
+  #runOutputs(random?: number): void {
+    Promise.all(this.#drainOutputs(random)).catch(report);
   }
 
   /**
@@ -364,10 +364,11 @@ export class RootBus implements WatchedBus {
     await Promise.all(this.#drainOutputs());
   }
 
-  #drainOutputs(): Promise<void>[] {
+  #drainOutputs(random?: number): Promise<void>[] {
     const calls: Promise<void>[] = [];
-    const next = (): BusOutput | undefined => this.#core.output(performance.now(), Date.now());
-    for (let output = next(); output !== undefined; output = next()) {
+    const next = (due?: number): BusOutput | undefined =>
+      this.#core.output(performance.now(), Date.now(), due);
+    for (let output = next(random); output !== undefined; output = next()) {
       if (output.kind === 'send') this.#sendAll(output);
       else if (output.kind === 'close') this.#close(output);
       const call = this.#shards?.handleOutput(output);
@@ -387,12 +388,6 @@ export class RootBus implements WatchedBus {
     const socket = this.#edges.socket(edge);
     if (socket !== undefined) this.#edges.close(socket, CODE_OF[reason]);
   }
-}
-
-interface Published {
-  deliveries: Delivery[];
-  /** The position of the last event in the log. */
-  position: number;
 }
 
 /** Maximum events in the first reply to an operator, and in later ones. */

@@ -4,7 +4,7 @@ import { DeadlineTimer } from '../../../timing/deadline-timer.js';
 import { withTimeout } from '../../../timing/with-timeout.js';
 import type { Bus, BusOutput } from '../../../wasm/server/bindings.js';
 import type { ObjectReply, OperatorQuestion } from '../../wire/operate.js';
-import { isOverloaded } from '../../wire/retry.js';
+import { outcomeOf } from '../../wire/retry.js';
 import { type BusNamespace, type ShardStub, shardStub } from '../../wire/stubs.js';
 import type { AlarmScheduler } from '../alarm.js';
 import { ShardTable } from '../tables/shards.js';
@@ -20,8 +20,8 @@ export interface ShardHost {
   namespace: BusNamespace;
   edgesPerShard: number;
   core: Bus;
-  /** Carries out the pending outputs of the core. */
-  runOutputs(): void;
+  /** Carries out the pending outputs of the core; with a `random`, after its deadline has come. */
+  runOutputs(random?: number): void;
 }
 
 /** The shards of a root: stores what the core decides about them, and makes its calls. */
@@ -135,18 +135,13 @@ export class RootShards {
 
   /** Sends a batch to a shard. The core decides when to repeat a call that fails. */
   async #call({ call, shard, text }: Extract<BusOutput, { kind: 'batch' }>): Promise<void> {
-    try {
-      const reply = await this.#stub(shard).deliver(text);
-      this.#host.core.responded(shard, call, reply, performance.now(), Math.random());
-    } catch (error) {
-      this.#host.core.failed(shard, call, isOverloaded(error), performance.now(), Math.random());
-    }
+    const { isBusy, reply } = await outcomeOf(() => this.#stub(shard).deliver(text));
+    this.#host.core.responded(shard, call, reply, isBusy, performance.now(), Math.random());
     this.#host.runOutputs();
   }
 
   #tick(): void {
-    this.#host.core.timeout(performance.now(), Math.random());
-    this.#host.runOutputs();
+    this.#host.runOutputs(Math.random());
   }
 
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */

@@ -12,6 +12,7 @@ export class EventLog implements BusLog {
   readonly epoch: string;
   readonly #sql: SqlStorage;
   readonly #window: Required<RetentionOptions>;
+  #position: number;
   #floor: number;
   #untrimmed = 0;
   #trimmedAt = 0;
@@ -26,6 +27,9 @@ export class EventLog implements BusLog {
       crypto.randomUUID(),
     );
     this.epoch = sql.exec<{ id: string }>('SELECT id FROM epoch').one().id;
+    this.#position = sql
+      .exec<{ last: number }>('SELECT COALESCE(MAX(position), 0) AS last FROM event')
+      .one().last;
     this.#floor = sql
       .exec<{ floor: number }>('SELECT COALESCE(MIN(position) - 1, 0) AS floor FROM event')
       .one().floor;
@@ -33,9 +37,7 @@ export class EventLog implements BusLog {
 
   /** The position of the last event; 0 if there was none. */
   get position(): number {
-    return this.#sql
-      .exec<{ last: number }>('SELECT COALESCE(MAX(position), 0) AS last FROM event')
-      .one().last;
+    return this.#position;
   }
 
   /** The position after which the log holds every event. */
@@ -49,6 +51,7 @@ export class EventLog implements BusLog {
    */
   append(position: number, event: string, now: number): void {
     this.#sql.exec('INSERT INTO event VALUES (?, ?, ?)', position, now, event);
+    this.#position = position;
     this.#untrimmed += 1;
     const { logAgeMs, logEvents } = this.#window;
     const isLong = this.#untrimmed >= logEvents * TRIM_SHARE;
