@@ -212,10 +212,21 @@ fn request(
     (version, capabilities, info): (&str, &str, &str),
     params: &str,
 ) -> String {
-    let client =
-        format!(r#""{META_CLIENT_CAPABILITIES}":{capabilities},"{META_CLIENT_INFO}":{info}"#);
-    let meta = format!(r#""_meta":{{"{META_PROTOCOL_VERSION}":"{version}",{client}}}"#);
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}{params}}}}}"#)
+    format!(
+        concat!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{{"#,
+            r#""{v}":"{version}","{c}":{capabilities},"{i}":{info}}}{params}}}}}"#
+        ),
+        v = META_PROTOCOL_VERSION,
+        c = META_CLIENT_CAPABILITIES,
+        i = META_CLIENT_INFO,
+        id = id,
+        method = method,
+        version = version,
+        capabilities = capabilities,
+        info = info,
+        params = params,
+    )
 }
 
 fn own_info() -> String {

@@ -39,25 +39,24 @@ fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
 }
 
 /// Returns the options of a subscription to `filter`. All names in the filter are within the
-/// limits, because the acknowledgment repeats them.
+/// limits, because the acknowledgment repeats them: their number and their bytes are less than
+/// those of the filter.
 fn options(
     filter: &SubscriptionFilter,
     client_info: Option<String>,
     ack_ms: f64,
     silence_ms: f64,
 ) -> SubscriptionOptions {
-    let limits = Limits::default();
-    let uris = || filter.resource_subscriptions.iter().map(|uri| uri.len());
-    let ids = || filter.task_ids.iter().map(|id| id.len());
+    let (limits, bytes) = (Limits::default(), filter.to_json().len());
     SubscriptionOptions {
         client_info,
         acknowledgment: millis(ack_ms).into(),
         silence: millis(silence_ms).into(),
         limits: Limits {
-            uris: limits.uris.max(uris().len()),
-            uri_bytes: uris().fold(limits.uri_bytes, usize::max),
-            task_ids: limits.task_ids.max(ids().len()),
-            task_id_bytes: ids().fold(limits.task_id_bytes, usize::max),
+            uris: limits.uris.max(bytes),
+            uri_bytes: limits.uri_bytes.max(bytes),
+            task_ids: limits.task_ids.max(bytes),
+            task_id_bytes: limits.task_id_bytes.max(bytes),
             ..limits
         },
         ..SubscriptionOptions::default()

@@ -200,12 +200,12 @@ impl ClientSession {
         if self.id.is_none() || names_session(uri.as_bytes()) {
             return false;
         }
-        match messages(body).find_map(|message| RpcError::read(&message)) {
-            Some(error) => {
-                !RESOURCE_ERRORS.contains(&error.code) && names_session(error.text.as_bytes())
-            }
-            None => names_session(body),
-        }
+        let error = RpcError::read(body);
+        let is_of_request = error.is_some_and(|error| {
+            // The method, the parameters, the resource.
+            matches!(error.code, -32_601 | -32_602 | -32_002)
+        });
+        !is_of_request && names_session(body)
     }
 
     fn new(
@@ -299,9 +299,7 @@ impl fmt::Display for SessionError {
 
 impl core::error::Error for SessionError {}
 
-/// Error codes that concern the method, the parameters or the resource of a request.
-const RESOURCE_ERRORS: [i32; 3] = [-32_601, -32_602, -32_002];
 /// Parts of the texts with which servers refuse an unknown session.
-const UNKNOWN_SESSION: [&[u8]; 2] = [b"session", b"server not initialized"];
+const UNKNOWN_SESSION: [&[u8]; 2] = [b"session", b"not initialized"];
 const PING: &str = "ping";
 const SESSION: &str = "Mcp-Session-Id";
