@@ -39,18 +39,16 @@ function watching(ms: number, server = notes()) {
     },
   };
   const bus = {
-    wanted: {} as SubscriptionFilter,
-    keepsEvents: false,
+    wanted: { resourceSubscriptions: [] as string[] },
     publishAll: async () => {},
     wakeBy: async () => {},
   };
   const watcher = watchUpstream(upstream)('bus', bus as unknown as WatchedBus);
-  const wantAll = (filter: SubscriptionFilter): void => {
-    bus.wanted = filter;
+  const want = (...uris: string[]): void => {
+    bus.wanted = { resourceSubscriptions: uris };
     watcher?.wantedChanged();
   };
-  const want = (...uris: string[]): void => wantAll({ resourceSubscriptions: uris });
-  return { alarm: () => watcher?.alarm(), bus, errors, requested, server, want, wantAll };
+  return { alarm: () => watcher?.alarm(), errors, requested, server, want };
 }
 
 function virtualTime(): void {
@@ -66,21 +64,6 @@ test('an upstream server is not asked for the event types that the gateway itsel
   await expect.poll(() => server.stats().open).toBe(0);
   expect(requested).toHaveLength(1);
 });
-
-test.each([
-  [true, { toolsListChanged: true }],
-  [false, { toolsListChanged: true, eventsListChanged: true }],
-])(
-  'changes of the list of event types are for the gateway if it keeps events: %s',
-  async (keepsEvents, wanted) => {
-    const { bus, requested, server, wantAll } = watching(0);
-    bus.keepsEvents = keepsEvents;
-    wantAll({ toolsListChanged: true, eventsListChanged: true });
-    await expect.poll(() => requested).toEqual([wanted]);
-    wantAll({ eventsListChanged: keepsEvents });
-    await expect.poll(() => server.stats().open).toBe(0);
-  },
-);
 
 test('a subscription opens even if more is wanted before it has opened, and then covers that', async () => {
   virtualTime();

@@ -165,11 +165,9 @@ class UpstreamWatch implements BusWatcher {
     return stopped !== undefined && (stopped.isRefusal || covers(stopped.filter, wanted));
   }
 
-  /** Without what concerns events, if the gateway serves them itself, and within the limit. */
+  /** Within the limit, without what only streams of events follow, which the gateway serves. */
   get #wanted(): SubscriptionFilter {
-    const { keepsEvents, wanted } = this.#bus;
-    const { eventsListChanged, taskIds = [], resourceSubscriptions = [], ...others } = wanted;
-    const lists = eventsListChanged && !keepsEvents ? { ...others, eventsListChanged } : others;
+    const { taskIds = [], resourceSubscriptions = [], ...lists } = this.#bus.wanted;
     const uris = resourceSubscriptions.filter((uri) => !uri.startsWith(EVENT_TYPES_URI));
     const tasks = this.#watchesTasks ? { taskIds } : {};
     return this.#limit.partOf(union({ ...lists, resourceSubscriptions: uris }, tasks));

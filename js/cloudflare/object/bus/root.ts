@@ -44,7 +44,6 @@ export class RootBus implements WatchedBus {
   readonly sessions: CoreSessions;
   /** Those that deliver to webhooks; undefined if the class delivers to none. */
   readonly webhooks: RootWebhooks | undefined;
-  readonly keepsEvents: boolean;
   readonly #ctx: DurableObjectState;
   readonly #bus: string;
   readonly #key: BusKey;
@@ -81,7 +80,6 @@ export class RootBus implements WatchedBus {
     const trapped = inOwnContext(() => ctx.abort('the core has trapped'));
     const store = events?.open(new EventTable(sql), this.#log.epoch, trapped);
     this.#occurrences = new Occurrences(store, this.webhooks);
-    this.keepsEvents = store !== undefined;
     this.#attachments = new SocketAttachments(sql);
     this.#sessionTable = new SessionTable(ctx);
     const [nameBytes, edges] = [namesBytes(options), edgesPerShard(options)];

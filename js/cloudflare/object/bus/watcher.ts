@@ -4,8 +4,6 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 export interface WatchedBus {
   /** The union of what all streams of the bus want. */
   readonly wanted: SubscriptionFilter;
-  /** Whether the bus keeps occurrences of MCP Events, whose types its own servers define. */
-  readonly keepsEvents: boolean;
   /** Publishes events, each given as JSON text. */
   publishAll(events: string[]): Promise<number>;
   /**
