@@ -53,11 +53,14 @@ const publishing = new PublishForm(new Publisher(arrivals));
 
 const server = new ServerView({ onChoose: choose, onList: offer });
 const own = new Conversation();
+/** What failed and has not succeeded since: `subscribe`, or the reading of a topic. */
+const failing = new Set<string>();
 const connection = new Connection({
   tap: (direction, text, to) =>
     timeline.add(own.message({ at: now(), source: 'page', direction, text, to })),
   onLeave: () => {
     endpoint = undefined;
+    failing.clear();
     server.clear();
     requests.offer(undefined);
     for (const list of LISTS) offer(list, []);
@@ -83,10 +86,10 @@ async function openSubscription(): Promise<void> {
   try {
     if (endpoint === undefined) return;
     await subscriptions.open(endpoint, server.filter);
-    connection.recovered();
+    succeeded('subscribe');
   } catch (error) {
     // A URI of the filter is not valid, or the client cannot be loaded.
-    connection.showError(error);
+    failed('subscribe', error);
   }
 }
 
@@ -143,14 +146,24 @@ async function readAgain(topic: Topic): Promise<void> {
   const list = LISTS.find((name) => name === topic);
   const from = endpoint;
   try {
-    if (list === undefined) return await resources.stale(topic);
-    await server.read(list);
+    if (list === undefined) await resources.stale(topic);
+    else await server.read(list);
     if (list === 'resources') await server.read('templates');
-    if (endpoint === from) connection.recovered();
+    if (endpoint === from) succeeded(topic);
   } catch (error) {
     // It is no error of another endpoint that is connected meanwhile.
-    if (endpoint === from) connection.showError(error);
+    if (endpoint === from) failed(topic, error);
   }
+}
+
+function failed(what: string, error: unknown): void {
+  failing.add(what);
+  connection.showError(error);
+}
+
+function succeeded(what: string): void {
+  failing.delete(what);
+  if (failing.size === 0) connection.recovered();
 }
 
 /**

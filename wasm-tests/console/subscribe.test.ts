@@ -83,6 +83,7 @@ test('a list marks its new entries, and keeps the checked ones that it no longer
   });
   await console.connectTo(new URL('/mcp', notebook()).href);
   await console.tick(/^x:\/\/1/).waitFor();
+  await recordMarks(console.page);
   await console.subscribe('A');
   lists.tools = [{ name: 'paint', inputSchema: { type: 'object' } }];
   lists.resources = [{ uri: 'x://2', name: 'two' }];
@@ -90,8 +91,8 @@ test('a list marks its new entries, and keeps the checked ones that it no longer
     const body = JSON.stringify({ kind });
     await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
   }
-  const marked = console.page.locator('.items .new .name');
-  await expect.poll(() => marked.allTextContents()).toEqual(['x://2', 'paint']);
+  const marked = () => console.page.evaluate(() => [...(globalThis as unknown as Marks).marked]);
+  await expect.poll(async () => (await marked()).toSorted()).toEqual(['paint', 'x://2']);
   await console.tick(/^x:\/\/1.*not listed/).uncheck();
   await console.page.getByText('Selected: 4 lists', { exact: true }).waitFor();
 });
@@ -179,3 +180,21 @@ async function filterOf(console: ConsolePage, name: string): Promise<string[]> {
 }
 
 const ID = /^"?[\w:-]+"?$/;
+
+interface Marks {
+  marked: Set<string | null>;
+}
+
+/** Records which entries are marked as new, since the next reading of a list removes the marks. */
+function recordMarks(page: ConsolePage['page']): Promise<void> {
+  return page.evaluate(() => {
+    const marked = new Set<string | null>();
+    (globalThis as unknown as Marks).marked = marked;
+    const record = () => {
+      for (const name of document.querySelectorAll('.items .new .name'))
+        marked.add(name.textContent);
+    };
+    const changes = { subtree: true, childList: true, attributes: true };
+    new MutationObserver(record).observe(document.body, changes);
+  });
+}
