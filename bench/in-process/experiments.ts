@@ -46,7 +46,7 @@ export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
   check: {
     ...{ streams: 2_000, manyStreams: [1_000, 10_000], uris: [], ids: [], percent: [] },
     ...{ targeted: 20, targetedEvents: 400, targetedWarmUps: 8 },
-    rounds: 8,
+    rounds: 30,
   },
 };
 
