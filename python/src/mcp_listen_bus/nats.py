@@ -199,7 +199,7 @@ class NatsBus(ProcessBus):
     async def _connect(self) -> Client:
         client = Client()
         # The client tries again until it is closed, and raises nothing.
-        report = asyncio.get_running_loop().call_later(REPORT_SECONDS, self._report_absence, client)
+        report = asyncio.create_task(self._report_absence(client))
         try:
             await client.connect(**self._connect_to, disconnected_cb=self._on_lost)
             self._jetstream = await self._find_jetstream(client)
@@ -212,11 +212,15 @@ class NatsBus(ProcessBus):
             report.cancel()
         return client
 
-    def _report_absence(self, client: Client) -> None:
+    async def _report_absence(self, client: Client) -> None:
         """
-        Reports that NATS is unavailable at the start, if the bus follows it: a publish raises an
-        error itself.
+        Reports that NATS is unavailable at the start, and why, if the bus follows it: a publish
+        raises an error itself.
         """
+        await asyncio.sleep(REPORT_SECONDS)
+        # The first attempt has a timeout of its own.
+        while client.last_error is None:
+            await asyncio.sleep(RECONNECT_SECONDS)
         if self._task is not None:
             self._report_loss(client.last_error)
 
@@ -332,9 +336,11 @@ TICK_SECONDS = 1.0
 LATE_SECONDS = 2.0
 """The time between two looks after which the process counts as suspended."""
 REPORT_SECONDS = 2.0
-"""The time after which an absence of NATS at the start is reported."""
+"""
+The time after which an absence of NATS at the start is reported, if an attempt to connect failed.
+"""
 RECONNECT_SECONDS = 0.05
-"""The interval at which a publish checks whether the connection is open again."""
+"""The interval at which the state of the connection is looked at, while something waits for it."""
 DEFAULTS = {
     "max_reconnect_attempts": -1,
     "reconnect_time_wait": 0.25,
