@@ -9,7 +9,7 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 from redis.asyncio import Redis
-from redis.exceptions import BusyLoadingError
+from redis.exceptions import BusyLoadingError, ConnectionError
 
 from mcp_listen_bus.redis import RedisBus
 
@@ -18,16 +18,37 @@ from link import Link
 
 
 class RedisBuses(unittest.IsolatedAsyncioTestCase):
-    async def test_another_server_is_a_gap_even_if_it_is_still_loading_at_first(self) -> None:
-        link = Link(REDIS_URL)
+    async def follow(self, name: str) -> tuple[Link, RedisBus, list[ServerEvent]]:
+        link, received = Link(REDIS_URL), list[ServerEvent]()
         await link.open()
         self.addAsyncCleanup(link.cut)
-        bus = RedisBus(link.url, bus="loading", on_error=quiet)
+        bus = RedisBus(link.url, bus=name, on_error=quiet)
         self.addAsyncCleanup(bus.aclose)
-        received: list[ServerEvent] = []
         bus.subscribe(received.append)
         await bus.ready()
         received.clear()
+        return link, bus, received
+
+    async def test_a_server_that_is_away_when_it_is_asked_who_it_is_is_no_gap(self) -> None:
+        link, bus, received = await self.follow("asked")
+        execute: Any = Redis.execute_command
+        failures = [ConnectionError()]
+
+        async def away(client: Any, *command: Any, **options: Any) -> Any:
+            if command[0] == "INFO" and failures:
+                raise failures.pop()
+            return await execute(client, *command, **options)
+
+        with unittest.mock.patch.object(Redis, "execute_command", away):
+            await link.cut()
+            await link.open()
+            await eventually(lambda: not failures and bus._live.is_set())
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: len(received) > 0)
+        self.assertEqual(received, [ToolsListChanged()])
+
+    async def test_another_server_is_a_gap_even_if_it_is_still_loading_at_first(self) -> None:
+        link, bus, received = await self.follow("loading")
         execute: Any = Redis.execute_command
         failures = iter(range(1))
 

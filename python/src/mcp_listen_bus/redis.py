@@ -7,6 +7,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ResponseError
 
 from .bus import BusError, ProcessBus, log_error
 
@@ -122,10 +123,10 @@ async def _entries_after(
 
 
 async def _server_of(reader: Redis) -> str | None:
-    """Returns the run id; None without the right to read it."""
+    """Returns the run id; None without the right to read it, or if the server does not have one."""
     try:
-        return str((await reader.info("server"))["run_id"])
-    except Exception:
+        return (await reader.info("server")).get("run_id")
+    except ResponseError:
         return None
 
 
