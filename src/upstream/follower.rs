@@ -161,6 +161,7 @@ impl Follower {
         if call == BusCall::Attach {
             self.settling.handle_connecting();
         }
+        self.early.handle_call(call);
         if call != BusCall::Leave
             && let Some(cursor) = &self.cursor
         {
@@ -292,6 +293,7 @@ impl Follower {
         if self.cursor.as_ref().map(|former| &former.epoch) != Some(&cursor.epoch) {
             self.early.clear();
         }
+        self.early.handle_head(head);
         self.cursor = Some(cursor);
         // What the reply replays is at or before the head.
         if self.settling.handle_response(head > missed.after) {

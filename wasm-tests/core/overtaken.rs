@@ -73,6 +73,21 @@ fn an_overtaken_task_state_after_the_reply_is_dropped() {
 }
 
 #[test]
+fn a_task_state_at_a_position_that_the_log_has_not_reached_hides_no_later_state() {
+    let (mut world, states) = states();
+    let first = world.down.pop_front().unwrap();
+    let wrong = first
+        .replace("\"previous\":0", "\"previous\":900")
+        .replace("\"through\":1", "\"through\":901")
+        .replace("\"position\":1", "\"position\":901");
+    assert_ne!(wrong, first);
+    receive(&mut world, &wrong);
+    world.pass(10_000);
+    let last = message::notification(&id("1"), &states[2]);
+    assert_eq!(world.read().last(), Some(&last));
+}
+
+#[test]
 fn an_unwanted_event_does_not_move_the_cursor_before_the_reply() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
