@@ -11,15 +11,18 @@ mod together;
 mod world;
 
 use mcp_listen::{
+    clock::Millis,
     event::ServerEvent,
+    fanout::StreamId,
     filter::SubscriptionFilter,
+    listen::ServerStream,
     scope::{Name, Scope},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
-    any::{task_id, updated, uri},
+    any::{id, task_id, updated, uri},
     follow,
 };
 
@@ -67,6 +70,34 @@ fn one_connection_serves_each_stream_its_topics() {
     world.publish(&ServerEvent::ToolsListChanged);
     world.settle();
     assert_eq!([0, 1, 2].map(|stream| cues(&world, stream)), [1, 2, 1]);
+}
+
+#[test]
+fn streams_that_open_and_leave_at_one_instant_leave_nothing_behind() {
+    let mut world = opened(&[tools()]);
+    let names = world.isolate.name_bytes();
+    let (sent, _) = world.sent();
+    let open = |world: &mut World, number: usize| {
+        let filter = watching(&[&format!("a{number}")]);
+        let stream = ServerStream::new(id("1"), filter, Millis(0), world.now);
+        world.isolate.open(stream, world.now)
+    };
+    for first in (0..MANY).step_by(TOGETHER) {
+        let numbers = first..first + TOGETHER;
+        let streams: Vec<StreamId> = numbers.map(|number| open(&mut world, number)).collect();
+        for stream in streams {
+            world.isolate.remove(stream);
+        }
+    }
+    world.settle();
+    assert_eq!(world.isolate.streams().len(), 1);
+    assert_eq!(world.isolate.name_bytes(), names);
+    assert_eq!(world.root.bus().registry().name_bytes(), names);
+    assert_eq!(world.sent().0, sent);
+    world.publish(&updated("a0"));
+    world.publish(&ServerEvent::ToolsListChanged);
+    world.settle();
+    assert_eq!(cues(&world, 0), 1);
 }
 
 #[test]
@@ -321,3 +352,8 @@ fn after_the_loss_of_the_log_streams_stay_and_cue_everything() {
     world.settle();
     assert_eq!([0, 1, 2].map(|stream| cues(&world, stream)), [1, 3, 1]);
 }
+
+/// The number of streams that open and leave at one instant.
+const MANY: usize = 100_000;
+/// The number of them that are open together.
+const TOGETHER: usize = 100;

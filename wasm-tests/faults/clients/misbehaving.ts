@@ -48,6 +48,15 @@ export const resetsInAMessage: Behavior = async (socket) => {
   socket.resetAndDestroy();
 };
 
+/** Waits for the acknowledgment. */
+export const listens: Behavior = (socket) => untilReceived(socket, 'acknowledged');
+
+/** Resets the connection as soon as the result begins to arrive. */
+export const resetsInTheResult: Behavior = async (socket) => {
+  await untilReceived(socket, '"result"');
+  socket.resetAndDestroy();
+};
+
 /** Ends its side of the connection, and continues reading. */
 export const halfCloses: Behavior = async (socket) => {
   await untilReceived(socket, 'acknowledged');

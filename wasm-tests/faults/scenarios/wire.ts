@@ -6,6 +6,7 @@ import {
   delayed,
   dropped,
   duplicated,
+  jumped,
   some,
   swapped,
   swappedFar,
@@ -35,6 +36,9 @@ export const WIRE: Scenario[] = [
   spoilt('a fifth of all events arrives after the next frame', { toEdge: swapped(0.2) }),
   spoilt('a fifth of all events arrives after the next chosen event', { toEdge: swappedFar(0.2) }),
   spoilt('a fifth of all events is truncated', { toEdge: some(0.2, truncated) }),
+  spoilt('the positions of a fifth of all events jump forward by a million', {
+    toEdge: some(0.2, jumped(1_000_000)),
+  }),
   spoilt('every frame of the bus is late by 200 ms', { toEdge: delayed(200) }),
   unnoticed('sockets stay open and silent', async (stage) => {
     const silent = new Set(stage.world.wire.tunnels);

@@ -35,6 +35,14 @@ export const truncated: Rule = (frame, tunnel) => {
   tunnel.toEdge(textFrame(text.slice(0, text.length / 2)));
 };
 
+/** Passes the frame with positions that are larger by `by`, as if the log had jumped. */
+export function jumped(by: number): Rule {
+  return (frame, tunnel) => {
+    const later = (_: string, key: string, position: string) => `"${key}":${Number(position) + by}`;
+    tunnel.toEdge(textFrame(textOf(frame).replace(POSITIONS, later)));
+  };
+}
+
 /** Passes the frame `ms` later. */
 export function delayed(ms: number): Rule {
   return (frame, tunnel) => void setTimeout(() => tunnel.toEdge(frame), ms);
@@ -84,3 +92,6 @@ export const withoutPrevious: Rule = (frame, tunnel: Tunnel) => {
 function isEvent(frame: Buffer): boolean {
   return isText(frame) && textOf(frame).includes('"type":"batch"');
 }
+
+/** The members of a batch that are positions in the log. */
+const POSITIONS = /"(previous|through|position)":(\d+)/g;
