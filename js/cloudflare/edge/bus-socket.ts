@@ -20,7 +20,8 @@ export interface SocketOwner {
 export class BusSocket implements BusConnection {
   readonly #connector: BusConnector;
   readonly #owner: SocketOwner;
-  readonly #attachFrame: string;
+  /** The first frame, which has all names of a stream; empty once the bus has sent one. */
+  #attachFrame: string;
   readonly #listener: AttachmentListener;
   #socket: WebSocket | undefined;
   #hasReceived = false;
@@ -86,6 +87,7 @@ export class BusSocket implements BusConnection {
   #receive(frame: string | ArrayBuffer): void {
     if (this.#connector.respondsTo(frame, (report) => this.send(report))) return;
     this.#hasReceived = true;
+    this.#attachFrame = '';
     if (!this.#hasEnded) this.#listener.onFrame(typeof frame === 'string' ? frame : '');
   }
 
