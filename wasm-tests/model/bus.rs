@@ -34,8 +34,9 @@ pub(crate) struct Bus {
     disk: Disk,
     life: Life,
     attachments: BTreeMap<SocketId, Attachment>,
-    /// Whether it is of the previous version, which sends no previous position.
-    is_old: bool,
+    /// Whether its frames name no previous position, as those of a bus that does not know what it
+    /// sent last.
+    omits_previous: bool,
     /// The limits on names.
     pub(crate) room: Option<Room>,
     out: Vec<Out>,
@@ -60,7 +61,7 @@ enum Life {
 impl Bus {
     pub(crate) fn new(setup: Setup) -> Self {
         let Setup {
-            is_old_bus: is_old,
+            omits_previous,
             has_shards,
             ..
         } = setup;
@@ -70,7 +71,7 @@ impl Bus {
             disk: Disk::new(Log::new(0, window), Table::new(per_shard)),
             life: Life::Asleep,
             attachments: BTreeMap::new(),
-            is_old,
+            omits_previous,
             room: Room::of(setup.room),
             out: Vec::new(),
             now: Millis(0),
@@ -95,8 +96,8 @@ impl Bus {
         &mut self.disk
     }
 
-    pub(crate) fn is_old(&self) -> bool {
-        self.is_old
+    pub(crate) fn omits_previous(&self) -> bool {
+        self.omits_previous
     }
 
     /// The reply to a connection attempt.
@@ -239,7 +240,7 @@ impl Bus {
     }
 
     pub(crate) fn deploy(&mut self) {
-        self.is_old = !self.is_old;
+        self.omits_previous = !self.omits_previous;
     }
 
     pub(crate) fn trim(&mut self, count: usize) {
@@ -330,7 +331,7 @@ impl Bus {
     }
 
     pub(crate) fn send(&mut self, socket: SocketId, text: String, note: Note, now: Millis) {
-        let text = if self.is_old {
+        let text = if self.omits_previous {
             without_previous(text)
         } else {
             text

@@ -86,9 +86,9 @@ impl World {
     }
 
     /// Whether the bus may not know what was missed: its epoch is new, its log is too
-    /// short, or one end is of the previous version, which detects no gaps.
+    /// short, or it names no previous positions, so that its edges detect no gaps.
     fn has_forgotten(&self) -> bool {
-        self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.is_old()
+        self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.omits_previous()
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct SocketId(pub(crate) usize);
 #[expect(clippy::struct_excessive_bools, reason = "each has a distinct message")]
 #[derive(Debug)]
 pub(crate) struct Socket {
-    /// Whether one end is of a version that cannot detect gaps.
+    /// Whether its edge cannot detect gaps, because frames name no previous position.
     pub(crate) is_blind: bool,
     /// Whether the edge may have missed a frame that it cannot notice before the next one.
     pub(crate) has_hole: bool,

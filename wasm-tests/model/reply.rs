@@ -24,7 +24,7 @@ pub(crate) enum Cut {
     Never,
 }
 
-/// Returns a frame as the previous version writes it.
+/// Returns a frame that names no previous position.
 pub(crate) fn without_previous(text: String) -> String {
     let Some(from) = text.find(",\"previous\":") else {
         return text;

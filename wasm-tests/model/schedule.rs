@@ -18,8 +18,8 @@ pub(crate) struct Setup {
     pub(crate) probes_bus: bool,
     /// Whether streams send keep-alives.
     pub(crate) keeps_alive: bool,
-    /// Whether the bus is of the previous version.
-    pub(crate) is_old_bus: bool,
+    /// Whether the frames of the bus name no previous position until the first deployment.
+    pub(crate) omits_previous: bool,
     /// The length of the log, from long to short.
     pub(crate) window: u8,
     /// Whether the bus opens shards beyond a few edges.
@@ -174,7 +174,7 @@ impl Schedule {
             holds: parts.contains(&Part::Wires) && seed.below(3) == 0,
             probes_bus: seed.below(4) == 0,
             keeps_alive: seed.below(4) == 0,
-            is_old_bus: !has_shards && !shares && seed.below(4) == 0,
+            omits_previous: !has_shards && !shares && seed.below(4) == 0,
             has_shards,
             window: u8::try_from(seed.below(4)).unwrap(),
             shares,

@@ -39,7 +39,7 @@ fn simplify_setup(best: &mut Schedule, promise: &str) {
         |setup| setup.holds = false,
         |setup| setup.probes_bus = false,
         |setup| setup.keeps_alive = false,
-        |setup| setup.is_old_bus = false,
+        |setup| setup.omits_previous = false,
         |setup| setup.window = 0,
         |setup| setup.keys = 0,
         |setup| setup.has_shards = false,

@@ -57,7 +57,7 @@ impl SocketCheck {
         self.awaited = Some(Awaited::Change(new));
     }
 
-    /// A frame is sent to the edge, whose version may not detect gaps.
+    /// A frame is sent to the edge, which may not be able to detect gaps.
     pub(crate) fn send(&mut self, text: &str, is_blind: bool) -> Result<(), Violation> {
         let understood = match BusMessage::from_json(text) {
             Ok(BusMessage::Response(response)) => self.respond(response),

@@ -231,7 +231,7 @@ impl World {
             }
             Some(refusal) => self.lose_line(place, Close::Lost, refusal == Refusal::Overloaded),
             None => {
-                let socket = self.network.connect(self.bus.is_old());
+                let socket = self.network.connect(self.bus.omits_previous());
                 if !self.connect_socket(socket, home) {
                     self.network.cut(socket);
                     self.isolates[place].home = None;
