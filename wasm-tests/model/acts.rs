@@ -346,7 +346,6 @@ impl World {
             }
             Act::Restart => self.reset_bus(step.what.is_multiple_of(2))?,
             Act::LoseDisk => {
-                self.has_forgotten = true;
                 self.reset_bus(true)?;
                 self.reset_shards();
                 self.bus.lose_disk();
@@ -366,7 +365,6 @@ impl World {
                 for at in 0..self.clients.len() {
                     self.get_ready(at)?;
                 }
-                self.has_forgotten = true;
                 self.reset_bus(false)?;
                 self.bus.deploy();
             }

@@ -1,4 +1,6 @@
-use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::EndReason};
+use mcp_listen::{
+    clock::Millis, error::Reason, exchange::Service, listen::EndReason, position::Cursor,
+};
 
 use crate::{
     driven::Driven,
@@ -12,11 +14,12 @@ use crate::{
 impl World {
     /// Checks why a stream ended, if it did.
     pub(crate) fn check_ending(&mut self, at: usize) -> Result<(), Violation> {
-        let (now, has_forgotten) = (self.now, self.has_forgotten());
+        let now = self.now;
+        let may_be_lost = self.may_be_lost(at);
         let Some((host, mut driven)) = self.driven(at) else {
             return Ok(());
         };
-        let checked = host.check_ending(&mut driven, has_forgotten, now);
+        let checked = host.check_ending(&mut driven, may_be_lost, now);
         checked.map_err(|violation| violation.of_client(at))
     }
 
@@ -85,10 +88,26 @@ impl World {
             || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_confirmed()
     }
 
-    /// Whether the bus may not know what was missed: its epoch is new, its log is too
-    /// short, or it names no previous positions, so that its edges detect no gaps.
-    fn has_forgotten(&self) -> bool {
-        self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.omits_previous()
+    /// The reply to an isolate leaves events out. That excuses the end of its streams if the log no
+    /// longer reaches back to what its last fresh follow stated as received.
+    pub(crate) fn excuse_losses(&mut self, place: usize) {
+        let (cursor, floor) = (self.bus.disk().cursor(), self.bus.disk().floor());
+        let isolate = &mut self.isolates[place];
+        let is_beyond = |since: &Cursor| since.epoch != cursor.epoch || since.position < floor;
+        if isolate.stated.as_ref().is_some_and(is_beyond) {
+            for member in &mut isolate.members {
+                member.may_be_lost = true;
+            }
+        }
+    }
+
+    fn may_be_lost(&mut self, at: usize) -> bool {
+        let Some((host, Driven { id, .. })) = self.driven(at) else {
+            return false;
+        };
+        let place = host.isolate;
+        let member = self.isolates[place].member(id);
+        member.is_some_and(|member| member.may_be_lost)
     }
 }
 
@@ -106,7 +125,7 @@ impl Host {
     fn check_ending(
         &mut self,
         driven: &mut Driven<'_>,
-        has_forgotten: bool,
+        may_be_lost: bool,
         now: Millis,
     ) -> Result<(), Violation> {
         let Some(ending) = driven.ending() else {
@@ -116,7 +135,7 @@ impl Host {
         let has_cause = match ending {
             EndReason::Stalled => self.written_at.is_some_and(|at| at + STALL <= now),
             EndReason::Lost => {
-                has_forgotten && driven.read(|stream| !stream.honored().task_ids.is_empty())
+                may_be_lost && driven.read(|stream| !stream.honored().task_ids.is_empty())
             }
             _ => false,
         };

@@ -4,6 +4,7 @@ use mcp_listen::{
     fanout::StreamId,
     isolate,
     lease::{Budget, Term},
+    position::Cursor,
     upstream::Timeouts,
 };
 
@@ -26,6 +27,8 @@ pub(crate) struct Isolate {
     pub(crate) home: Option<ShardId>,
     /// The number of redirects.
     pub(crate) moves: usize,
+    /// What the last fresh follow states as received before.
+    pub(crate) stated: Option<Cursor>,
     /// The first frame of the socket, and whether anything came in reply.
     pub(crate) attach_frame: String,
     pub(crate) has_received: bool,
@@ -62,6 +65,8 @@ pub(crate) struct Member {
     pub(crate) peers: usize,
     /// Whether it was attached.
     pub(crate) is_attached: bool,
+    /// Whether the log no longer held events that it may have missed.
+    pub(crate) may_be_lost: bool,
     /// The number of the last published event at the confirmation that the stream waited for.
     pub(crate) head: usize,
 }
@@ -86,6 +91,7 @@ impl Member {
             waits_since: None,
             peers: 0,
             is_attached: false,
+            may_be_lost: false,
             head: 0,
         }
     }
@@ -107,6 +113,7 @@ impl Isolate {
             epoch: Box::default(),
             home: None,
             moves: 0,
+            stated: None,
             attach_frame: String::new(),
             has_received: false,
             hops: 0,

@@ -115,10 +115,11 @@ impl World {
         let is_sound = self.is_sound(place);
         let isolate = &mut self.isolates[place];
         isolate.has_received = true;
-        let gaps = isolate.core.counts().gaps;
+        let before = isolate.core.counts();
         // A dropped frame is only counted on a real host.
         isolate.core.handle_message(&frame.text, now).ok();
-        let has_gap = isolate.core.counts().gaps > gaps;
+        let counts = isolate.core.counts();
+        let has_gap = counts.gaps > before.gaps;
         ensure(
             "a socket without a fault has no gap",
             !(is_sound && has_gap),
@@ -127,8 +128,11 @@ impl World {
         if !isolate.core.is_away() {
             isolate.absence = None;
         }
+        if counts.resyncs > before.resyncs {
+            self.excuse_losses(place);
+        }
         if confirms {
-            isolate.confirmed = head.map_or(0, |(_, number)| number);
+            self.isolates[place].confirmed = head.map_or(0, |(_, number)| number);
             self.write_outputs(place)?;
             self.isolates[place].confirmed = 0;
         } else if self.spin.is_multiple_of(2) {
@@ -251,6 +255,11 @@ impl World {
     fn send_up(&mut self, place: usize, text: String) {
         if let Some(socket) = self.isolates[place].socket {
             self.note(|| format!("  isolate {place} on socket {}: {text}", socket.0));
+            if let Ok(EdgeMessage::Follow(follow)) = EdgeMessage::from_json(&text)
+                && follow.is_fresh
+            {
+                self.isolates[place].stated = follow.received();
+            }
             let note = Note::Follow;
             self.network.send(socket, Way::ToBus, Frame { text, note });
         }

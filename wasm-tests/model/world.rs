@@ -38,8 +38,6 @@ pub(crate) struct World {
     pub(crate) begun: usize,
     /// The number of faults so far.
     pub(crate) disturbances: u64,
-    /// Whether the bus has lost its log, or one of its edges detects no gaps.
-    pub(crate) has_forgotten: bool,
     /// The randomness of this step; each further draw continues from it.
     pub(crate) spin: u8,
     /// Whether every draw is the greatest possible.
@@ -68,7 +66,6 @@ impl World {
             register: Register::default(),
             begun: 0,
             disturbances: 0,
-            has_forgotten: false,
             spin: 0,
             is_unlucky: false,
             broken: None,
