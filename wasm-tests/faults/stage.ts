@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { longestWait } from '../host/processor.ts';
 import { Listener, type Watched } from './clients/listener.ts';
 import { Publisher } from './clients/publisher.ts';
 import { measureHealing, type Spread, spread } from './judgement/heal.ts';
@@ -156,8 +157,7 @@ export class Stage {
   async heal(since = performance.now(), isJudged = (_: Listener) => true): Promise<void> {
     const before = await this.world.waits();
     this.healMs.push(...(await measureHealing(this.publisher, this.open.filter(isJudged), since)));
-    const waited = (await this.world.waits()).map((ms, place) => ms - (before[place] ?? ms));
-    this.machineMs = Math.max(this.machineMs, ...waited);
+    this.machineMs = Math.max(this.machineMs, longestWait(before, await this.world.waits()));
     this.#refusedBefore = this.publisher.counts.refused;
   }
 

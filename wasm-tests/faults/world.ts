@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ListenHandlerOptions, ListenStats } from 'mcp-listen';
@@ -6,6 +6,7 @@ import type { BusStats } from 'mcp-listen/cloudflare';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../host/bundle.ts';
 import { lastingPort } from '../host/port.ts';
+import { waitsOf } from '../host/processor.ts';
 import { OBJECT } from './fixture/object.ts';
 import { type Pieces, Relay } from './wire/relay.ts';
 import { Wire } from './wire/wire.ts';
@@ -205,8 +206,7 @@ export class World {
 
   /** Milliseconds that the processes have waited for a processor so far; 0 except on Linux. */
   waits(): Promise<number[]> {
-    const pids = [process.pid, this.#bus.pid, ...this.edges.map(({ pid }) => pid)];
-    return Promise.all(pids.map(waitOf));
+    return waitsOf([process.pid, this.#bus.pid, ...this.edges.map(({ pid }) => pid)]);
   }
 
   /** The output of the processes. */
@@ -291,14 +291,6 @@ async function socketsOf(pid: number): Promise<number> {
     names.map((name) => readlink(join(folder, name)).catch(() => '')),
   );
   return targets.filter((target) => target.startsWith('socket:')).length;
-}
-
-/** Milliseconds that a process could have run without a processor, on Linux. */
-async function waitOf(pid: number): Promise<number> {
-  const [, ns = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(
-    ' ',
-  );
-  return Number(ns) / 1e6;
 }
 
 /** Sends a request on a connection that is closed afterwards. */

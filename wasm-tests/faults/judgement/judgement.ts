@@ -46,7 +46,7 @@ export function violationsOf(scenario: Scenario, result: Measured): string[] {
  * to itself, and nothing raises them there.
  */
 export function boundOf(
-  { ceiling }: Scenario,
+  { ceiling }: Pick<Scenario, 'ceiling'>,
   { calm, isWhole, machineMs }: Circumstances,
 ): { median: number; p99: number } {
   const more = ceiling?.ms ?? 0;

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { spread } from '../../faults/judgement/heal.ts';
+import { boundOf } from '../../faults/judgement/judgement.ts';
 import { socketsOf, useFixture } from '../../host/fixture/fixture.ts';
 import { fields, LegacySession } from '../../host/legacy.ts';
 import {
@@ -8,17 +10,26 @@ import {
   updated,
   type WireStream,
 } from '../../host/listen.ts';
+import { longestWait } from '../../host/processor.ts';
 
 const fixture = useFixture();
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
 test('streams stay open when the bus is reset, and receive what is published right after', async () => {
   const streams = await Promise.all(Array.from({ length: 20 }, (_, place) => open(place % 2)));
-  for (let round = 0; round < 3; round += 1) {
-    await fixture().post(1, '/bus/reset');
-    const uri = 'note://a';
+  const uri = 'note://a';
+  const receive = async (round: number, since = performance.now()) => {
     expect(await fixture().publish(round % 2, { kind: 'resource_updated', uri })).toBe(200);
     for (const stream of streams) expect(await stream.message()).toBe(updated('1', uri));
+    return performance.now() - since;
+  };
+  const calm = spread([await receive(0)]);
+  for (let round = 0; round < 3; round += 1) {
+    const [before, since] = [await fixture().waits(), performance.now()];
+    await fixture().post(1, '/bus/reset');
+    const ms = await receive(round, since);
+    const machineMs = longestWait(before, await fixture().waits());
+    expect(ms).toBeLessThanOrEqual(boundOf({}, { calm, isWhole: false, machineMs }).p99);
   }
   await fixture().publish(0, { kind: 'tools_list_changed' });
   // Nothing was written in between, so each cue came once.
