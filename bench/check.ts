@@ -19,7 +19,7 @@ async function check(): Promise<void> {
   const baselines = isWriting
     ? {}
     : (JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>);
-  const attempts = await measure(baselines);
+  const attempts = await measure();
   const figures = CHECKS.map((each) => ({ check: each, figure: figureOf(each, attempts) }));
   if (isWriting) {
     const entries = figures.map(({ check: { name }, figure: value }) => [
@@ -37,35 +37,20 @@ async function check(): Promise<void> {
 }
 
 /**
- * Measures each experiment in new processes, up to {@link MAX_ATTEMPTS} times while a check of it
- * fails. The median of the attempts counts: their rounds are not interleaved, so that the cheapest
- * round of one contender must not be compared with another attempt of the other. Code that costs
- * more stays above its baseline however often it is measured.
+ * Measures each experiment in new processes, {@link ATTEMPTS} times, whatever the first attempts
+ * show. The median of all attempts counts: their rounds are not interleaved, so that the cheapest
+ * round of one contender must not be compared with another attempt of the other.
  */
-async function measure(baselines: Record<string, number>): Promise<Outcome[][]> {
+async function measure(): Promise<Outcome[][]> {
   const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(reduced);
-  const progress = new Progress(all.length * MAX_ATTEMPTS, (text) => process.stdout.write(text));
+  const progress = new Progress(all.length * ATTEMPTS, (text) => process.stdout.write(text));
   const attempts: Outcome[][] = [];
-  for (let attempt = 0, left = all; attempt < MAX_ATTEMPTS && left.length > 0; attempt += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const outcomes: Outcome[] = [];
-    for (const experiment of left) outcomes.push(await compare(experiment, progress));
+    for (const experiment of all) outcomes.push(await compare(experiment, progress));
     attempts.push(outcomes);
-    left = left.filter(({ name }) => !passes(name, attempts, baselines));
   }
   return attempts;
-}
-
-/** Whether all checks of an experiment pass. A check without a baseline fails. */
-function passes(
-  experiment: string,
-  attempts: Outcome[][],
-  baselines: Record<string, number>,
-): boolean {
-  const checks = CHECKS.filter((each) => each.experiment === experiment);
-  return checks.every(
-    (each) =>
-      verdict(0, { check: each, figure: figureOf(each, attempts) }, baselines[each.name]).passes,
-  );
 }
 
 /**
@@ -104,8 +89,8 @@ function verdict(
   return { passes, line: `${passes ? 'ok' : 'not ok'} ${number} - ${name}: ${bound}${advice}` };
 }
 
-/** Attempts for each experiment. */
-const MAX_ATTEMPTS = 6;
+/** Attempts for each experiment: an odd number, so that the median is one of them. */
+const ATTEMPTS = 3;
 const FILE = join(import.meta.dirname, 'baseline.json');
 
 await main(import.meta.url, check);
