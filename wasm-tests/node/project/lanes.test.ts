@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { lacksSource } from '../../../scripts/lanes/audit.mjs';
 import { type Lane, lanes, scheduled } from '../../../scripts/lanes/lanes.mjs';
 import { root } from '../../../scripts/process/project.mjs';
 
@@ -93,4 +94,15 @@ test('each lane has a script in .ci, and each script but prepare and run is a la
   expect(lanes.map(({ name }) => name).sort()).toEqual(
     files.filter((name) => !/^(prepare|run)$/.test(name)).sort(),
   );
+});
+
+test.each([
+  ['a registry without advisories', true, 'npm warn audit 405 Method Not Allowed - POST https://x'],
+  ['no registry', true, 'npm error code ENOTFOUND'],
+  ['no database', true, 'error[...]: failed to fetch advisory database https://x'],
+  ['a registry that fails', false, 'npm warn audit 503 Service Unavailable - POST https://x'],
+  ['a registry that refuses', false, 'npm warn audit 403 Forbidden - POST https://x'],
+])('with %s the check of advisories is skipped: %s', (_what, isSkipped, warning) => {
+  const output = `${warning}\n\nnpm error audit endpoint returned an error\n`;
+  expect(lacksSource(output)).toBe(isSkipped);
 });
