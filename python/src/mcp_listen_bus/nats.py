@@ -218,7 +218,7 @@ class NatsBus(ProcessBus):
         raises an error itself.
         """
         await asyncio.sleep(REPORT_SECONDS)
-        # The first attempt has a timeout of its own.
+        # The client limits the time of each attempt.
         while client.last_error is None:
             await asyncio.sleep(RECONNECT_SECONDS)
         if self._task is not None:
@@ -340,7 +340,7 @@ REPORT_SECONDS = 2.0
 The time after which an absence of NATS at the start is reported, if an attempt to connect failed.
 """
 RECONNECT_SECONDS = 0.05
-"""The interval at which the state of the connection is looked at, while something waits for it."""
+"""The interval at which the state of the connection is read, while something waits for it."""
 DEFAULTS = {
     "max_reconnect_attempts": -1,
     "reconnect_time_wait": 0.25,
