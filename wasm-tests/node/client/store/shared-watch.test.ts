@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SubscriptionRefused, watch } from 'mcp-listen/client';
 import { shareWatch } from 'mcp-listen/client/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { pass } from '../../../host/virtual-clock.ts';
 import { served } from '../serving.ts';
 import { A, live, scripted, sharing, TOOLS } from './sharing.ts';
 
@@ -136,17 +137,19 @@ test('a shared watch without room for two streams replaces the first one by a la
 });
 
 test('a shared watch without room for two streams keeps the first one if it covers the second', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { shared, watches } = scripted();
-  const time = vi.spyOn(Date, 'now');
-  onTestFinished(() => time.mockRestore());
   shared.watch(TOOLS, () => {});
   const stop = shared.watch(A, () => {});
-  await expect.poll(() => watches.length).toBe(1);
+  await pass(1);
   watches[0]?.set('live', { honored: { ...TOOLS, ...A } });
   stop();
-  time.mockReturnValue(Date.now() + 31_000);
+  // The machine sleeps, and no timer fires meanwhile.
+  vi.setSystemTime(Date.now() + 31_000);
   shared.watch(TOOLS, () => {});
-  await expect.poll(() => watches.length).toBe(2);
+  await pass(1);
+  expect(watches).toHaveLength(2);
   watches[1]?.set('waiting', { error: new SubscriptionRefused('full', { status: 429 }) });
   expect(watches.map(({ state }) => state)).toEqual(['live', 'stopped']);
   expect(shared.status.getSnapshot().state).toBe('live');
