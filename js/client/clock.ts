@@ -19,6 +19,7 @@ export function now(): number {
 export class WakeTimer {
   readonly #fire: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Undefined while the timer does not run. */
   #deadline: number | undefined;
 
   constructor(fire: () => void) {
@@ -27,17 +28,16 @@ export class WakeTimer {
 
   /** Moves the deadline; undefined clears it. */
   set(deadline: number | undefined): void {
-    if (deadline === this.#deadline && this.#timer !== undefined) return;
+    if (deadline === this.#deadline) return;
     this.#deadline = deadline;
     clearTimeout(this.#timer);
-    this.#timer = undefined;
     this.#arm();
   }
 
   /** Sets the deadline, unless the timer fires earlier. */
   setBefore(deadline: number): void {
-    const earlier = this.#timer === undefined ? undefined : this.#deadline;
-    this.set(Math.min(deadline, earlier ?? deadline));
+    // After a sleep the timer may fire long after its deadline: it is set again.
+    this.set(Math.min(deadline, Math.max(this.#deadline ?? deadline, now())));
   }
 
   #arm(): void {
@@ -47,10 +47,10 @@ export class WakeTimer {
   }
 
   readonly #tick = (): void => {
-    this.#timer = undefined;
-    if (this.#deadline === undefined) return;
-    if (this.#deadline > now()) this.#arm();
-    else this.#fire();
+    if (this.#deadline !== undefined && this.#deadline <= now()) {
+      this.#deadline = undefined;
+      this.#fire();
+    } else this.#arm();
   };
 }
 

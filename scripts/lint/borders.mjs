@@ -101,6 +101,10 @@ export const checks = [
   ],
   ['no six lines of code in a row stand twice', (files) => repeatedCode(files)],
   [
+    'tests wait with expect.poll, or retried in hooks: vi.waitFor and vi.waitUntil give up after 1 s',
+    (files) => places(matching(files, /^wasm-tests\/.*\.ts$/), /\bvi\.wait(For|Until)\(/),
+  ],
+  [
     'no file of js/wasm/modules has more than 15 lines',
     (files) => longerThan(15, matching(files, /^js\/wasm\/modules\//)),
   ],

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
+import { retried } from '../../host/retried.ts';
 import type { Stage, StageOptions } from './stage.ts';
 
 /** What happens to the bus while the clients listen at an edge that stays. */
@@ -53,13 +54,13 @@ async function redeploy({ world }: Stage): Promise<void> {
 /** Opens more sockets than the bus object holds: it opens shards, and all streams move there. */
 async function toShards(stage: Stage): Promise<void> {
   await stage.enter();
-  await vi.waitFor(() => isAt(stage, 'shards'), WITHIN);
+  await retried(() => isAt(stage, 'shards'), WITHIN_MS);
 }
 
 /** Drops those streams: the shards close, and the streams that are left move to the bus object. */
 async function toRoot(stage: Stage): Promise<void> {
   stage.leave();
-  await vi.waitFor(() => isAt(stage, 'root'), WITHIN);
+  await retried(() => isAt(stage, 'root'), WITHIN_MS);
 }
 
 /** Throws unless all streams are at shards, or all of them at the bus object. */
@@ -72,4 +73,5 @@ async function isAt({ world }: Stage, place: 'shards' | 'root'): Promise<void> {
 
 /** Milliseconds that the bus is unavailable. */
 const DEPLOY_MS = 2_000;
-const WITHIN = { timeout: 30_000 };
+/** Milliseconds for all streams to move. */
+const WITHIN_MS = 30_000;

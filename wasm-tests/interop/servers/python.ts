@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
+import { retried } from '../../host/retried.ts';
 
 /** A server of the Python SDK in a separate process. */
 export interface PythonServer {
@@ -27,7 +27,7 @@ async function started(program: string, args: string[]): Promise<PythonServer> {
   const server = spawn(python, [join(import.meta.dirname, program), ...args], { env });
   const [port] = (await once(server.stdout, 'data')) as [Buffer];
   const url = `http://127.0.0.1:${String(port).trim()}/mcp`;
-  await vi.waitFor(() => fetch(url), 20_000);
+  await retried(() => fetch(url));
   return { url, stop: () => void server.kill('SIGKILL') };
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ChunkedResponse } from '../../../bench/over-http/client/chunked.ts';
 import { Readers } from '../../../bench/over-http/client/readers.ts';
@@ -50,12 +50,11 @@ afterEach(() => stop());
 async function opened(end: string, blocks: string[]): Promise<Readers> {
   const framed = (text: string) => `${text.replaceAll('\n', end)}${end}${end}`;
   const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+  let connected: Socket | undefined;
   const server = createServer((socket) => {
+    connected = socket;
     socket.on('error', () => {});
     socket.write(HEAD + chunk(framed(event('ack'))));
-    socket.once('data', () =>
-      setTimeout(() => socket.write(chunk(blocks.map(framed).join(''))), 50),
-    );
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const readers = new Readers();
@@ -64,6 +63,7 @@ async function opened(end: string, blocks: string[]): Promise<Readers> {
     server.close();
   };
   await readers.open(new URL(`http://127.0.0.1:${portOf(server)}/mcp`), '{}', 1);
+  connected?.write(chunk(blocks.map(framed).join('')));
   await readers.until(({ last }) => !last.includes('ack'));
   return readers;
 }

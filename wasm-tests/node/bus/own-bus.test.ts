@@ -64,12 +64,12 @@ test('processes inform each other what is wanted over a broker that has only eve
   const [near, other] = [busWith({ wanted: {} }), busWith({})];
   const topic = { kind: 'tools_list_changed' } as const;
   const stream = await open(serving({ bus: near }), TOOLS);
-  await vi.waitFor(() => expect(published.join()).toContain('"kind":"wants"'));
+  await expect.poll(() => published.join()).toContain('"kind":"wants"');
   const far = busWith({ wanted: {} });
   await Promise.all([far.ready(), other.ready()]);
-  await vi.waitFor(async () => expect(await far.isWanted(topic)).toBe(true));
+  await expect.poll(() => far.isWanted(topic)).toBe(true);
   stream.drop();
-  await vi.waitFor(async () => expect(await far.isWanted(topic)).toBe(false));
+  await expect.poll(() => far.isWanted(topic)).toBe(false);
   expect(other.stats().dropped).toBe(0);
   for (const bus of [near, far, other]) await bus.close();
 });

@@ -37,13 +37,11 @@ test('the first stream with a topic starts it before its acknowledgment, and the
   const two = await open(server, { ...A, toolsListChanged: true });
   expect(await bus.isWanted(TOPIC)).toBe(true);
   one.drop();
-  await vi.waitFor(() => expect(server.stats().open).toBe(1));
+  await expect.poll(() => server.stats().open).toBe(1);
   await pause(400);
   expect(calls).toEqual(['+note://a', '+tools_list_changed']);
   two.drop();
-  await vi.waitFor(() =>
-    expect(calls.slice(2).sort()).toEqual(['-note://a', '-tools_list_changed']),
-  );
+  await expect.poll(() => calls.slice(2).sort()).toEqual(['-note://a', '-tools_list_changed']);
   expect(await bus.isWanted(TOPIC)).toBe(false);
 });
 
@@ -102,7 +100,7 @@ test('a topic is wanted by a stream that took more than a minute to open', async
   vi.setSystemTime(Date.now() + 60_000);
   expect(await bus.isWanted(TOPIC)).toBe(true);
   stream.drop();
-  await vi.waitFor(async () => expect(await bus.isWanted(TOPIC)).toBe(false));
+  await expect.poll(() => bus.isWanted(TOPIC)).toBe(false);
 });
 
 test('an isolate asks for a topic again a minute after it was granted to a stream that never opened', async () => {
@@ -133,7 +131,7 @@ test('a client that reconnects in time stops nothing', async () => {
     await pause(200);
   }
   expect(calls).toEqual(['+note://a']);
-  await vi.waitFor(() => expect(calls).toEqual(['+note://a', '-note://a']), 3_000);
+  await expect.poll(() => calls).toEqual(['+note://a', '-note://a']);
 });
 
 test('a topic that is wanted while its hook stops it is started again after that', async () => {
@@ -146,7 +144,7 @@ test('a topic that is wanted while its hook stops it is started again after that
   };
   const server = serving({ bus: new InMemoryBus({ wanted }) });
   (await open(server, A)).drop();
-  await vi.waitFor(() => expect(calls).toEqual(['+note://a', '-note://a']));
+  await expect.poll(() => calls).toEqual(['+note://a', '-note://a']);
   const again = open(server, A);
   await pause(50);
   expect(calls).toHaveLength(2);
@@ -160,7 +158,7 @@ test('a topic from before a restart starts again, even if its stream comes back 
   sweep([], 0);
   sweep(['resource:note://a'], 100);
   sweep(['resource:note://a'], 1_000);
-  await vi.waitFor(() => expect(calls).toEqual(['again +note://a', '-note://b']));
+  await expect.poll(() => calls).toEqual(['again +note://a', '-note://b']);
 });
 
 test('streams have graceMs to come back after a restart before a topic is stopped', async () => {
@@ -168,7 +166,7 @@ test('streams have graceMs to come back after a restart before a topic is stoppe
   for (const now of [0, 1_000, 9_000]) sweep([], now);
   sweep(['resource:note://a'], 9_900);
   sweep(['resource:note://a'], 10_100);
-  await vi.waitFor(() => expect(calls).toEqual(['again +note://a', '-note://b']));
+  await expect.poll(() => calls).toEqual(['again +note://a', '-note://b']);
 });
 
 /** The hooks of a bus that was restarted, and had called `onWanted` for two topics before. */
@@ -219,7 +217,7 @@ test('a sweep checks the topics that have changed or are due, and no others', as
   const names = Array.from({ length: 1_000 }, (_, index) => `resource:note://${index}`);
   setWanted(names);
   hooks.sweep(0);
-  await vi.waitFor(() => expect(names.filter((name) => !hooks.isHeld(name))).toEqual([]));
+  await expect.poll(() => names.filter((name) => !hooks.isHeld(name))).toEqual([]);
   hooks.sweep(1);
   checked.length = 0;
   setWanted(names.slice(1));
@@ -260,7 +258,7 @@ test('what a session of 2025 subscribes to is wanted too, and refused as for a s
   await server.notify.resourceUpdated('note://a');
   expect(await nextMessage(stream)).toEqual(change('note://a'));
   stream.drop();
-  await vi.waitFor(() => expect(calls).toContain('-note://a'), 5_000);
+  await expect.poll(() => calls).toContain('-note://a');
 });
 
 test('the streams of a caller are counted by its name', async () => {
@@ -270,7 +268,7 @@ test('the streams of a caller are counted by its name', async () => {
   await open(server, A);
   expect([server.listeners('ada'), server.listeners('bob')]).toEqual([2, 0]);
   streams[0]?.drop();
-  await vi.waitFor(() => expect(server.listeners('ada')).toBe(1));
+  await expect.poll(() => server.listeners('ada')).toBe(1);
 });
 
 test('a bus without the option refuses to say what is wanted', async () => {

@@ -37,9 +37,9 @@ async function expectReads(begin: (changed: () => void) => Watch, change: () => 
   const watched = begin(() => {
     reads += 1;
   });
-  await expect.poll(() => reads, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => reads).toBe(1);
   await change();
-  await expect.poll(() => reads, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => reads).toBe(2);
   await watched.close();
 }
 
@@ -85,7 +85,7 @@ test('stdio.ts watches a process', async () => {
   const watched = watchProcess(process.execPath, [STDIO_SERVER], () => {
     reads += 1;
   });
-  await expect.poll(() => reads, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => reads).toBe(1);
   await watched.close();
 });
 

@@ -5,7 +5,8 @@ import {
   SubscriptionLost,
   SubscriptionRefused,
 } from 'mcp-listen/client';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { firstKind } from '../../host/first-kind.ts';
 import {
   acknowledgment,
   hostile,
@@ -14,6 +15,7 @@ import {
   toolsChanged,
   updated,
 } from '../../host/servers/hostile.ts';
+import { pass } from '../../host/virtual-clock.ts';
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
@@ -191,17 +193,29 @@ describe('on an acknowledged stream a hostile server', () => {
   });
 
   test('sends keep-alives, which count as activity', async () => {
-    const mode = (turn: Turn) => {
-      turn.begin().acknowledge();
-      let beats = 0;
-      const timer = setInterval(() => {
-        beats += 1;
-        if (beats < 10) return turn.response.write(':\n\n');
-        clearInterval(timer);
-        return turn.finish();
-      }, 100);
+    vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const say = (text: string) => void writer.write(new TextEncoder().encode(text));
+    let id = '';
+    const fetch = async (request: Request) => {
+      id = JSON.stringify(((await request.json()) as { id: unknown }).id);
+      say(`data: ${acknowledgment(id)}\n\n`);
+      return new Response(readable, { headers: { 'content-type': 'text/event-stream' } });
     };
-    expect((await outcome(mode, { maxSilenceMs: 700 })).events).toEqual(['honored 2', 'graceful']);
+    const subscription = await listen('http://localhost/mcp', FILTER, {
+      fetch: fetch as typeof globalThis.fetch,
+      maxSilenceMs: 700,
+      revision: '2026-07-28',
+    });
+    const ended = firstKind(subscription);
+    for (let beats = 0; beats < 10; beats += 1) {
+      await pass(600);
+      say(':\n\n');
+    }
+    say(`data: ${result(id)}\n\n`);
+    expect(await ended).toBeUndefined();
   });
 
   test('cancels the subscription', async () => {

@@ -150,7 +150,7 @@ describe('where a session has no stream', () => {
       reads += 1;
     });
     onTestFinished(() => watched.close());
-    await expect.poll(() => watched.reconnects, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => watched.reconnects).toBe(1);
     expect(reads).toBe(2);
     expect(seen.filter((line) => line === 'POST initialize')).toHaveLength(2);
     expect(seen.filter((line) => line === 'POST server/discover')).toHaveLength(1);

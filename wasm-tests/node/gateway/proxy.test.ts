@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createProxy } from 'mcp-listen';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { pause } from '../../host/pause.ts';
 import { portOf } from '../../host/port.ts';
 
 type Responder = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
@@ -220,14 +221,16 @@ describe('a response', () => {
   });
 
   test('that has begun in time may take longer than timeoutMs', async () => {
-    let outgoing: ServerResponse | undefined;
-    const url = await origin((_incoming, begun) => {
-      outgoing = begun;
-      begun.writeHead(200).flushHeaders();
-    });
-    const response = await ask(createProxy(url, { timeoutMs: 1_500 }));
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-    outgoing?.end('late');
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const fetch = async ({ signal }: Request) => {
+      signal.addEventListener('abort', () => void writer.abort(signal.reason));
+      return new Response(readable);
+    };
+    const response = await ask(createProxy('https://origin.example/mcp', { fetch, timeoutMs: 50 }));
+    await pause(100);
+    void writer.write(new TextEncoder().encode('late'));
+    void writer.close();
     expect(await response.text()).toBe('late');
   });
 });

@@ -19,6 +19,6 @@ test('WatchedServer counts a client that leaves after its request was garbage-co
     collect();
   }
   stream.drop();
-  await expect.poll(() => behind.listening, { timeout: 2_000 }).toBe(0);
+  await expect.poll(() => behind.listening).toBe(0);
   await behind.stop();
 });

@@ -13,7 +13,7 @@ test('onLog receives a record of each stream that opens or ends, with its reason
   await stream.message();
   await vi.advanceTimersByTimeAsync(1_500);
   stream.drop();
-  await vi.waitFor(() => expect(records).toHaveLength(2), 20_000);
+  await expect.poll(() => records).toHaveLength(2);
   const last = await open(server, TOOLS);
   await last.message();
   const closing = server.close();

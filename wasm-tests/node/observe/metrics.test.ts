@@ -200,7 +200,7 @@ test('a bus that does not reply is waited for two seconds, and its metrics are l
     });
     const headers = { authorization: 'Bearer open-sesame-open' };
     const scraped = endpoint(new Request('http://x/', { headers }));
-    await vi.waitFor(() => expect(bus).toHaveBeenCalled());
+    await expect.poll(() => bus).toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(2_000);
     const text = await (await scraped).text();
     expect(text).toContain('mcp_listen_streams_open 0');

@@ -158,7 +158,7 @@ test('a bus that does not reply leaves its metrics out after two seconds', async
     const bus = vi.fn(() => new Promise<BusNumbers>(() => {}));
     observeStats(serving(), { meter, bus, onError });
     const collecting = collected();
-    await vi.waitFor(() => expect(bus).toHaveBeenCalled());
+    await expect.poll(() => bus).toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(2_000);
     const names = Object.keys(await collecting);
     expect(names).toContain('mcp_listen_streams_open');

@@ -18,7 +18,7 @@ test('events, notifications, collapsed cues and write delays are counted', async
   const { collapsed, events, notifications, written } = server.stats();
   expect({ collapsed, events }).toEqual({ collapsed: 11 - notifications, events: 11 });
   expect(written.reduce((sum, { count }) => sum + count, 0)).toBe(notifications);
-  const late = written.filter(({ le }) => [100, 500, 2_000].includes(le));
+  const late = written.filter(({ le }) => le > 20);
   expect(late.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(0);
 });
 

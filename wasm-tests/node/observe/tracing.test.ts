@@ -1,6 +1,6 @@
 import { Server } from '@modelcontextprotocol/server';
 import { InMemoryBus, type ListenHandlerOptions, publishChanges } from 'mcp-listen';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from '../serving.ts';
 import { tracing } from './spans.ts';
@@ -10,9 +10,8 @@ test('the span of a stream begins a trace, and is linked to the request that ope
   const response = await server.fetch(listenRequest(TOOLS, { headers: { traceparent: PARENT } }));
   expect(exporter.getFinishedSpans()).toEqual([]);
   await response.body?.cancel();
-  const [span] = await vi.waitUntil(
-    () => exporter.getFinishedSpans().length === 1 && exporter.getFinishedSpans(),
-  );
+  await expect.poll(() => exporter.getFinishedSpans()).toHaveLength(1);
+  const [span] = exporter.getFinishedSpans();
   expect(span).toMatchObject({
     name: 'mcp_listen.stream',
     kind: 1,
@@ -88,11 +87,10 @@ test('the span of a stream has an event for the loss of its bus, and one for its
   const stream = await open(server, TOOLS);
   await stream.message();
   bus.lose();
-  await vi.waitFor(() => expect(server.stats().away).toBe(0), 10_000);
+  await expect.poll(() => server.stats().away).toBe(0);
   await server.close();
-  const [span] = await vi.waitUntil(
-    () => exporter.getFinishedSpans().length === 1 && exporter.getFinishedSpans(),
-  );
+  await expect.poll(() => exporter.getFinishedSpans()).toHaveLength(1);
+  const [span] = exporter.getFinishedSpans();
   expect(span?.events.map(({ name }) => name)).toEqual(['outage', 'heal']);
 });
 

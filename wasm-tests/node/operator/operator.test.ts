@@ -7,7 +7,7 @@ import {
 } from 'mcp-listen';
 import { listenMiddleware } from 'mcp-listen/hono';
 import { createMcpHandler } from 'mcp-listen/sdk';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { BusOperator } from '../../../dist/bus/operator/operator.js';
 import { PublicStats } from '../../../dist/operator/public-stats.js';
 import { restOf } from '../../host/listen.ts';
@@ -43,6 +43,8 @@ test('without a token there is nothing, unless the numbers are public', async ()
 });
 
 test('the bus is asked for public numbers once a second at most', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { send, server } = operating({ token: undefined, isPublic: true });
   const openStreams = async () => {
     const shown = (await (await send('stats'))?.json()) as { streams: { open: number } };
@@ -52,11 +54,14 @@ test('the bus is asked for public numbers once a second at most', async () => {
   const stream = await open(server, TOOLS);
   await stream.message();
   expect(await openStreams()).toBe(0);
-  await expect.poll(openStreams).toBe(1);
+  vi.advanceTimersByTime(1_000);
+  expect(await openStreams()).toBe(1);
   stream.drop();
 });
 
 test('a bus that fails is asked for public numbers once a second at most, too', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const snapshot = vi.fn(async () => {
     throw new Error('away');
   });

@@ -6,8 +6,11 @@ import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
 import { prefixes, sharedNames } from '../../../scripts/lint/names.mjs';
 import { rooms } from '../../../scripts/lint/rooms.mjs';
 
-// Put together here, so that this file itself names no machine.
+// Put together here, so that this file itself names no machine, and waits with neither.
 const elsewhere = ['', 'home', 'me', 'clone'].join('/');
+const wait = 'vi.wait';
+const WAITING =
+  'tests wait with expect.poll, or retried in hooks: vi.waitFor and vi.waitUntil give up after 1 s';
 const LINKS = 'every link in Markdown refers to an existing file and heading';
 
 test.each([
@@ -110,6 +113,8 @@ test.each([
   ],
   ['only reference pages of the book have more than 120 lines', 'docs/page.md', '\n'.repeat(120)],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
+  [WAITING, 'wasm-tests/node/own.test.ts', `  await ${wait}For(() => expect(calls).toEqual([]));`],
+  [WAITING, 'wasm-tests/host/own.ts', `const stream = await ${wait}Until(opened);`],
   ['no file contains a path of one machine', 'README.md', `cd ${elsewhere}`],
   ['no line of Markdown has more than 120 columns', 'docs/page.md', `${'word '.repeat(24)}w`],
   ['no line of code has more than 100 columns', 'examples/own.rs', `// ${'é'.repeat(98)}`],

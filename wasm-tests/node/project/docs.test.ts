@@ -46,7 +46,7 @@ test('jwt-groups.ts notifies only the callers of a tenant', async () => {
   const issuer = await tokenIssuer();
   const { byTenant } = await load<Groups>(FOLDER, 'jwt-groups');
   const handler = () => new Response('{"result":{"capabilities":{"tools":{"listChanged":true}}}}');
-  const server = byTenant(handler, { issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks });
+  const server = byTenant(handler, { issuer: ISSUER, audience: AUDIENCE, jwks: issuer.find });
   const opened = async (tenant: unknown) => {
     const headers = { authorization: `Bearer ${await issuer.token({ tenant })}` };
     const stream = await open(server, TOOLS, { headers });

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parser } from '@prometheus-io/lezer-promql';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { root } from '../../../scripts/process/project.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { LegacySession } from '../../host/legacy.ts';
 import { listen } from '../../host/listen.ts';
+import { retried } from '../../host/retried.ts';
 import { BEARER, SECRET } from '../../host/signing.ts';
 
 let workerd: Workerd;
@@ -100,10 +101,10 @@ async function makeBusy(origin: string): Promise<void> {
   for (const stream of streams) await stream.message();
   streams[1]?.drop();
   // workerd notices that a client has left when it writes.
-  await vi.waitFor(async () => {
+  await retried(async () => {
     await publish(origin, { kind: 'tools_list_changed' });
     expect(await scrape(origin)).toMatch(/^mcp_listen_streams_ended_total\{reason="left"\} [1-9]/m);
-  }, 20_000);
+  });
 }
 
 async function publish(origin: string, body: object): Promise<void> {

@@ -1,7 +1,8 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { change, fields, listChange, nextMessage } from '../../host/legacy.ts';
+import { retried } from '../../host/retried.ts';
 
 const fixture = useFixture({ EDGES_PER_SHARD: '2' }, 4);
 
@@ -57,7 +58,7 @@ test('a session may have a new stream once the old one has left its shard', asyn
 test('a session may have a new stream once the old one was lost with its shard', async () => {
   const { session, stream } = await fixture().sessionWithStream();
   stream.drop();
-  const { shard, socket: lost } = await vi.waitFor(attachToShard, { timeout: 10_000 });
+  const { shard, socket: lost } = await retried(attachToShard);
   lost.send(
     `{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id} 1"]}`,
   );

@@ -54,7 +54,7 @@ function forged(alg: string, kid: string, secret?: string): string {
 
 test('a caller receives the part of its filter that its token allows', async () => {
   const issuer = await tokenIssuer();
-  const { listen } = guarded(issuer.jwks);
+  const { listen } = guarded(issuer.find);
   const resourceSubscriptions = ['note://a', 'note://b', 'note://ann/1', 'note://ann'];
   const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions };
   const stream = await streamOf(await listen(await issuer.token(), filter));
@@ -68,7 +68,7 @@ test('the principal is the subject of the token, until the token expires', async
   const issuer = await tokenIssuer();
   const exp = seconds(60);
   const authorization = `bearer  ${await issuer.token({ exp })}`;
-  const options = { issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks };
+  const options = { issuer: ISSUER, audience: AUDIENCE, jwks: issuer.find };
   const request = () => new Request(AUDIENCE, { headers: { authorization } });
   const { principal } = jwtAuthorizer(options);
   const claims = expect.objectContaining({ sub: 'ann', exp });
@@ -118,7 +118,7 @@ describe('a token is refused', () => {
 
   test.each(CASES)('%s', async (_, claims, description) => {
     const issuer = await tokenIssuer();
-    const { errors, listen, server } = guarded(issuer.jwks);
+    const { errors, listen, server } = guarded(issuer.find);
     expect(challengeOf(await listen(await issuer.token(claims())))).toEqual(invalid(description));
     expect(errors).toEqual([]);
     expect(server.stats()).toMatchObject({ opened: 0, refused: { unauthorized: 1 } });
@@ -138,7 +138,7 @@ describe('a token is refused', () => {
 
   test.each(FORGERIES)('%s', async (_, token) => {
     const issuer = await tokenIssuer('RS256');
-    const { errors, listen } = guarded(issuer.jwks);
+    const { errors, listen } = guarded(issuer.find);
     expect(challengeOf(await listen(await token(issuer)))).toEqual(
       invalid('The token is not valid'),
     );
@@ -156,7 +156,7 @@ test.each(['HS256', 'HS512'])('a shared secret is never accepted: %s', async (al
 
 test('clocks may differ by clockToleranceMs', async () => {
   const issuer = await tokenIssuer();
-  const { listen } = guarded(issuer.jwks, { clockToleranceMs: 30_000 });
+  const { listen } = guarded(issuer.find, { clockToleranceMs: 30_000 });
   await streamOf(await listen(await issuer.token({ exp: seconds(-10), nbf: seconds(10) })));
   expect(challengeOf(await listen(await issuer.token({ exp: seconds(-31) })))).toEqual(
     invalid('The token has expired'),
@@ -179,7 +179,7 @@ const NO_RIGHTS: { claim: unknown }[] = [
 
 test.each(NO_RIGHTS)('a caller whose claim is %j may not listen', async ({ claim }) => {
   const issuer = await tokenIssuer();
-  const { listen, server } = guarded(issuer.jwks, { scopes: ['mcp:listen'] });
+  const { listen, server } = guarded(issuer.find, { scopes: ['mcp:listen'] });
   expect(challengeOf(await listen(await issuer.token({ 'mcp.listen': claim })))).toEqual({
     status: 403,
     challenge: `Bearer error="insufficient_scope", error_description="The token does not state what its caller may receive", ${METADATA}, scope="mcp:listen"`,
@@ -190,7 +190,7 @@ test.each(NO_RIGHTS)('a caller whose claim is %j may not listen', async ({ claim
 test('the claim may have another name, and a claim `denied` has no effect', async () => {
   const issuer = await tokenIssuer();
   const claim = 'https://mcp.example/listen';
-  const { listen } = guarded(issuer.jwks, { claim });
+  const { listen } = guarded(issuer.find, { claim });
   const stream = await streamOf(
     await listen(await issuer.token({ [claim]: TOOLS, denied: 401, 'mcp.listen': {} })),
   );
@@ -212,7 +212,7 @@ test.each([
   ['', []],
 ])('the pattern %j matches %j', async (pattern, expected) => {
   const issuer = await tokenIssuer();
-  const { authorize } = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks });
+  const { authorize } = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: issuer.find });
   for (const names of ['resourceSubscriptions', 'taskIds']) {
     const authorization = `Bearer ${await issuer.token({ 'mcp.listen': { [names]: [pattern] } })}`;
     const request = new Request(AUDIENCE, { headers: { authorization } });
@@ -290,9 +290,7 @@ describe('keys', () => {
 test('a stream ends when its token expires, without a result', async () => {
   const issuer = await tokenIssuer();
   vi.useFakeTimers({ now: 1_800_000_000_000 });
-  const { listen, server } = guarded(() => importJWK(issuer.keys[0] ?? {}, 'ES256'), {
-    keepAliveMs: 0,
-  });
+  const { listen, server } = guarded(issuer.find, { keepAliveMs: 0 });
   const stream = await streamOf(await listen(await issuer.token({ exp: seconds(60) })));
   await stream.message();
   await vi.advanceTimersByTimeAsync(59_999);

@@ -6,8 +6,8 @@ import { listenRequest, open, serving, TOOLS } from '../../serving.ts';
 import { sessionServer, sessionStream } from '../../sessions/serving.ts';
 import { AUDIENCE, ISSUER, RIGHTS, type TokenIssuer, tokenIssuer } from './token-issuer.ts';
 
-function authorizer({ jwks }: TokenIssuer, groups?: JwtOptions['groups']) {
-  const options = { issuer: ISSUER, audience: AUDIENCE, jwks };
+function authorizer({ find }: TokenIssuer, groups?: JwtOptions['groups']) {
+  const options = { issuer: ISSUER, audience: AUDIENCE, jwks: find };
   return jwtAuthorizer(groups === undefined ? options : { ...options, groups });
 }
 

@@ -11,8 +11,8 @@ afterEach(() => void vi.restoreAllMocks());
 
 const TTL_MS = 50;
 
-function authorizerOf({ jwks }: TokenIssuer) {
-  return jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks });
+function authorizerOf({ find }: TokenIssuer) {
+  return jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: find });
 }
 
 /** Counts the signatures that are verified from now on. */

@@ -1,4 +1,12 @@
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+  type JWTVerifyGetKey,
+  SignJWT,
+} from 'jose';
 import { served } from '../../../host/http-server.ts';
 
 export const ISSUER = 'https://login.example';
@@ -15,6 +23,8 @@ export interface TokenIssuer {
   jwks: string;
   /** The keys that it publishes. */
   keys: JWK[];
+  /** Finds the key of a token without a request. */
+  find: JWTVerifyGetKey;
   /** How often its keys were requested. */
   asked: number;
   /** The response to send instead of them. */
@@ -42,6 +52,7 @@ export async function tokenIssuer(algorithm = 'ES256'): Promise<TokenIssuer> {
   const issuer: TokenIssuer = {
     jwks: `${origin}/jwks.json`,
     keys: [],
+    find: (header, token) => createLocalJWKSet({ keys: issuer.keys })(header, token),
     asked: 0,
     rotate: async (kid) => {
       const pair = await generateKeyPair(algorithm, { extractable: true });

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SubscriptionRefused, watch } from 'mcp-listen/client';
 import { shareWatch } from 'mcp-listen/client/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { pass } from '../../../host/virtual-clock.ts';
 import { served } from '../serving.ts';
 import { A, live, scripted, sharing, TOOLS } from './sharing.ts';
 
@@ -18,7 +19,7 @@ test('a shared watch opens one stream for what many watch, and calls each for it
   expect(bus.attached).toBe(1);
   expect(calls).toEqual(['tools', '1 note://a', '2 note://a']);
   await server.notify.resourceUpdated('note://a');
-  await vi.waitFor(() => expect(calls.slice(3)).toEqual(['1 note://a', '2 note://a']));
+  await expect.poll(() => calls.slice(3)).toEqual(['1 note://a', '2 note://a']);
 });
 
 test('a shared watch reads only what is new when a filter joins, and misses nothing meanwhile', async () => {
@@ -28,17 +29,13 @@ test('a shared watch reads only what is new when a filter joins, and misses noth
   shared.watch(A, handler);
   await live(shared);
   shared.watch(A, () => calls.push('covered'));
-  await vi.waitFor(() => expect(calls).toEqual(['note://a', 'covered']));
+  await expect.poll(() => calls).toEqual(['note://a', 'covered']);
   shared.watch(B, handler);
   await server.notify.resourceUpdated('note://a');
-  await vi.waitFor(() =>
-    expect(shared.status.getSnapshot().honored).toEqual({
-      resourceSubscriptions: ['note://a', 'note://b'],
-    }),
-  );
-  await vi.waitFor(() =>
-    expect(calls.slice(2).sort()).toEqual(['covered', 'note://a', 'note://b']),
-  );
+  await expect
+    .poll(() => shared.status.getSnapshot().honored)
+    .toEqual({ resourceSubscriptions: ['note://a', 'note://b'] });
+  await expect.poll(() => calls.slice(2).sort()).toEqual(['covered', 'note://a', 'note://b']);
   expect(filters).toHaveLength(2);
   await expect.poll(() => bus.attached).toBe(1);
 });
@@ -89,7 +86,7 @@ test('a shared watch understands both ends of a stream: a result, and notificati
   shared.watch(TOOLS, () => {
     reads += 1;
   });
-  await vi.waitFor(() => expect(reads).toBe(3), 10_000);
+  await expect.poll(() => reads).toBe(3);
   expect(states).toEqual([undefined, 'cancelled']);
 });
 
@@ -102,7 +99,7 @@ test('a shared watch opens again after a loss', async () => {
   await live(shared);
   expect(reads).toBe(1);
   await server.drain({ windowMs: 0, count: 1 });
-  await vi.waitFor(() => expect(reads).toBe(2), 10_000);
+  await expect.poll(() => reads).toBe(2);
 });
 
 test('a shared watch keeps a stream that was opening when the previous one stopped', async () => {
@@ -134,23 +131,25 @@ test('a shared watch without room for two streams replaces the first one by a la
   await live(shared);
   const handler = vi.fn();
   shared.watch(A, handler);
-  await vi.waitFor(() => expect(handler).toHaveBeenCalled(), 15_000);
+  await expect.poll(() => handler).toHaveBeenCalled();
   expect(filters).toEqual([TOOLS, { ...TOOLS, ...A }]);
   expect(bus.attached).toBe(1);
 });
 
 test('a shared watch without room for two streams keeps the first one if it covers the second', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { shared, watches } = scripted();
-  const time = vi.spyOn(Date, 'now');
-  onTestFinished(() => time.mockRestore());
   shared.watch(TOOLS, () => {});
   const stop = shared.watch(A, () => {});
-  await expect.poll(() => watches.length).toBe(1);
+  await pass(1);
   watches[0]?.set('live', { honored: { ...TOOLS, ...A } });
   stop();
-  time.mockReturnValue(Date.now() + 31_000);
+  // The machine sleeps, and no timer fires meanwhile.
+  vi.setSystemTime(Date.now() + 31_000);
   shared.watch(TOOLS, () => {});
-  await expect.poll(() => watches.length).toBe(2);
+  await pass(1);
+  expect(watches).toHaveLength(2);
   watches[1]?.set('waiting', { error: new SubscriptionRefused('full', { status: 429 }) });
   expect(watches.map(({ state }) => state)).toEqual(['live', 'stopped']);
   expect(shared.status.getSnapshot().state).toBe('live');
@@ -164,9 +163,9 @@ test('a shared watch reports a handler that fails', async () => {
     onError,
   });
   shared.watch(TOOLS, () => Promise.reject(new Error('no')));
-  await vi.waitFor(() =>
-    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'handler-failed' })),
-  );
+  await expect
+    .poll(() => onError)
+    .toHaveBeenCalledWith(expect.objectContaining({ code: 'handler-failed' }));
 });
 
 /** A stream that acknowledges everything, and ends with a message if there is one. */

@@ -1,7 +1,7 @@
 import type { ListenHandlerOptions } from 'mcp-listen';
 import { type Watch, watch } from 'mcp-listen/client';
 import { type SharedWatch, shareWatch } from 'mcp-listen/client/store';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { served } from '../serving.ts';
 
 export const TOOLS = { toolsListChanged: true };
@@ -22,8 +22,8 @@ export async function sharing(options?: ListenHandlerOptions) {
   return { ...host, filters, shared };
 }
 
-export function live(shared: SharedWatch): Promise<void> {
-  return vi.waitFor(() => expect(shared.status.getSnapshot().state).toBe('live'), 10_000);
+export async function live(shared: SharedWatch): Promise<void> {
+  await expect.poll(() => shared.status.getSnapshot().state).toBe('live');
 }
 
 /** Shares a watch whose states the test sets. */

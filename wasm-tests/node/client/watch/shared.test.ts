@@ -18,7 +18,7 @@ async function tabs(count: number) {
     return watched;
   });
   const states = () => watches.map(({ state }: Watch) => state);
-  await expect.poll(states, { timeout: 10_000 }).toEqual(watches.map(() => 'live'));
+  await expect.poll(states).toEqual(watches.map(() => 'live'));
   return { ...host, reads, watches, states };
 }
 
@@ -34,7 +34,7 @@ test('when the tab that holds the stream closes, another opens it and reads agai
   const { bus, server, reads, watches } = await tabs(2);
   const before = reads[1] ?? 0;
   await watches[0]?.close();
-  await expect.poll(() => reads[1], { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(() => reads[1]).toBe(before + 1);
   expect(watches[1]?.state).toBe('live');
   await expect.poll(() => bus.attached).toBe(1);
   await server.notify.toolsChanged();
@@ -46,7 +46,7 @@ test('a later tab causes no other to read again', async () => {
   const before = [...reads];
   const late = watch(url, FILTER, () => {}, { share: true });
   onTestFinished(() => late.close());
-  await expect.poll(() => late.state, { timeout: 10_000 }).toBe('live');
+  await expect.poll(() => late.state).toBe('live');
   expect(reads).toEqual(before);
 });
 

@@ -27,8 +27,8 @@ async function watching(
   return { ...host, watched };
 }
 
-function until(watched: Watch, state: Watch['state']): Promise<void> {
-  return vi.waitFor(() => expect(watched.state).toBe(state), 10_000);
+async function until(watched: Watch, state: Watch['state']): Promise<void> {
+  await expect.poll(() => watched.state).toBe(state);
 }
 
 describe('a watch', () => {
@@ -56,7 +56,7 @@ describe('a watch', () => {
     });
     await until(watched, 'live');
     await server.drain({ count: 1, windowMs: 0 });
-    await expect.poll(() => watched.reconnects, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => watched.reconnects).toBe(1);
     await until(watched, 'live');
     await expect.poll(() => reads).toBe(2);
     expect(bus.attached).toBe(1);
@@ -136,7 +136,7 @@ describe('a function of the application that throws', () => {
     const { server, watched } = await watching(() => {}, { onError: failing });
     const leave = watched.subscribe(failing);
     await until(watched, 'live');
-    await server.drain({ count: 1 });
+    await server.drain({ count: 1, windowMs: 0 });
     await expect.poll(() => watched.reconnects).toBe(1);
     await until(watched, 'live');
     leave();
@@ -218,7 +218,7 @@ describe('a watch that opens again', () => {
     await until(watched, 'live');
     expect(requests()).toBe(2);
     await server.drain({ count: 1, windowMs: 0 });
-    await expect.poll(() => watched.reconnects, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => watched.reconnects).toBe(1);
     expect(requests()).toBe(3);
   });
 });

@@ -1,7 +1,8 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { useFixture } from '../../../host/fixture/fixture.ts';
 import { LegacySession } from '../../../host/legacy.ts';
+import { retried } from '../../../host/retried.ts';
 
 const ANN = { 'x-user': 'ann' };
 const RELEASED = 4001;
@@ -43,7 +44,7 @@ describe.each([
 
   /** Attaches a socket with this claim; resolves with its frames, up to its end or the response. */
   async function attach(claim: string): Promise<{ code: number; frames: string[] }> {
-    const socket = await vi.waitFor(connect, { timeout: 20_000 });
+    const socket = await retried(connect);
     const frames: string[] = [];
     return new Promise((resolve) => {
       socket.addEventListener('close', ({ code }) => resolve({ code, frames }));
