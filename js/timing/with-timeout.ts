@@ -2,7 +2,8 @@ import { deferred } from './deferred.js';
 
 /**
  * Waits at most `ms` milliseconds for `work`, then rejects with the error that `timeoutError`
- * returns.
+ * returns. If its timer fires late, because this process was stalled, it waits as long again, at
+ * most `ms`: what has arrived meanwhile has not been read.
  */
 export async function withTimeout<T>(
   ms: number,
@@ -10,10 +11,19 @@ export async function withTimeout<T>(
   timeoutError: () => Error,
 ): Promise<T> {
   const timeout = deferred<never>();
-  const timer = setTimeout(() => timeout.reject(timeoutError()), ms);
+  const expire = (): void => timeout.reject(timeoutError());
+  const due = performance.now() + ms;
+  let timer = setTimeout(() => {
+    const lateMs = performance.now() - due;
+    if (lateMs > STALL_MS) timer = setTimeout(expire, Math.min(lateMs, ms));
+    else expire();
+  }, ms);
   try {
     return await Promise.race([work, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }
 }
+
+/** Milliseconds by which a timer fires late only if the process was stalled. */
+const STALL_MS = 100;

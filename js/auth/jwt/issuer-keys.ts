@@ -1,11 +1,13 @@
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  type JSONWebKeySet,
   type JWKSCacheInput,
   type JWTVerifyGetKey,
   jwksCache,
 } from 'jose';
 import { ListenError } from '../../model/error.js';
+import { withTimeout } from '../../timing/with-timeout.js';
 import { tokenErrorOf } from './token-error.js';
 
 /** The keys of an issuer, fetched from the URL at which it publishes them. */
@@ -33,14 +35,17 @@ export class IssuerKeys {
   readonly current: JWTVerifyGetKey = (header, token) => this.#current(header, token);
 
   /**
-   * Finds the key of an open stream's token. If the keys cannot be fetched, it uses those of the
-   * last fetch for `staleMs`.
+   * Finds the key of an open stream's token. If the keys cannot be fetched, or are not there soon,
+   * it uses those of the last fetch for `staleMs`.
    */
   readonly lenient: JWTVerifyGetKey = async (header, token) => {
     // Many streams call at the same time: do not make all of them wait for a host that is down.
     if (Date.now() - this.#failedAt < RETRY_MS) return this.#last()(header, token);
     try {
-      return await this.#current(header, token);
+      const current = this.#current(header, token);
+      return await (this.#lastKeys === undefined
+        ? current
+        : withTimeout(PATIENCE_MS, current, late));
     } catch (error) {
       if (tokenErrorOf(error) !== undefined) throw error;
       this.#failedAt = Date.now();
@@ -48,18 +53,24 @@ export class IssuerKeys {
     }
   };
 
-  /** Returns the keys that were fetched last, unless they are too old. */
+  /** The keys that were fetched last, unless they are too old. */
+  get #lastKeys(): JSONWebKeySet | undefined {
+    const { jwks, uat } = this.#known as { jwks?: JSONWebKeySet; uat?: number };
+    return uat !== undefined && Date.now() < uat + this.#staleMs ? jwks : undefined;
+  }
+
+  /** Finds keys among those that were fetched last. */
   #last(cause?: unknown): JWTVerifyGetKey {
-    const { jwks, uat } = this.#known as {
-      jwks?: Parameters<typeof createLocalJWKSet>[0];
-      uat?: number;
-    };
-    if (jwks !== undefined && uat !== undefined && Date.now() < uat + this.#staleMs)
-      return createLocalJWKSet(jwks);
+    const keys = this.#lastKeys;
+    if (keys !== undefined) return createLocalJWKSet(keys);
     throw new ListenError('authorizer-failed', 'the keys of the issuer cannot be fetched', {
       cause,
     });
   }
+}
+
+function late(): Error {
+  return new Error('the keys have not arrived in time');
 }
 
 /**
@@ -77,9 +88,9 @@ function urlOf(jwks: string | URL): URL {
 }
 
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
-/**
- * Milliseconds. Shorter than the default timeout of `authorize`, to leave time for the cached keys.
- */
+/** Milliseconds. Shorter than the default timeout of `authorize`: its error would not say why. */
 const TIMEOUT_MS = 1_500;
+/** Milliseconds for which an open stream waits for the keys while the last ones count. */
+const PATIENCE_MS = 500;
 /** Milliseconds. As long as `jose` waits before it fetches keys again. */
 const RETRY_MS = 30_000;

@@ -1,4 +1,4 @@
-import { ListenError } from 'mcp-listen';
+import { ListenError, type ListenTimeouts } from 'mcp-listen';
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { listChanged, WireStream } from '../../host/listen.ts';
@@ -9,10 +9,13 @@ const CUE = listChanged('1', 'tools');
 const HOUR = 3_600_000;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }));
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 /** A server that verifies the token of a stream again before each delivery. */
-async function guarded(more: Partial<JwtOptions> = {}) {
+async function guarded(more: Partial<JwtOptions> = {}, timeouts: ListenTimeouts = {}) {
   const issuer = await tokenIssuer();
   const onError = vi.fn();
   const authorization = jwtAuthorizer({
@@ -21,7 +24,7 @@ async function guarded(more: Partial<JwtOptions> = {}) {
     jwks: issuer.jwks,
     ...more,
   });
-  const server = serving({ ...authorization, onError, authorizationTtlMs: 1 });
+  const server = serving({ ...authorization, onError, authorizationTtlMs: 1, timeouts });
   const listen = async (header?: object) => {
     const token = await issuer.token({ exp: seconds(7_200) }, header);
     return server.fetch(listenRequest(TOOLS, { headers: { authorization: `Bearer ${token}` } }));
@@ -51,10 +54,27 @@ describe('while the keys of the issuer cannot be fetched', () => {
 
   test('open streams stay open where the host accepts a connection and never responds', async () => {
     const { issuer, server, stream } = await guarded();
-    issuer.isSilent = true;
+    issuer.held = new Promise(() => {});
     later(601_000);
     await server.notify.toolsChanged();
     expect(await stream.message()).toBe(CUE);
+  });
+
+  test('open streams do not wait for keys that take long, which count once they arrive', async () => {
+    // Nothing but the wait of the stream has a limit.
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal);
+    const { issuer, listen, server, stream } = await guarded({}, { authorizeMs: 0 });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    issuer.held = promise;
+    later(601_000);
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBe(CUE);
+    await issuer.rotate('second');
+    resolve();
+    expect((await listen()).status).toBe(200);
+    later(2);
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBeUndefined();
   });
 
   test('open streams end with staleKeysMs: 0', async () => {

@@ -1,5 +1,5 @@
 import { InMemoryBus, type Topic, type WantedOptions } from 'mcp-listen';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HookedTopics } from '../../../dist/bus/wanted/hooked-topics.js';
 import { wantedOptions } from '../../../dist/bus/wanted/options.js';
 import { acknowledged } from '../../host/listen.ts';
@@ -62,8 +62,8 @@ test('a caller that opens and closes streams with new topics fills half of the r
   for (let first = 0; first < 60; first += 3) {
     const resourceSubscriptions = [0, 1, 2].map((index) => `note://${100 + first + index}`);
     (await open(server, { resourceSubscriptions })).drop();
-    await vi.waitFor(() => expect(server.stats().open).toBe(0));
-    await vi.waitFor(() => expect(held.size).toBeLessThanOrEqual(5));
+    await expect.poll(() => server.stats().open).toBe(0);
+    await expect.poll(() => held.size).toBeLessThanOrEqual(5);
   }
   expect(seen.most).toBeGreaterThan(5);
   const filter = { resourceSubscriptions: ['note://a', 'note://b'] };
@@ -83,7 +83,7 @@ describe('topics beyond wanted.namesBytes', () => {
     demand.clear();
     hooks.change(first);
     hooks.sweep(1);
-    await vi.waitFor(() => expect(ended).toHaveLength(10));
+    await expect.poll(() => ended).toHaveLength(10);
     expect(hooks.sweep(2).next).toBeUndefined();
     expect(await want(second, 2)).toEqual(Array(5).fill(true));
   });
@@ -95,10 +95,10 @@ describe('topics beyond wanted.namesBytes', () => {
     for (const topic of late) demand.add(topic);
     hooks.change(late);
     hooks.sweep(0);
-    await vi.waitFor(() => expect(ended).toHaveLength(10));
+    await expect.poll(() => ended).toHaveLength(10);
     expect(hooks.sweep(29_999).topics).not.toContain(late[0]);
     hooks.sweep(30_000);
-    await vi.waitFor(() => expect([...held]).toEqual(['note://190']));
+    await expect.poll(() => [...held]).toEqual(['note://190']);
   });
 
   test('count bytes, not characters', async () => {
@@ -131,7 +131,7 @@ describe('the topics of one caller', () => {
     for (const topic of twenty) demand.delete(topic);
     hooks.change(twenty);
     hooks.sweep(1);
-    await vi.waitFor(() => expect(ended).toHaveLength(20));
+    await expect.poll(() => ended).toHaveLength(20);
     expect(await want(topicsOf(200, 20), 2, 'ann')).toEqual(Array(20).fill(true));
   });
 

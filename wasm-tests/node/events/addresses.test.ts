@@ -36,7 +36,7 @@ async function sent(host = 'hooks.example.com', isLocal = false) {
   });
   const url = origin.replace('127.0.0.1', host);
   const message = { url, headers: {}, body: new Uint8Array(2), isLocal, bodyBytes: 4_096 };
-  const response = checkedSender.send({ ...message, signal: AbortSignal.timeout(2_000) });
+  const response = checkedSender.send({ ...message, signal: AbortSignal.timeout(20_000) });
   return { hosts, response, host: url.slice('http://'.length) };
 }
 

@@ -8,6 +8,9 @@ import { elapsed, pass } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 import { discovering, requestOf } from './requests.ts';
 
+// Steps of the virtual clock take a while on a busy machine.
+vi.setConfig({ testTimeout: 90_000 });
+
 /** Where exceptions of `onError` go. */
 let report: ReturnType<typeof vi.spyOn>;
 

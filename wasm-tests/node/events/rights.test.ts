@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { EventReader } from '../../host/events.ts';
 import { discovering, requestOf } from './requests.ts';
 
@@ -125,11 +125,11 @@ test('a caller that gains a group while a page is read for it alone receives wha
   const { promise, resolve } = Promise.withResolvers<void>();
   gate = promise;
   await next();
-  await vi.waitUntil(() => waiting > 0);
+  await expect.poll(() => waiting).toBeGreaterThan(0);
   groups = ['a', 'b'];
   const before = asked;
   await publish(4);
-  await vi.waitUntil(() => asked > before);
+  await expect.poll(() => asked).toBeGreaterThan(before);
   await sleep(20);
   await publish(5, 'b');
   gate = undefined;
@@ -168,7 +168,8 @@ test('a stream that is behind receives events whose match takes longer than an a
   const reading = (async () => {
     while (received.length < 6) received.push((await reader.next())?.params['data']);
   })();
-  const deadline = performance.now() + 3_000;
+  // Before the time of the test is over, so that its assertion shows what is missing.
+  const deadline = performance.now() + 25_000;
   for (let number = 3; received.length < 6 && performance.now() < deadline; number += 1) {
     await publish(number);
     await sleep(10);
@@ -197,6 +198,7 @@ test.each([
       events: defineEvents({ 'order.paid': { match } }, { authorize: () => decided }),
       principal: () => 'guest',
       authorizationTtlMs: 500,
+      timeouts: { authorizeMs: 0 },
     });
     const publish = (number: number) => server.notify.event('order.paid', { number });
     const reader = await opened(
@@ -210,7 +212,7 @@ test.each([
     const matched = Promise.withResolvers<void>();
     gate = matched.promise;
     expect(await reader.next()).toMatchObject({ params: { data: { number: 0 } } });
-    await vi.waitUntil(() => waiting > 0);
+    await expect.poll(() => waiting).toBeGreaterThan(0);
     const decision = Promise.withResolvers<boolean>();
     decided = decision.promise;
     await sleep(600);
@@ -244,6 +246,7 @@ test.each([
       events: defineEvents({ 'order.paid': { match } }, { authorize: () => decided }),
       principal: () => 'guest',
       authorizationTtlMs: 200,
+      timeouts: { authorizeMs: 0 },
       onError: () => {},
     });
     const poll = requestOf('events/poll', { name: 'order.paid', cursor: null }, 1);

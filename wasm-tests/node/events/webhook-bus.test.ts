@@ -5,7 +5,7 @@ import { HOOK_SECRET } from '../../host/webhook.ts';
 import { deploy, emptyStore, eventAt, pageOf, type Store, webhookOf } from './deployments.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
 });
 
 afterEach(() => {

@@ -7,6 +7,9 @@ import { elapsed, pass, settle, until } from '../../host/virtual-clock.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 import { received, serving } from './webhook-server.ts';
 
+// Steps of the virtual clock take a while on a busy machine.
+vi.setConfig({ testTimeout: 90_000 });
+
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 });

@@ -188,7 +188,7 @@ test('where the bus cannot be asked, the metrics are those of the server', async
 });
 
 test('a bus that does not reply is waited for two seconds, and its metrics are left out', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
   try {
     const errors: Error[] = [];
     const bus = vi.fn(() => new Promise<BusNumbers>(() => {}));

@@ -151,7 +151,7 @@ test('a bus that fails leaves its metrics out, and stop ends the observation', a
 });
 
 test('a bus that does not reply leaves its metrics out after two seconds', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
   try {
     const { collected, meter } = metering();
     const onError = vi.fn();

@@ -20,7 +20,12 @@ export function sessionServer(options: ListenHandlerOptions = {}) {
 
 /** Sends requests to a server in this process. */
 export function sendTo({ fetch }: ListenHandler): Send {
-  return (init) => fetch(new Request(URL, init));
+  return (init) => {
+    const request = new Request(URL, init);
+    // Node aborts the signal of a request only while the request is referenced, as in real servers.
+    init.signal?.addEventListener('abort', () => void request);
+    return fetch(request);
+  };
 }
 
 /** Begins a session, and opens its stream, with these header fields. */

@@ -116,7 +116,7 @@ test('what a client of 2025 subscribes to is wanted until it unsubscribes', asyn
   await client.subscribe('note://a');
   expect(calls).toEqual(['+tools_list_changed', '+note://a']);
   await client.unsubscribe('note://a');
-  await vi.waitFor(() => expect(calls.slice(2)).toEqual(['-note://a']));
+  await expect.poll(() => calls.slice(2)).toEqual(['-note://a']);
 });
 
 test('close writes pending cues, and leaves the bus', async () => {
@@ -188,10 +188,10 @@ describe('the lists of a client of 2025', () => {
   test('keep no process alive after the end of the input', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { onError, stdin } = await begun({ authorize: () => Promise.reject(new Error('no')) });
-    await vi.waitUntil(() => onError.mock.calls.length > 0);
+    await expect.poll(() => onError).toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(1);
     stdin.end();
-    await vi.waitUntil(() => vi.getTimerCount() === 0);
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
   });
 });
 

@@ -90,7 +90,7 @@ describe('a client that is gone', () => {
     await server.close();
     expect(bus.attached).toBe(0);
     expect(await server.flushed(0)).toBe(false);
-    const flushed = server.flushed(5_000);
+    const flushed = server.flushed(20_000);
     void (async () => {
       for (;;) {
         await expect.poll(() => waiting.length).toBeGreaterThan(0);

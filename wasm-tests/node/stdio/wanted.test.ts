@@ -1,5 +1,5 @@
 import { InMemoryBus, type Topic } from 'mcp-listen';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { acknowledged, listenBody } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
 import { cancelLine } from '../../host/stdio.ts';
@@ -40,7 +40,7 @@ test('a subscription is wanted before its acknowledgment, and until it is cancel
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(calls).toEqual(['+note://a']);
   connection.send(cancelLine('2'));
-  await vi.waitFor(() => expect(calls).toEqual(['+note://a', '-note://a']));
+  await expect.poll(() => calls).toEqual(['+note://a', '-note://a']);
 });
 
 test('a topic that the hook refuses is not honored, and one that is not offered is not wanted', async () => {
@@ -61,5 +61,5 @@ test('the end of the input ends what is wanted', async () => {
   const { calls, stdin, ...connection } = hooked();
   await open(connection, '1', A);
   stdin.end();
-  await vi.waitFor(() => expect(calls).toEqual(['+note://a', '-note://a']));
+  await expect.poll(() => calls).toEqual(['+note://a', '-note://a']);
 });

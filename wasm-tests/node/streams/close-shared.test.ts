@@ -12,7 +12,7 @@ test('a stream on a separate connection receives its replay while its server clo
   bus.availability = 'silent';
   for (let count = 0; count < 3; count += 1) {
     bus.lose('full');
-    await vi.waitFor(() => expect(bus.sockets.length).toBeGreaterThan(count + 1));
+    await expect.poll(() => bus.sockets.length).toBeGreaterThan(count + 1);
   }
   bus.availability = 'open';
   await server.notify.toolsChanged();

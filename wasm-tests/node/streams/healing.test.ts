@@ -22,7 +22,7 @@ test('a stream that lost its bus stays open, reconnects, and receives what it mi
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   stream.drop();
-  await vi.waitFor(() => expect(server.stats().open).toBe(0), 20_000);
+  await expect.poll(() => server.stats().open).toBe(0);
   expect(server.stats()).toMatchObject({ away: 0, outages: 1, healed: 1, gaps: 0, resyncs: 0 });
 });
 

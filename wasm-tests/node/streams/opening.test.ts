@@ -43,7 +43,7 @@ test('a stream whose caller is disconnected before the bus has confirmed is refu
   const held = vi.fn();
   for (const socket of bus.sockets) Object.assign(socket, { send: held });
   const response = request();
-  await vi.waitFor(() => expect(held).toHaveBeenCalled());
+  await expect.poll(() => held).toHaveBeenCalled();
   // Its request ends the stream later than another one could acknowledge it.
   interceptTasks(
     () => true,

@@ -29,8 +29,8 @@ export interface TokenIssuer {
   asked: number;
   /** The response to send instead of them. */
   instead?: { status: number; body: string };
-  /** Whether it accepts requests and never responds. */
-  isSilent?: boolean;
+  /** What it waits for before it responds. */
+  held?: Promise<void>;
   /** Replaces its key. */
   rotate(kid: string): Promise<void>;
   /** A token that is valid for a minute, with these claims changed; `undefined` removes one. */
@@ -40,9 +40,9 @@ export interface TokenIssuer {
 /** An issuer with a key `first`, until the test ends. */
 export async function tokenIssuer(algorithm = 'ES256'): Promise<TokenIssuer> {
   let key: CryptoKey;
-  const origin = await served((_, response) => {
+  const origin = await served(async (_, response) => {
     issuer.asked += 1;
-    if (issuer.isSilent) return;
+    await issuer.held;
     const { body, status } = issuer.instead ?? {
       status: 200,
       body: JSON.stringify({ keys: issuer.keys }),
