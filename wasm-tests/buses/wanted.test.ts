@@ -3,7 +3,7 @@ import { createListenHandler, type Topic, type WantedOptions } from 'mcp-listen'
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { placeOn } from '../../dist/testing/place.js';
 import { COUNTS } from '../../dist/testing/promises.js';
 import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
@@ -26,13 +26,17 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-/** A process with a server, and the calls of its hooks. */
+/** A process with a server, and the calls of its hooks for the note. */
 function process(make: Make, options: WantedOptions = {}) {
   const calls: string[] = [];
   const bus = make({
     unwantedMs: 500,
-    onWanted: (_topic, { isAgain }) => void calls.push(isAgain ? 'again' : 'wanted'),
-    onUnwanted: () => void calls.push('unwanted'),
+    onWanted({ kind }, { isAgain }) {
+      if (kind === NOTE.kind) calls.push(isAgain ? 'again' : 'wanted');
+    },
+    onUnwanted({ kind }) {
+      if (kind === NOTE.kind) calls.push('unwanted');
+    },
     ...options,
   });
   const server = createListenHandler(() => new Response(null, { status: 418 }), {
@@ -93,16 +97,20 @@ describe.each(brokers)('%s', (_name, start) => {
     await Promise.all([one.bus.ready(), two.bus.ready()]);
     const first = await open(one);
     expect(one.calls).toEqual(['wanted']);
-    await vi.waitFor(async () => expect(await two.bus.isWanted(NOTE)).toBe(true));
+    await expect.poll(() => two.bus.isWanted(NOTE)).toBe(true);
     const second = await open(two);
+    // Signals keep their order: with the later one, the first process has that of the note.
+    const later = await open(two, { toolsListChanged: true });
+    await expect.poll(() => one.bus.isWanted(TOOLS)).toBe(true);
     first.drop();
     await pause(900);
     expect([one.calls, two.calls]).toEqual([['wanted'], []]);
     await one.bus.close();
-    await vi.waitFor(() => expect(two.calls).toEqual(['again']));
+    await expect.poll(() => two.calls).toEqual(['again']);
     expect(one.calls).toEqual(['wanted', 'unwanted']);
     second.drop();
-    await vi.waitFor(() => expect(two.calls).toEqual(['again', 'unwanted']), 5_000);
+    later.drop();
+    await expect.poll(() => two.calls).toEqual(['again', 'unwanted']);
     expect(await two.bus.isWanted(NOTE)).toBe(false);
   });
 
@@ -130,7 +138,7 @@ describe.each(brokers)('%s', (_name, start) => {
     await Promise.all([one.bus.ready(), two.bus.ready()]);
     const filter = { ...NOTE_ONLY, toolsListChanged: true };
     const first = await open(one, filter);
-    await vi.waitFor(async () => expect(await two.bus.isWanted(TOOLS)).toBe(true));
+    await expect.poll(() => two.bus.isWanted(TOOLS)).toBe(true);
     const second = await open(two, filter);
     for (const stream of [first, second])
       expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
