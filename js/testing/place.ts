@@ -107,5 +107,5 @@ const CAPABILITIES = {
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
-/** Milliseconds that a stream waits for the bus to confirm. */
-const ATTACH_MS = 1_000;
+/** Milliseconds that a stream waits for the bus, which may be connecting: as long as a publish. */
+const ATTACH_MS = 5_000;

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import random
+import socket
 from urllib.parse import urlsplit
 
 
@@ -27,8 +29,9 @@ class Link:
 
     async def open(self) -> None:
         """Accepts connections; after a cut on the same port."""
+        if self._port == 0:
+            self._port = _lasting_port()
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
 
     async def cut(self) -> None:
         """Ends every connection, and refuses others."""
@@ -53,6 +56,19 @@ class Link:
         finally:
             for end in (writer, broker_writer):
                 end.transport.abort()
+
+
+def _lasting_port() -> int:
+    """
+    Returns a free port outside the range from which the system assigns ports: no other program gets
+    it during a cut.
+    """
+    for _ in range(100):
+        port = random.randrange(10_000, 32_768)
+        with contextlib.suppress(OSError):
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
+    raise AssertionError("no free port in 100 attempts")
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

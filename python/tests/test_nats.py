@@ -127,6 +127,7 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
     async def test_a_restored_stream_whose_messages_the_client_delivers_by_itself_is_a_gap(
         self,
     ) -> None:
+        self.enterContext(unittest.mock.patch.object(NatsBus, "_is_check_due", never_checks))
         bus, client, received = (
             self.make(NATS_URL, "itself"),
             await self.client(),
@@ -144,7 +145,7 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         messages = await client.jetstream().subscribe("itself", ordered_consumer=True)
         assert bus._cursor is not None
         for _ in range(2):
-            await bus._on_kept(bus._cursor, await messages.next_msg())
+            await bus._on_kept(bus._cursor, await messages.next_msg(timeout=10))
         self.assertEqual(received, [*EVERY_LIST, PromptsListChanged()])
 
     async def test_messages_that_left_the_stream_unreceived_are_a_gap_without_another_message(
@@ -226,6 +227,7 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(received, [ResourcesListChanged()], url)
 
     async def test_a_publish_waits_until_nats_is_back(self) -> None:
+        self.enterContext(unittest.mock.patch("mcp_listen_bus.bus.PUBLISH_SECONDS", 30))
         for url in (NATS_URL, PLAIN_NATS_URL):
             link = await self.link(url)
             bus = self.make(link.url, "back")
@@ -236,6 +238,43 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             self.assertFalse(publish.done(), url)
             await link.open()
             await publish
+
+    async def test_a_connection_that_is_lost_before_it_receives_is_followed_again_at_once(
+        self,
+    ) -> None:
+        link, flush, sent = await self.link(PLAIN_NATS_URL), Client.flush, asyncio.Event()
+
+        async def patient(client: Client) -> None:
+            first = not sent.is_set()
+            sent.set()
+            await flush(client, 1_000 if first else 10)
+
+        with unittest.mock.patch.object(Client, "flush", patient):
+            bus = self.make(link.url, "unconfirmed")
+            ready = asyncio.ensure_future(bus.ready())
+            await sent.wait()
+            await link.cut()
+            await link.open()
+            await asyncio.wait_for(ready, 60)
+        received = list[ServerEvent]()
+        bus.subscribe(received.append)
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: received == [ToolsListChanged()])
+
+    async def test_a_publish_whose_connection_is_lost_before_its_confirmation_fails(self) -> None:
+        link, flush, calls = await self.link(PLAIN_NATS_URL), Client.flush, list[Client]()
+        bus = self.make(link.url, "confirmation")
+
+        async def cut(client: Client) -> None:
+            calls.append(client)
+            if len(calls) == 2:
+                await link.cut()
+            await flush(client)
+
+        with unittest.mock.patch.object(Client, "flush", cut):
+            with self.assertRaises(BusError):
+                await bus.publish(ToolsListChanged())
+        self.assertEqual(len(calls), 2)
 
     async def test_a_client_that_the_server_has_closed_is_replaced(self) -> None:
         bus, other, received = (
@@ -279,3 +318,9 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(BusError):
             await publish
         await eventually(lambda: link.connections == 0)
+
+
+async def never_checks(bus: NatsBus, _: object) -> bool:
+    """Replaces `_is_check_due`: only the loss of the connection ends the wait."""
+    await bus._lost.wait()
+    return False

@@ -101,10 +101,10 @@ fn updated(uri: &str) -> ServerEvent {
     ServerEvent::ResourceUpdated { uri }
 }
 
-/// Returns the name of the next notification; `None` at the end. Fails if none arrives within a
-/// second.
+/// Returns the name of the next notification; `None` at the end. Fails if none arrives within ten
+/// seconds.
 async fn next(subscription: &mut Subscription) -> Option<String> {
-    let next = timeout(Duration::from_secs(1), subscription.next()).await;
+    let next = timeout(Duration::from_secs(10), subscription.next()).await;
     Some(match next.unwrap().unwrap()? {
         ServerNotification::ToolListChangedNotification(_) => "tools".to_owned(),
         ServerNotification::ResourceUpdatedNotification(update) => update.params.uri,
@@ -345,7 +345,7 @@ async fn over_http_a_stream_receives_and_is_removed_with_its_response() {
 
 /// Fails unless the subscription ends with an error that contains the text.
 async fn ends_with(subscription: &mut Subscription, text: &str) {
-    let end = timeout(Duration::from_secs(1), subscription.next()).await;
+    let end = timeout(Duration::from_secs(10), subscription.next()).await;
     let end = format!("{:?}", end.unwrap());
     assert!(end.contains(text), "{end}");
 }

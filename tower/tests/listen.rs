@@ -110,9 +110,10 @@ async fn a_subscriber_in_rust_receives_the_latest_of_each_topic_until_the_bus_is
     assert_eq!(bus.streams(), 0);
 }
 
-/// Returns the next text of a stream; `None` at its end. Fails if none arrives within a second.
+/// Returns the next text of a stream; `None` at its end. Fails if none arrives within ten
+/// seconds.
 async fn next(response: &mut Served) -> Option<String> {
-    let frame = timeout(Duration::from_secs(1), response.body_mut().frame()).await;
+    let frame = timeout(Duration::from_secs(10), response.body_mut().frame()).await;
     let frame = frame.unwrap()?;
     let data = frame.ok()?.into_data().ok()?;
     Some(String::from_utf8_lossy(&data).into_owned())

@@ -30,10 +30,11 @@ async fn a_stream_that_is_silent_for_too_long_is_lost() {
 #[test]
 async fn keep_alives_move_the_deadline() {
     let stage = Stage::new().await;
-    let alive = r#"":\n\n",500,"#.repeat(6);
+    // Altogether they last longer than the silence, and a stall of some seconds is shorter than it.
+    let alive = r#"":\n\n",500,"#.repeat(12);
     let part = format!(r#"{{"steps":[{ACKNOWLEDGED},{alive}{CHANGED}],"held":true}}"#);
     let server = stage.player("alive", &part);
-    let mut subscription = listen(&server, tools(), patience(0, 2_000)).await.unwrap();
+    let mut subscription = listen(&server, tools(), patience(0, 5_000)).await.unwrap();
     let event = next(&mut subscription).await;
     assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
 }
@@ -43,8 +44,8 @@ async fn an_event_that_arrived_between_polls_counts_against_silence() {
     let stage = Stage::new().await;
     let part = format!(r#"{{"steps":[{ACKNOWLEDGED},100,{CHANGED}],"held":true}}"#);
     let server = stage.player("unpolled", &part);
-    let mut subscription = listen(&server, tools(), patience(0, 1_000)).await.unwrap();
-    sleep(1_500).await;
+    let mut subscription = listen(&server, tools(), patience(0, 4_000)).await.unwrap();
+    sleep(4_500).await;
     let event = next(&mut subscription).await;
     assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
 }

@@ -38,6 +38,7 @@ test.each(['redis', 'ioredis', 'nats', 'threads', 'events', 'polled'])(
   '%s.ts serves',
   async (name) => {
     const { bus, server } = await compiled<Polled>(name);
+    await bus.ready();
     const stream = await open(server, { toolsListChanged: true });
     await stream.message();
     await server.notify.toolsChanged();

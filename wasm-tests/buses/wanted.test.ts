@@ -26,13 +26,17 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-/** A process with a server, and the calls of its hooks. */
+/** A process with a server, and the calls of its hooks for the note. */
 function process(make: Make, options: WantedOptions = {}) {
   const calls: string[] = [];
   const bus = make({
     unwantedMs: 500,
-    onWanted: (_topic, { isAgain }) => void calls.push(isAgain ? 'again' : 'wanted'),
-    onUnwanted: () => void calls.push('unwanted'),
+    onWanted({ kind }, { isAgain }) {
+      if (kind === NOTE.kind) calls.push(isAgain ? 'again' : 'wanted');
+    },
+    onUnwanted({ kind }) {
+      if (kind === NOTE.kind) calls.push('unwanted');
+    },
     ...options,
   });
   const server = createListenHandler(() => new Response(null, { status: 418 }), {
@@ -95,6 +99,9 @@ describe.each(brokers)('%s', (_name, start) => {
     expect(one.calls).toEqual(['wanted']);
     await expect.poll(() => two.bus.isWanted(NOTE)).toBe(true);
     const second = await open(two);
+    // Signals keep their order: with the later one, the first process has that of the note.
+    const later = await open(two, { toolsListChanged: true });
+    await expect.poll(() => one.bus.isWanted(TOOLS)).toBe(true);
     first.drop();
     await pause(900);
     expect([one.calls, two.calls]).toEqual([['wanted'], []]);
@@ -102,6 +109,7 @@ describe.each(brokers)('%s', (_name, start) => {
     await expect.poll(() => two.calls).toEqual(['again']);
     expect(one.calls).toEqual(['wanted', 'unwanted']);
     second.drop();
+    later.drop();
     await expect.poll(() => two.calls).toEqual(['again', 'unwanted']);
     expect(await two.bus.isWanted(NOTE)).toBe(false);
   });

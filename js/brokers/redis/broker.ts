@@ -145,10 +145,22 @@ interface Cursor {
   server: string | undefined;
 }
 
-/** Returns the run id. An error here is ignored: if the server is gone, the next command fails. */
+/** Returns the run id; undefined if the server does not provide it or refuses the command. */
 async function serverOf(reader: RedisConnection): Promise<string | undefined> {
-  const info = await reader.call(['INFO', 'server']).catch(() => '');
-  return /^run_id:(\w+)/m.exec(String(info))?.[1];
+  try {
+    return /^run_id:(\w+)/m.exec(String(await reader.call(['INFO', 'server'])))?.[1];
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Returns whether an error is a reply of the server. The clients have no class in common for these,
+ * but each begins with its kind in upper case, such as `NOPERM`.
+ */
+function isRefusal(error: unknown): boolean {
+  return /^[A-Z]+ /.test((error as Error).message);
 }
 
 /** Numbers an entry and appends it, atomically. */

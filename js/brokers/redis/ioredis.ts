@@ -62,9 +62,11 @@ interface IoRedis {
 
 /** Waits until the connection is up; rejects when it is closed permanently or `signal` aborts. */
 async function untilReady(client: IoRedis, signal: AbortSignal | undefined): Promise<void> {
+  // After its end no event follows that would resolve the wait.
+  if (client.status === 'end') throw new Error(DOWN);
   const { promise, reject, resolve } = deferred();
   const up = (): void => resolve();
-  const fail = (): void => reject(new Error('the connection is down'));
+  const fail = (): void => reject(new Error(DOWN));
   client.on('ready', up);
   client.on('end', fail);
   signal?.addEventListener('abort', fail);
@@ -77,6 +79,7 @@ async function untilReady(client: IoRedis, signal: AbortSignal | undefined): Pro
   }
 }
 
+const DOWN = 'the connection is down';
 /** Settings that a bus needs, whatever the caller's client has set. */
 const PLAIN = {
   lazyConnect: true,

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
@@ -89,7 +89,7 @@ class NatsBus(ProcessBus):
         """
         subscription = await client.subscribe(self._subject, cb=self._on_message)
         try:
-            await _processed(client)
+            await self._unless_lost(_processed(client))
             self._on_ready(is_contiguous=False)
             await self._lost.wait()
         finally:
@@ -241,6 +241,21 @@ class NatsBus(ProcessBus):
             return None
         return jetstream
 
+    async def _unless_lost(self, work: Coroutine[Any, Any, None]) -> None:
+        """
+        Runs work on the connection, and raises an error once that is lost: what the work waits for
+        would not arrive on the next one.
+        """
+        running, lost = asyncio.ensure_future(work), asyncio.ensure_future(self._lost.wait())
+        try:
+            await asyncio.wait((running, lost), return_when=asyncio.FIRST_COMPLETED)
+            if lost.done():
+                raise BusError("NATS is unavailable")
+            await running
+        finally:
+            running.cancel()
+            lost.cancel()
+
     async def _on_lost(self) -> None:
         self._lost.set()
 
@@ -292,6 +307,9 @@ async def _processed(client: Client) -> None:
     # buffer is empty once the first PONG has arrived, so the second PING follows them.
     await client.flush()
     await client.flush()
+    # It returns from a flush at once after it has lost the connection.
+    if not client.is_connected:
+        raise BusError("NATS is unavailable")
 
 
 async def _provide(jetstream: JetStreamContext, config: StreamConfig) -> StreamInfo:

@@ -34,6 +34,10 @@ export class BrokerProcess {
     return broker;
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   /** Starts it again. */
   async start(): Promise<void> {
     const [program = '', ...args] = this.#command();

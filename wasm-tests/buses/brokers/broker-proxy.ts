@@ -8,6 +8,7 @@ export class BrokerProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isShut = false;
+  #trap: { pattern: RegExp; onCut: () => void } | undefined;
 
   private constructor(port: number) {
     this.#server = createServer({ noDelay: true }, (near) => {
@@ -37,12 +38,29 @@ export class BrokerProxy {
     this.#isShut = false;
   }
 
+  /**
+   * Cuts the next connection on which a client sends what matches, before the broker can respond;
+   * resolves when it has.
+   */
+  cutAt(pattern: RegExp): Promise<void> {
+    return new Promise((onCut) => {
+      this.#trap = { pattern, onCut };
+    });
+  }
+
   stop(): void {
     this.shut();
     this.#server.close();
   }
 
   #join(near: Socket, far: Socket): void {
+    near.on('data', (data) => {
+      const trap = this.#trap;
+      if (trap === undefined || !trap.pattern.test(data.toString())) return;
+      this.#trap = undefined;
+      for (const socket of [near, far]) socket.destroy();
+      trap.onCut();
+    });
     near.pipe(far);
     far.pipe(near);
     endTogether(near, far, this.#sockets);

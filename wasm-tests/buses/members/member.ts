@@ -43,6 +43,11 @@ export class Member {
     return new Member(worker.stdin, worker.stdout, ended);
   }
 
+  /** The id of the process; 0 for a thread. */
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   /** Sends it a command. */
   send(command: string): void {
     this.#stdin.write(`${command}\n`);

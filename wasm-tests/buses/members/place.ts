@@ -4,7 +4,7 @@ import { open, serving } from '../../node/serving.ts';
 
 /** A server on a bus, in this process. */
 export function placeOn(bus: ListenBus, options: ListenHandlerOptions = {}): BusPlace {
-  const server = serving({ bus, onError: () => {}, timeouts: { attachMs: 1_000 }, ...options });
+  const server = serving({ bus, onError: () => {}, timeouts: { attachMs: 5_000 }, ...options });
   return {
     async open(filter) {
       const stream = await open(server, filter);

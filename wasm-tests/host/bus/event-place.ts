@@ -33,8 +33,16 @@ export class EventPlace {
     return this.#server.notify.event('paid', { number }, { id: `${number}` });
   }
 
-  poll(cursor?: string | null, name = 'paid'): Promise<Polled> {
-    return this.call('events/poll', { name, ...(cursor !== undefined && { cursor }) });
+  /** Polls; again, as clients do, while the log cannot be reached. */
+  async poll(cursor?: string | null, name = 'paid'): Promise<Polled> {
+    const params = { name, ...(cursor !== undefined && { cursor }) };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.call('events/poll', params);
+      } catch (error) {
+        if (attempt === 6 || !(error as Error).message.startsWith('503 ')) throw error;
+      }
+    }
   }
 
   /** Polls until there are so many occurrences. */
