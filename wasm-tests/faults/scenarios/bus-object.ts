@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
-import { ownUri, type Stage } from '../stage.ts';
+import { type Moment, ownUri, type Stage } from '../stage.ts';
 
 /** Faults of the bus object within its process. */
 export const BUS_OBJECT: Scenario[] = [
@@ -14,9 +14,9 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await setTimeout(1_000);
-      const since = performance.now();
+      const from = await stage.moment();
       await stage.world.resetBus();
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
@@ -26,13 +26,13 @@ export const BUS_OBJECT: Scenario[] = [
     streams: 1_000,
     world: { isDirect: true },
     run: async (stage) => {
-      let since = 0;
+      let from: Moment | undefined;
       for (let round = 0; round < 10; round += 1) {
         if (round > 0) await setTimeout(500);
-        since = performance.now();
+        from = await stage.moment();
         await stage.world.resetBus();
       }
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
@@ -43,9 +43,9 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await publishSwallowed(stage);
-      const since = performance.now();
+      const from = await stage.moment();
       await stage.world.resetBus();
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
