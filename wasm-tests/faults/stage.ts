@@ -201,10 +201,17 @@ export class Stage {
       this.passed[count] += listener[count];
   }
 
+  /** Leaves the bus without requests until it hibernates. */
+  async idle(): Promise<void> {
+    await setTimeout(IDLE_MS);
+    // A process that was not running until now has yet to let the object hibernate.
+    await this.world.untilBusRuns();
+  }
+
   /** Whether the bus hibernates with its open streams, and wakes once to deliver to all of them. */
   async hibernates(): Promise<boolean> {
     const wakes = await this.world.call<number>('wakes');
-    await setTimeout(IDLE_MS);
+    await this.idle();
     await this.publisher.publish('tools');
     const missing = await this.publisher.settle(this.open);
     return missing === 0 && (await this.world.call('wakes')) === wakes + 1;

@@ -78,7 +78,7 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await stage.publisher.stop();
-      await setTimeout(HIBERNATION_MS);
+      await stage.idle();
       await Promise.all(
         Array.from({ length: 100 }, (_, place) => stage.publisher.publish('tools', ownUri(place))),
       );
@@ -92,7 +92,7 @@ export const BUS_OBJECT: Scenario[] = [
     run: async (stage) => {
       await stage.publisher.stop();
       await stage.world.call('spoil', ownUri(7));
-      await setTimeout(HIBERNATION_MS);
+      await stage.idle();
       await stage.heal();
       await stage.publisher.publish(ownUri(7));
     },
@@ -140,5 +140,3 @@ async function publishSwallowed({ publisher, world }: Stage): Promise<void> {
 function own(from: number, count: number): string[] {
   return Array.from({ length: count }, (_, place) => ownUri(from + place));
 }
-
-const HIBERNATION_MS = 12_500;

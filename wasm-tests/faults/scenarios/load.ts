@@ -48,10 +48,10 @@ export const LOAD: Scenario[] = [
       await stage.publisher.stop();
       const wakes = await stage.world.call<number>('wakes');
       for (let opened = 0; opened < 3; opened += 1) {
-        await setTimeout(IDLE_MS);
+        await stage.idle();
         await stage.addStreams(1);
       }
-      await setTimeout(IDLE_MS);
+      await stage.idle();
       expect(stage.open.length).toBe(203);
       // This call wakes it too.
       expect(await stage.world.call('wakes')).toBe(wakes + 4);
@@ -178,5 +178,3 @@ const WIDE = 2_000;
 const DRAIN_MS = 30_000;
 /** The most ends in a tenth of the window, as a multiple of an even share. */
 const MAX_SHARE = 1.5;
-/** Objects hibernate after ten idle seconds. */
-const IDLE_MS = 12_500;
