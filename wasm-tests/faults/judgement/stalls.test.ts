@@ -2,16 +2,14 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { stalledMs, stallsUntil } from './stalls.ts';
 
-test('a reply after more than a second is a stall, and a prompt one is none', async () => {
+test('a reply after more than a second ends a stall', async () => {
   const delays = [0, 1_100, 0];
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const began = performance.now();
   const stalls = await stallsUntil(over, async () => {
     await setTimeout(delays.shift());
     if (delays.length === 0) resolve();
   });
-  const spans = stalls.filter(({ from, to }) => from >= began && to - from >= 1_100);
-  expect(spans.length).toBeGreaterThanOrEqual(1);
+  expect(stalls.filter(({ from, to }) => to - from >= 1_100)).not.toEqual([]);
 });
 
 test('asking ends when the promise rejects', async () => {
