@@ -25,7 +25,7 @@ async fn a_graceful_end_delivers_pending_events_and_ends_the_stream() {
 #[test]
 async fn a_stream_that_the_worker_rotates_yields_an_error_and_ends() {
     let stage = Stage::new().await;
-    let server = stage.worker_with(r#"{"maxConnectionAgeMs":200}"#);
+    let server = stage.worker_with(r#"{"maxConnectionAgeMs":3000}"#);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let mut subscription = opened.unwrap();
     let lost = ListenError::Lost(Loss::Disconnected);

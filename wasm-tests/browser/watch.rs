@@ -10,7 +10,7 @@ use crate::stage::{Stage, next, note_updated, tools, tools_and_note};
 #[test]
 async fn a_watch_reopens_after_a_drop_and_reports_everything_once() {
     let stage = Stage::new().await;
-    let server = stage.worker_with(r#"{"maxConnectionAgeMs":400}"#);
+    let server = stage.worker_with(r#"{"maxConnectionAgeMs":3000}"#);
     let mut watch = watch(&server, tools_and_note(), ListenOptions::default());
     assert_eq!(watch.state(), WatchState::Connecting);
     assert_eq!(next(&mut watch).await, Some(Ok(live(false))));

@@ -1,8 +1,11 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { lastingPort } from '../host/port.ts';
 import { consoleOf, startNotebook } from '../host/servers/notebook.ts';
 import { useBrowser } from './browser.ts';
+
+// A Worker starts twice, and up to 16 s pass before the last attempt.
+vi.setConfig({ testTimeout: 120_000 });
 
 const running: Workerd[] = [];
 afterAll(() => Promise.all(running.map((workerd) => workerd.stop())));

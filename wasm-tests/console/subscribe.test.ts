@@ -61,13 +61,15 @@ test.each(['tools', 'prompts', 'resources', 'events'])(
   'the list of %s is read again after its cue',
   async (list) => {
     const console = await connected();
-    await console.subscribe('A');
     await console.page.getByLabel('Kind of message').selectOption('Results');
     const results = console.messages.filter({ hasText: `result of ${list}/list` });
     const before = await results.count();
+    await console.subscribe('A');
+    // The list is read again when the subscription is live.
+    await expect.poll(() => results.count()).toBe(before + 1);
     const body = JSON.stringify({ kind: `${list}_list_changed` });
     await fetch(new URL('/publish', notebook()), { method: 'POST', headers: BEARER, body });
-    await expect.poll(() => results.count()).toBeGreaterThan(before);
+    await expect.poll(() => results.count()).toBe(before + 2);
   },
 );
 

@@ -101,9 +101,10 @@ test('arrow keys move in the timeline, which is one stop of the Tab key', async 
 
 test('a closed message has the focus again, also if its row had left the page', async () => {
   const { page } = console;
-  await console.messages.first().focus();
-  await page.keyboard.press('Enter');
+  // Another message may become the first one meanwhile.
   const row = await console.messages.first().elementHandle();
+  await row?.focus();
+  await page.keyboard.press('Enter');
   const text = await row?.textContent();
   await expect
     .poll(async () => {

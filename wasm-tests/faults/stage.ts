@@ -17,6 +17,14 @@ export interface ScenarioStreams {
   hasTasks?: boolean;
 }
 
+/** A moment from which streams heal. */
+export interface Moment {
+  /** Its time by `performance.now`. */
+  since: number;
+  /** Milliseconds that each process had waited for a processor by then. */
+  waits: number[];
+}
+
 /** The processes, clients and publisher of a scenario. */
 export class Stage {
   readonly world: World;
@@ -153,11 +161,21 @@ export class Stage {
     this.publisher.publishEvery(everyMs, (count) => this.#key(count));
   }
 
-  /** Measures the time from the return of the bus to a cue of each key of each stream. */
-  async heal(since = performance.now(), isJudged = (_: Listener) => true): Promise<void> {
-    const before = await this.world.waits();
+  /** A moment before a fault, from which {@link heal} measures. */
+  async moment(): Promise<Moment> {
+    const waits = await this.world.waits();
+    return { since: performance.now(), waits };
+  }
+
+  /**
+   * Measures the time from the return of the bus to a cue of each key of each stream. Without a
+   * moment, the bus has returned when this is called.
+   */
+  async heal(from?: Moment, isJudged = (_: Listener) => true): Promise<void> {
+    const now = performance.now();
+    const { since, waits } = from ?? { since: now, waits: await this.world.waits() };
     this.healMs.push(...(await measureHealing(this.publisher, this.open.filter(isJudged), since)));
-    this.machineMs = Math.max(this.machineMs, longestWait(before, await this.world.waits()));
+    this.machineMs = Math.max(this.machineMs, longestWait(waits, await this.world.waits()));
     this.#refusedBefore = this.publisher.counts.refused;
   }
 
@@ -183,10 +201,17 @@ export class Stage {
       this.passed[count] += listener[count];
   }
 
+  /** Leaves the bus without requests until it hibernates. */
+  async idle(): Promise<void> {
+    await setTimeout(IDLE_MS);
+    // A process that was not running until now has yet to let the object hibernate.
+    await this.world.untilBusRuns();
+  }
+
   /** Whether the bus hibernates with its open streams, and wakes once to deliver to all of them. */
   async hibernates(): Promise<boolean> {
     const wakes = await this.world.call<number>('wakes');
-    await setTimeout(IDLE_MS);
+    await this.idle();
     await this.publisher.publish('tools');
     const missing = await this.publisher.settle(this.open);
     return missing === 0 && (await this.world.call('wakes')) === wakes + 1;

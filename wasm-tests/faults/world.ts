@@ -153,6 +153,11 @@ export class World {
     return this.call<BusStats>('stats');
   }
 
+  /** Resolves once the process of the bus has run; wakes no object. */
+  async untilBusRuns(): Promise<void> {
+    await fetchOnce(`${this.bus}/runs`);
+  }
+
   /** The numbers of the shards. */
   async shards(): Promise<number[]> {
     return (await this.busStats()).shards.map(({ shard }) => shard);

@@ -1,6 +1,6 @@
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { createConsole } from 'mcp-listen/console';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   acknowledged,
   listChanged,
@@ -12,6 +12,9 @@ import {
 import { SECRET } from '../../host/signing.ts';
 import { useBrowser } from '../browser.ts';
 import { type Elsewhere, serveElsewhere } from '../guarded-server.ts';
+
+// The page spreads the ends of streams over 30 seconds.
+vi.setConfig({ testTimeout: 120_000 });
 
 const open = useBrowser();
 const TOOLS = { toolsListChanged: true };

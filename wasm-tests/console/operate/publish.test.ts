@@ -31,9 +31,9 @@ test('a change of every kind is published after it was confirmed, and is in the 
   for (const [kind, fields, line] of CHANGES) {
     expect(await publish(console, kind, fields)).toContain(`"kind":"${kind}"`);
     await console.page.getByRole('cell', { name: line }).first().waitFor();
-    expect(await console.actions.locator('output').textContent()).toMatch(
-      /^Published at position \d+\.$/,
-    );
+    await expect
+      .poll(() => console.actions.locator('output').textContent())
+      .toMatch(/^Published at position \d+\.$/);
   }
 });
 

@@ -68,15 +68,18 @@ test('requests that are refused at the same time refresh the token once', async 
   await console.page.getByLabel('MCP endpoint').fill(`${lamp.origin}/mcp`);
   await signIn(console, 'Allow');
   await console.connected();
-  await console.subscribe('A');
-  await console.subscribe('B');
   await console.page.getByLabel('Kind of message').selectOption('Results');
   const lists = console.messages.filter({ hasText: 'result of tools/list' });
   const before = await lists.count();
+  for (const [more, name] of ['A', 'B'].entries()) {
+    await console.subscribe(name);
+    // The list is read again when the subscription is live.
+    await expect.poll(() => lists.count()).toBe(before + more + 1);
+  }
   authorizer.revoke();
   authorizer.grants.length = 0;
   await lamp.server.notify.toolsChanged();
-  await expect.poll(() => lists.count()).toBe(before + 2);
+  await expect.poll(() => lists.count()).toBe(before + 4);
   expect(await console.callTool('switch')).toContain('ms');
   expect(authorizer.grants).toEqual(['refresh_token']);
   expectRefusalsOnly(console);

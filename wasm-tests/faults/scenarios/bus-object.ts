@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
-import { ownUri, type Stage } from '../stage.ts';
+import { type Moment, ownUri, type Stage } from '../stage.ts';
 
 /** Faults of the bus object within its process. */
 export const BUS_OBJECT: Scenario[] = [
@@ -14,9 +14,9 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await setTimeout(1_000);
-      const since = performance.now();
+      const from = await stage.moment();
       await stage.world.resetBus();
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
@@ -26,13 +26,13 @@ export const BUS_OBJECT: Scenario[] = [
     streams: 1_000,
     world: { isDirect: true },
     run: async (stage) => {
-      let since = 0;
+      let from: Moment | undefined;
       for (let round = 0; round < 10; round += 1) {
         if (round > 0) await setTimeout(500);
-        since = performance.now();
+        from = await stage.moment();
         await stage.world.resetBus();
       }
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
@@ -43,9 +43,9 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await publishSwallowed(stage);
-      const since = performance.now();
+      const from = await stage.moment();
       await stage.world.resetBus();
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
@@ -78,7 +78,7 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await stage.publisher.stop();
-      await setTimeout(HIBERNATION_MS);
+      await stage.idle();
       await Promise.all(
         Array.from({ length: 100 }, (_, place) => stage.publisher.publish('tools', ownUri(place))),
       );
@@ -92,7 +92,7 @@ export const BUS_OBJECT: Scenario[] = [
     run: async (stage) => {
       await stage.publisher.stop();
       await stage.world.call('spoil', ownUri(7));
-      await setTimeout(HIBERNATION_MS);
+      await stage.idle();
       await stage.heal();
       await stage.publisher.publish(ownUri(7));
     },
@@ -140,5 +140,3 @@ async function publishSwallowed({ publisher, world }: Stage): Promise<void> {
 function own(from: number, count: number): string[] {
   return Array.from({ length: count }, (_, place) => ownUri(from + place));
 }
-
-const HIBERNATION_MS = 12_500;

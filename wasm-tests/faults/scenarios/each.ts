@@ -9,7 +9,8 @@ const ALL = [...BUS_PROCESS, ...BUS_OBJECT, ...SHARDS, ...WIRE, ...CLIENTS];
 
 /** Some of the faults with one socket for each stream. */
 export const EACH: Scenario[] = [
-  each('SIGKILL of the bus, back after 2 s', { short: 200 }),
+  // Each of these sockets costs processor time after the return of the bus.
+  each('SIGKILL of the bus, back after 2 s', { short: 100 }),
   each('SIGKILL of the bus, back after 35 s'),
   each('SIGKILL of the bus, back after 2 s on an empty disk'),
   each('SIGKILL of one edge, whose clients reconnect to the other'),

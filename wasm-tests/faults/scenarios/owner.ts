@@ -10,12 +10,12 @@ export const OWNER: Scenario[] = [
     short: 200,
     world: { isDirect: true },
     run: async (stage) => {
+      const from = await stage.moment();
       const burst = stage.world.call('publishMany', TOOLS, BURST);
-      const since = performance.now();
       for (const owner of stage.listeners.slice(0, 2)) stage.drop(owner);
       await burst;
       stage.publisher.knows('tools');
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
@@ -41,10 +41,10 @@ export const OWNER: Scenario[] = [
     },
     world: { isDirect: true, isKeptApart: true },
     run: async (stage) => {
-      const since = performance.now();
+      const from = await stage.moment();
       await stage.world.stall(0, '1');
       const [owner] = stage.listeners;
-      await stage.heal(since, (listener) => listener !== owner);
+      await stage.heal(from, (listener) => listener !== owner);
       await stage.world.stall(0, '');
       await stage.publisher.publish('tools');
     },
@@ -59,7 +59,7 @@ export const OWNER: Scenario[] = [
       owner?.pause();
       await stage.world.call('publishMany', TOOLS, 10 * BURST);
       stage.publisher.knows('tools');
-      await stage.heal(performance.now(), (listener) => listener !== owner);
+      await stage.heal(undefined, (listener) => listener !== owner);
       owner?.resume();
     },
   },
@@ -86,9 +86,9 @@ export const OWNER: Scenario[] = [
     run: async (stage) => {
       const { attached } = await stage.world.busStats();
       expect(attached).toBe(stage.open.length);
-      const since = performance.now();
+      const from = await stage.moment();
       await stage.world.resetBus();
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
   {
@@ -104,9 +104,9 @@ export const OWNER: Scenario[] = [
       const before = (await stage.world.busStats()).attached;
       await stage.addStreams(20);
       expect((await stage.world.busStats()).attached).toBe(before + 20);
-      const since = performance.now();
+      const from = await stage.moment();
       await stage.world.resetBus();
-      await stage.heal(since);
+      await stage.heal(from);
     },
   },
 ];

@@ -1,33 +1,33 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
-import type { Stage } from '../stage.ts';
+import type { Moment, Stage } from '../stage.ts';
 
 /** Faults of a bus with shards. */
 export const SHARDS: Scenario[] = [
   sharded('a shard is reset', { short: 100 }, async (stage) => {
     const [shard = 0] = await stage.world.shards();
-    const since = performance.now();
+    const from = await stage.moment();
     await stage.world.resetBus(shard);
-    await stage.heal(since);
+    await stage.heal(from);
   }),
   sharded('all shards are reset at once', {}, async (stage) => {
     const shards = await stage.world.shards();
-    const since = performance.now();
+    const from = await stage.moment();
     await Promise.all(shards.map((shard) => stage.world.resetBus(shard)));
-    await stage.heal(since);
+    await stage.heal(from);
   }),
   sharded(
     'the root is reset, and then each shard, while events are published',
     {},
     async (stage) => {
-      let since = 0;
+      let from: Moment | undefined;
       for (const object of [undefined, ...(await stage.world.shards())]) {
-        if (since > 0) await setTimeout(200);
-        since = performance.now();
+        if (from !== undefined) await setTimeout(200);
+        from = await stage.moment();
         await stage.world.resetBus(object);
       }
-      await stage.heal(since);
+      await stage.heal(from);
     },
   ),
   sharded('SIGKILL of root and shards, back after 2 s', {}, async (stage) => {

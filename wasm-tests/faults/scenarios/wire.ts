@@ -112,9 +112,9 @@ function cut(how: string, code: number | undefined, short: { short?: number } = 
     ...short,
     run: async (stage) => {
       await setTimeout(1_000);
-      const since = performance.now();
+      const from = await stage.moment();
       stage.world.wire.cut(code);
-      await stage.heal(since);
+      await stage.heal(from);
     },
   };
 }
