@@ -2,11 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { LISTEN_HEADERS, listen, listenBody } from '../../host/listen.ts';
 import { lastingPort } from '../../host/port.ts';
+import { retried } from '../../host/retried.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 
 const LAMP = { resourceSubscriptions: ['lamp://desk'] };
@@ -77,7 +78,8 @@ async function started(...times: number[]): Promise<[server: ChildProcess, url: 
   const args = [script, ...[port, ...times].map(String)];
   const server = spawn(python, args, { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}/mcp`;
-  await vi.waitFor(() => fetch(url), { timeout: 20_000, interval: 100 });
+  // The server compiles the component before it listens.
+  await retried(() => fetch(url), 50_000);
   return [server, url];
 }
 

@@ -1,14 +1,13 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { fastmcpPython } from '../../../scripts/setup/frameworks.mjs';
 import { change, fields, LegacySession, nextMessage, type Send } from '../../host/legacy.ts';
 import { lastingPort } from '../../host/port.ts';
+import { retried } from '../../host/retried.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
 import { SessionClient } from '../clients/session.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 import { startedExample } from '../servers/example.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const DESK = 'lamp://desk';
 const UPDATED = `resources/updated ${DESK}`;
@@ -126,7 +125,7 @@ async function expectResumed(send: Send): Promise<void> {
   const { id } = fields(await cut.event());
   cut.drop();
   await session.ask('tools/call', { name: 'switch', arguments: {} });
-  const resumed = await vi.waitFor(async () => {
+  const resumed = await retried(async () => {
     const stream = await session.open(id);
     expect(stream.response.status).toBe(200);
     return stream;

@@ -2,10 +2,11 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { environment } from '../../../scripts/process/command.mjs';
 import { root } from '../../../scripts/process/project.mjs';
 import { lastingPort } from '../../host/port.ts';
+import { retried } from '../../host/retried.ts';
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -36,13 +37,10 @@ export async function startedExample(
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const url = `http://127.0.0.1:${port}/mcp`;
-  await vi.waitFor(
-    async () => {
-      if (child.exitCode !== null) throw new Error(output);
-      await fetch(url);
-    },
-    { timeout: 20_000, interval: 100 },
-  );
+  await retried(async () => {
+    if (child.exitCode !== null) throw new Error(output);
+    await fetch(url);
+  }, 50_000);
   return { child, url };
 }
 
