@@ -3,15 +3,15 @@ import type { Run } from './suite.ts';
 /** A server that the suite examines. */
 export interface Served {
   url: string;
-  /** Of the process that serves. */
+  /** The id of its process. */
   pid: number;
   stop: () => Promise<void>;
 }
 
 /**
  * Runs the suite against a server, and again against another one, twice at most, while the machine
- * is to blame: a process waited for a processor, and the suite found nothing wrong except in streams
- * that it reads for 0.5 to 1.5 s. The scenarios in `ignored` may fail.
+ * may be to blame: a process waited for a processor, and the suite found nothing wrong except in
+ * streams that it reads for 0.5 to 1.5 s. The scenarios in `ignored` may fail.
  */
 export async function punctual(
   serve: () => Promise<Served>,

@@ -72,8 +72,8 @@ export async function requirements(
 }
 
 /**
- * Runs one scenario, also one of an extension, against the server at `url`, in the process `pid`, as
- * a client of a revision.
+ * Runs one scenario, also one of an extension, against the server at `url`, in the process `pid`,
+ * as a client of a revision.
  */
 export async function scenario(
   url: string,

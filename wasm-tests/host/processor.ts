@@ -24,8 +24,8 @@ export class ProcessorWatch {
   }
 
   /**
-   * Ends the watch. Resolves with the longest wait of a process in milliseconds, or the longest time
-   * in which this process stood still: a machine that is itself suspended counts no waits.
+   * Ends the watch. Resolves with the longest wait of a process in milliseconds, or the longest
+   * time in which this process stood still: a machine that is itself suspended counts no waits.
    */
   async stop(): Promise<number> {
     clearInterval(this.#timer);

@@ -122,7 +122,7 @@ async function openedByPython(uri: string): Promise<void> {
     await edit(uri.replace('note://', ''), `round ${round}`);
     return isOpen;
   };
-  await expect.poll(change, { timeout: 10_000, interval: 200 }).toBe(true);
+  await expect.poll(change, { timeout: 30_000, interval: 200 }).toBe(true);
   await first;
   await modern.callTool({ name: 'connect_database', arguments: { name: 'opened' } });
   while ((await python.nextNotification()) !== 'tools/list_changed');

@@ -147,8 +147,8 @@ async function missed(
 }
 
 /**
- * Opens the stream again. A server may take a moment to notice that the previous one is closed, and
- * has until its next keep-alive, or `LONG_MS` if that is longer. `refusedMs` is how long it refused.
+ * Opens the stream again. A server may take a moment to notice that the previous one is closed: it
+ * has `keepAliveMs`, or `LONG_MS` if that is longer. `refusedMs` is how long it refused.
  */
 async function opened(
   client: SessionClient,

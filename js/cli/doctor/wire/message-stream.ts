@@ -61,8 +61,8 @@ export class MessageStream {
   }
 
   /**
-   * Waits until the condition holds or the stream ends, for at most `ms` milliseconds. Time in which
-   * this process stood still does not count, and what arrived meanwhile is read.
+   * Waits until the condition holds or the stream ends, for at most `ms` milliseconds. Time in
+   * which this process stood still does not count, and what arrived meanwhile is read.
    */
   async until(holds: () => boolean, ms: number): Promise<void> {
     let left = ms;
