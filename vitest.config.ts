@@ -36,8 +36,10 @@ export default defineConfig({
         ...files(3, 60_000),
         globalSetup: 'wasm-tests/console/setup.ts',
       }),
-      project('interop', files(3, 60_000)),
-      project('conformance', files(2, 120_000)),
+      // Some of these tests take half a minute on an idle machine.
+      project('interop', files(3, 120_000)),
+      // A hook may run the suite three times (wasm-tests/conformance/late.ts).
+      project('conformance', { ...files(2, 120_000), hookTimeout: 180_000 }),
       project('package', {
         ...files(3, 120_000),
         hookTimeout: 300_000,

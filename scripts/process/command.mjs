@@ -15,12 +15,13 @@ export const environment = {
  * output if it fails.
  * @param {string} command
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} [options]
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, onSpawn?: (pid: number) => void }} [options]
  * @returns {Promise<string>}
  */
-export function run(command, args, { env = environment, cwd = root } = {}) {
+export function run(command, args, { env = environment, cwd = root, onSpawn } = {}) {
   const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   onStop(() => void child.kill());
+  if (child.pid !== undefined) onSpawn?.(child.pid);
   let output = '';
   let all = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {

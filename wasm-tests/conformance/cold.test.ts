@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { bundleWorker } from '../host/bundle.ts';
+import { punctual } from './late.ts';
 import { scenario } from './suite.ts';
 import { type Sockets, serveBundle } from './worker.ts';
 
@@ -18,8 +19,10 @@ test.each<[scenario: string, checks: number, sockets: Sockets]>([
 ])(
   '%s passes all of its %i checks on a bus that has never run (sockets: %s)',
   async (name, count, sockets) => {
-    const { url, stop } = await serveBundle(bundle, sockets);
-    const { checks, verdict } = await scenario(`${url}/mcp`, name, '2026-07-28').finally(stop);
+    const { checks, verdict } = await punctual(
+      () => serveBundle(bundle, sockets),
+      (url, pid) => scenario(url, name, '2026-07-28', pid),
+    );
     const all = checks.get(name) ?? [];
     expect(all.filter(({ status }) => status !== 'SUCCESS')).toEqual([]);
     expect(all).toHaveLength(count);

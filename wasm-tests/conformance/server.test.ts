@@ -4,6 +4,7 @@ import { bundleWorker } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
 import { sessionHandler } from './fixture/sessions.ts';
+import { punctual, type Served } from './late.ts';
 import {
   counted,
   passed,
@@ -89,7 +90,7 @@ describe('a handler with sessions on Node, by 2025-11-25', async () => {
 });
 
 interface Serving {
-  serve: () => Promise<{ url: string; stop: () => Promise<void> }>;
+  serve: () => Promise<Served>;
   /** The scored scenarios that fail. */
   cannot?: string[];
   /** The unscored scenarios of extensions that the upstream server does not support. */
@@ -111,8 +112,8 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
   let outcome: Run;
 
   beforeAll(async () => {
-    const { url, stop } = await serve();
-    outcome = await requirements(`${url}/mcp`, revision, cannot).finally(stop);
+    const examine = (url: string, pid: number) => requirements(url, revision, cannot, pid);
+    outcome = await punctual(serve, examine, [...failing, ...skipped, ...unjudged]);
   });
 
   test('the suite passes', () => {
@@ -141,18 +142,18 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
   });
 }
 
-function onWorkerd(): ReturnType<Serving['serve']> {
+function onWorkerd(): Promise<Served> {
   return serveBundle(bundle);
 }
 
-function onWorkerdWithSessions(): ReturnType<Serving['serve']> {
+function onWorkerdWithSessions(): Promise<Served> {
   return serveBundle(bundle, 'auto', 'sessions');
 }
 
-async function onNode(): ReturnType<Serving['serve']> {
+async function onNode(): Promise<Served> {
   const server: ListenHandler = createListenHandler(
     sessionHandler(() => everythingServer(server.notify)),
   );
   const { origin, stop } = await serveOnNode(server.fetch);
-  return { url: origin, stop };
+  return { url: origin, pid: process.pid, stop };
 }

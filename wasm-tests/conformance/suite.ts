@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
+import { ProcessorWatch } from '../host/processor.ts';
 
 /** A revision for which the suite has a frozen set of requirements. */
 export type Revision = '2026-07-28' | '2025-11-25';
@@ -45,40 +46,43 @@ export interface Run {
   verdict: string;
   /** The checks by scenario. */
   checks: Map<string, Check[]>;
+  /** Milliseconds that the suite or the process of its server waited for a processor. */
+  waitedMs: number;
 }
 
 /**
- * Runs the requirement set of a revision against the server at `url`. The suite fails where a
- * scored check fails or warns outside the scenarios in `failures`, or where one of these passes.
+ * Runs the requirement set of a revision against the server at `url`, in the process `pid`. The
+ * suite fails where a scored check fails or warns outside the scenarios in `failures`, or where one
+ * of these passes.
  */
 export async function requirements(
   url: string,
   revision: Revision,
   failures: string[],
+  pid?: number,
 ): Promise<Run> {
   const { scored } = await requirementSet(revision);
   const expected = scored.filter((name) => failures.includes(name));
   return await inFolder(async (folder) => {
     const file = join(folder, 'expected-failures.yml');
     await writeFile(file, JSON.stringify({ server: expected }));
-    return await suite(folder, [
-      '--url',
-      url,
-      '--requirements',
-      revision,
-      '--expected-failures',
-      file,
-    ]);
+    const args = ['--url', url, '--requirements', revision, '--expected-failures', file];
+    return await suite(folder, ['server', ...args], pid);
   });
 }
 
 /**
- * Runs one scenario, also one of an extension, against the server at `url` as a client of a
- * revision.
+ * Runs one scenario, also one of an extension, against the server at `url`, in the process `pid`,
+ * as a client of a revision.
  */
-export async function scenario(url: string, name: string, revision: Revision): Promise<Run> {
+export async function scenario(
+  url: string,
+  name: string,
+  revision: Revision,
+  pid?: number,
+): Promise<Run> {
   const args = ['--url', url, '--scenario', name, '--spec-version', revision, '--force'];
-  return await inFolder((folder) => suite(folder, args));
+  return await inFolder((folder) => suite(folder, ['server', ...args], pid));
 }
 
 /** Runs one scenario of a revision against the client that `command` starts. */
@@ -88,7 +92,7 @@ export async function clientScenario(
   revision: Revision,
 ): Promise<Run> {
   const args = ['--command', command, '--scenario', name, '--spec-version', revision];
-  return await inFolder((folder) => suite(folder, args, 'client'));
+  return await inFolder((folder) => suite(folder, ['client', ...args]));
 }
 
 /** The checks that a scenario did not pass; remarks, which the suite calls INFO, do not count. */
@@ -129,17 +133,22 @@ export function counted(scenarios: string[], checks: Run['checks']): string {
   return `${JSON.stringify(count, null, 2)}\n`;
 }
 
-async function suite(folder: string, args: string[], leg = 'server'): Promise<Run> {
-  const verdict = await run('conformance', [leg, ...args, '-o', folder]).then(
+async function suite(folder: string, args: string[], serverPid?: number): Promise<Run> {
+  const processor = new ProcessorWatch();
+  if (serverPid !== undefined) processor.add(serverPid);
+  const onSpawn = (pid: number) => processor.add(pid);
+  const verdict = await run('conformance', [...args, '-o', folder], { onSpawn }).then(
     () => 'passed',
     (error: Error) => error.message,
   );
+  const waitedMs = await processor.stop();
   const files = (await readdir(folder, { recursive: true })).filter((path) =>
     path.endsWith('checks.json'),
   );
   return {
     verdict,
     checks: new Map(await Promise.all(files.map((file) => checksIn(folder, file)))),
+    waitedMs,
   };
 }
 

@@ -1,4 +1,5 @@
 import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
+import type { Served } from './late.ts';
 
 /** How the streams of an isolate reach the bus. */
 export type Sockets = 'auto' | 'each';
@@ -17,19 +18,14 @@ export async function serveBundle(
   bundle: string,
   sockets: Sockets = 'auto',
   upstream: Upstream = 'stateless',
-): Promise<{ url: string; stop: () => Promise<void> }> {
+): Promise<Served> {
   const durableObjects = [
     { binding: 'MCP_BUS', className: 'SubscriptionBus' },
     { binding: 'SDK_SESSIONS', className: 'SdkSessions' },
     { binding: 'TASKS', className: 'TaskServer' },
   ];
   const text = { ...(sockets === 'auto' ? {} : { SOCKETS: sockets }), UPSTREAM: upstream };
-  const { url = '', stop } = await startWorkerd({
-    bundle,
-    durableObjects,
-    edges: 2,
-    port: 0,
-    text,
-  });
-  return { url, stop };
+  const options = { bundle, durableObjects, edges: 2, port: 0, text };
+  const { url = '', pid, stop } = await startWorkerd(options);
+  return { url, pid, stop };
 }

@@ -9,8 +9,9 @@ import { root } from '../../scripts/process/project.mjs';
 import { EVERYTHING, LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { Notifications, typescriptClient } from './clients/typescript.ts';
 
-// A change that never comes must not hold the lane for a minute; compiling may take some.
-vi.setConfig({ testTimeout: 15_000, hookTimeout: 600_000 });
+// A change that never comes must not hold the lane for long. Compiling takes minutes, and may wait
+// for the lane that compiles the tower layer.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 1_800_000 });
 
 // Not target/, which a parallel lane locks while it compiles.
 const targetDir = join('target', 'tower');

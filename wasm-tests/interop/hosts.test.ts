@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { listen } from '../host/listen.ts';
 import { Notifications, typescriptClient } from './clients/typescript.ts';
 import { startedExample } from './servers/example.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 /** Users by token, for the examples that ask for one. */
 const TOKENS = JSON.stringify({ 'token-of-ann': 'ann' });

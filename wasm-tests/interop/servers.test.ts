@@ -1,13 +1,11 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { listen, type Subscription } from 'mcp-listen/client';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { firstKind } from '../host/first-kind.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { sdkServer } from '../node/sessions/serving.ts';
 import { typescriptClient } from './clients/typescript.ts';
 import { type PythonServer, pythonServer } from './servers/python.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const TOOLS = { toolsListChanged: true };
 const BOTH = { ...TOOLS, resourceSubscriptions: ['note://a'] };

@@ -78,7 +78,8 @@ async function started(...times: number[]): Promise<[server: ChildProcess, url: 
   const args = [script, ...[port, ...times].map(String)];
   const server = spawn(python, args, { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}/mcp`;
-  await retried(() => fetch(url));
+  // The server compiles the component before it listens.
+  await retried(() => fetch(url), 50_000);
   return [server, url];
 }
 

@@ -61,6 +61,7 @@ interface Listener {
   id: string | number | undefined;
   filter: Record<string, unknown> | undefined;
   send(text: string): void;
+  end(): void;
 }
 
 async function listened(
@@ -93,7 +94,8 @@ function streamOf(
   const send = (text: string) =>
     void writer.write(new TextEncoder().encode(text)).catch(() => clearInterval(timer));
   const timer = setInterval(() => fault !== 'no keep-alives' && send(': keep-alive\n\n'), 100);
-  const listener: Listener = { id, filter, send };
+  const end = () => void writer.close().catch(() => {});
+  const listener: Listener = { id, filter, send, end };
   const leave = () => {
     clearInterval(timer);
     // The fault: the place of a client that left stays taken.
@@ -105,10 +107,9 @@ function streamOf(
   if (fault === 'no changes but one at the start') send(changed(id));
   if (filter !== undefined && Object.keys(filter).length === 0) {
     if (fault !== 'no result at the end') send(event({ id, result: {} }));
-    writer.close().catch(() => {});
+    end();
   } else {
     open.add(listener);
-    if (fault === 'streams that end') setTimeout(() => writer.close().catch(() => {}), 300);
   }
   return new Response(readable, { headers: { 'content-type': 'text/event-stream' } });
 }
@@ -129,6 +130,7 @@ function publish(open: Set<Listener>, fault?: Fault): void {
     if (filter !== undefined && !filter['toolsListChanged'] && !isForAll) continue;
     send(changed(fault === 'notifications without id' ? undefined : id));
   }
+  if (fault === 'streams that end') for (const { end } of open) end();
 }
 
 function responseTo({ id, method }: Asked, fault?: Fault): Response {

@@ -3,17 +3,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { createListenHandler, InMemoryBus, publishChanges } from 'mcp-listen';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { type Fetch, serveOnNode } from '../../host/node-http.ts';
+import { lastingPort } from '../../host/port.ts';
 import { npmStart } from '../../host/servers/npm-start.ts';
 import { pythonServer } from '../servers/python.ts';
 import { brokenServer, type Fault } from './broken-server.ts';
 import { sessionServer2025 } from './session-server.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
+/** For servers whose keep-alives come later than this, or never. */
 const QUICKLY = ['--wait', '5', '--keep-alive', '0.5'];
+/** For servers that send keep-alives: the doctor goes on at the first one. */
+const PATIENTLY = ['--wait', '10', '--keep-alive', '10'];
 const AT_ONCE = ['--wait', '4', '--keep-alive', '0.5'];
 
 describe('the doctor finds nothing wrong', () => {
@@ -119,10 +121,11 @@ test.concurrent.for(FAULTS)(
 test('the doctor names the clients that a server breaks', async () => {
   const { origin, stop } = await serveOnNode(brokenServer('notifications without id'));
   onTestFinished(stop);
-  const { code, output } = await command([`${origin}/mcp`, '--call', 'touch', ...QUICKLY]);
+  const { code, output } = await command([`${origin}/mcp`, '--call', 'touch', ...PATIENTLY]);
   expect(code).toBe(1);
   expect(output).toMatch(/FAILURE +notifications\/tools\/list_changed does not .* id .*\n +Python/);
-  expect(output).toMatch(/1 failure and 1 warning\./);
+  // A slow acknowledgment is a warning too.
+  expect(output).toMatch(/1 failure and [12] warnings?\./);
 });
 
 test('--json has each finding with its outcome, and the time to the acknowledgment', async () => {
@@ -223,9 +226,7 @@ describe('the doctor exits with 2', () => {
   });
 
   test('where no server listens', async () => {
-    const { origin, stop } = await serveOnNode(brokenServer());
-    await stop();
-    const { code, output } = await command([origin]);
+    const { code, output } = await command([`http://127.0.0.1:${await lastingPort()}`]);
     expect([code, output]).toEqual([2, expect.stringContaining('ECONNREFUSED')]);
   });
 
@@ -254,7 +255,7 @@ function touchServer(): McpServer {
 async function examined(fetch: Fetch, call = ['--call', 'touch']) {
   const { origin, stop } = await serveOnNode(fetch);
   onTestFinished(stop);
-  return doctor(`${origin}/mcp`, ...call, ...QUICKLY);
+  return doctor(`${origin}/mcp`, ...call, ...PATIENTLY);
 }
 
 /** Runs the doctor. `found` lists what is wrong. */

@@ -42,7 +42,7 @@ describe.each(COMBINATIONS)(
     beforeAll(async () => {
       server = await serving(status);
       client = await connect(server.url, [...extensions]);
-    }, 30_000);
+    });
 
     afterAll(async () => {
       await client?.stop();

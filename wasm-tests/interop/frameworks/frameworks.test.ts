@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { fastmcpPython } from '../../../scripts/setup/frameworks.mjs';
 import { change, fields, LegacySession, nextMessage, type Send } from '../../host/legacy.ts';
 import { lastingPort } from '../../host/port.ts';
@@ -8,8 +8,6 @@ import { SECRET } from '../../host/signing.ts';
 import { SessionClient } from '../clients/session.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 import { startedExample } from '../servers/example.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const DESK = 'lamp://desk';
 const UPDATED = `resources/updated ${DESK}`;

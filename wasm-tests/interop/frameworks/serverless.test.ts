@@ -10,8 +10,6 @@ import { SessionClient } from '../clients/session.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 import { apiGateway, type LambdaEvent, type LambdaResult } from './api-gateway.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const LAMP = { resourceSubscriptions: ['lamp://desk'] };
 
 describe.each([

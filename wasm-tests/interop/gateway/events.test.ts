@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { call, callRequest } from '../../host/call.ts';
 import { streamEvents } from '../../host/events.ts';
@@ -13,8 +13,6 @@ import { SECRET } from '../../host/signing.ts';
 import { PythonClient } from '../clients/python.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 import { type PythonServer, pythonServer } from '../servers/python.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const EXTENSION = 'io.modelcontextprotocol/events';
 const TYPES = {

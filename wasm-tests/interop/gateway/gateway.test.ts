@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { PythonClient } from '../clients/python.ts';
 import { SessionClient } from '../clients/session.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 import { type PythonServer, pythonServer } from '../servers/python.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a', 'note://marker'] };
 

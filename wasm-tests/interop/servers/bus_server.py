@@ -1,9 +1,8 @@
 """
-A server of the official Python SDK on a bus: `redis` or `nats`, and the port of the broker. Its
-tools publish a change of a resource, and an occurrence of MCP Events.
+A server of the official Python SDK on a bus. Its arguments are its port, `redis` or `nats`, and the
+port of the broker. Its tools publish a change of a resource, and an occurrence of MCP Events.
 """
 
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +17,7 @@ def quiet(_: BusError) -> None:
     """The test ends the broker."""
 
 
-kind, broker = sys.argv[1:]
+port, kind, broker = sys.argv[1:]
 makers = {"redis": RedisBus, "nats": NatsBus}
 bus = makers[kind](f"{kind}://127.0.0.1:{broker}", on_error=quiet)
 
@@ -44,9 +43,4 @@ async def pay(number: int) -> str:
     return receipt.event_id
 
 
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    port = free.getsockname()[1]
-
-print(port, flush=True)
-server.run("streamable-http", host="127.0.0.1", port=port, stateless_http=True)
+server.run("streamable-http", host="127.0.0.1", port=int(port), stateless_http=True)

@@ -40,7 +40,7 @@ export async function startedExample(
   await retried(async () => {
     if (child.exitCode !== null) throw new Error(output);
     await fetch(url);
-  });
+  }, 50_000);
   return { child, url };
 }
 

@@ -1,11 +1,10 @@
 """
-A server of the official Python SDK over HTTP; its tool notifies both revisions that the list of
-tools and the resource note://a have changed, sessions once they have subscribed. With the argument
-`stateless` it keeps no sessions.
+A server of the official Python SDK over HTTP, on the port that is its first argument; its tool
+notifies both revisions that the list of tools and the resource note://a have changed, sessions once
+they have subscribed. With the argument `stateless` it keeps no sessions.
 """
 
 import functools
-import socket
 import sys
 
 from mcp.server import NotificationOptions, ServerRequestContext
@@ -51,9 +50,5 @@ beneath.create_initialization_options = functools.partial(
 beneath.add_request_handler("resources/subscribe", SubscribeRequestParams, subscribe)
 beneath.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, unsubscribe)
 
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    port = free.getsockname()[1]
-
-print(port, flush=True)
+port = int(sys.argv[1])
 server.run("streamable-http", host="127.0.0.1", port=port, stateless_http="stateless" in sys.argv)

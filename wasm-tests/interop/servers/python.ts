@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
+import { lastingPort } from '../../host/port.ts';
 import { retried } from '../../host/retried.ts';
 
 /** A server of the Python SDK in a separate process. */
@@ -24,10 +24,19 @@ export function pythonBusServer(kind: 'redis' | 'nats', port: number): Promise<P
 
 async function started(program: string, args: string[]): Promise<PythonServer> {
   const env = { ...process.env, PYTHONPATH: PYTHON_BUS };
-  const server = spawn(python, [join(import.meta.dirname, program), ...args], { env });
-  const [port] = (await once(server.stdout, 'data')) as [Buffer];
-  const url = `http://127.0.0.1:${String(port).trim()}/mcp`;
-  await retried(() => fetch(url));
+  const port = await lastingPort();
+  const script = join(import.meta.dirname, program);
+  const server = spawn(python, [script, `${port}`, ...args], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let output = '';
+  server.stderr.on('data', (text) => (output += text));
+  const url = `http://127.0.0.1:${port}/mcp`;
+  await retried(async () => {
+    if (server.exitCode !== null) throw new Error(output);
+    await fetch(url);
+  }, 50_000);
   return { url, stop: () => void server.kill('SIGKILL') };
 }
 

@@ -60,14 +60,22 @@ export class MessageStream {
     return find();
   }
 
-  /** Waits until the condition holds or the stream ends, for at most `ms` milliseconds. */
+  /**
+   * Waits until the condition holds or the stream ends, for at most `ms` milliseconds. Time in
+   * which this process stood still does not count, and what arrived meanwhile is read.
+   */
   async until(holds: () => boolean, ms: number): Promise<void> {
-    const end = performance.now() + ms;
-    while (!holds() && this.end === undefined && performance.now() < end)
+    let left = ms;
+    while (left > 0 && !holds() && this.end === undefined) {
+      const pause = Math.min(POLL_MS, left);
+      const began = performance.now();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
-        setTimeout(resolve, Math.min(POLL_MS, ms));
+        // Timers run before the sockets are read, and immediates after that.
+        setTimeout(() => setImmediate(resolve), pause);
       });
+      left -= Math.min(performance.now() - began, pause);
+    }
   }
 
   /** Closes the stream, as a client does to cancel. */
