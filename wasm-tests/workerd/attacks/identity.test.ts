@@ -1,5 +1,5 @@
 import type { ListenStats } from 'mcp-listen';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { listChanged, type WireStream } from '../../host/listen.ts';
@@ -80,7 +80,7 @@ describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {
     }
     await name('ida', 'mallory');
     await fixture().publish(1, { kind: 'tools_list_changed' });
-    await vi.waitUntil(async () => (await stream.message()) === undefined);
+    while ((await stream.message()) !== undefined);
     others.drop();
   });
 });
