@@ -3,7 +3,7 @@ import { vi } from 'vitest';
 
 /** Waits in real time, in which I/O makes progress, while a virtual clock stands still. */
 export async function until(is: () => boolean): Promise<void> {
-  const end = realMs() + 8_000;
+  const end = realMs() + 20_000;
   while (!is()) {
     if (realMs() > end) throw new Error('nothing happened');
     await new Promise((resolve) => setImmediate(resolve));

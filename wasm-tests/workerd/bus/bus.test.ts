@@ -126,4 +126,4 @@ function nextFrame(socket: WebSocket): Promise<string> {
 }
 
 /** Objects hibernate after ten idle seconds. */
-const IDLE_MS = 13_000;
+const IDLE_MS = 15_000;

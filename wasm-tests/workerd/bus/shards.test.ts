@@ -168,7 +168,7 @@ function stats(): Promise<ListenStats[]> {
 /** Resolves once no stream has lost its bus, and checks that the bus replayed everything. */
 async function untilWhole(): Promise<void> {
   const away = async () => sum((await stats()).map(({ away }) => away));
-  await expect.poll(away, { timeout: 10_000 }).toBe(0);
+  await expect.poll(away).toBe(0);
   expect(sum((await stats()).map(({ resyncs }) => resyncs))).toBe(0);
 }
 

@@ -5,6 +5,7 @@ import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs
 import { bundleWorker } from '../../host/bundle.ts';
 import { callRequest } from '../../host/call.ts';
 import { type Endpoint, endpoint, endpointAt } from '../../host/endpoint.ts';
+import { longestWait, waitsOf } from '../../host/processor.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -205,10 +206,10 @@ test('an endpoint that never responds delays no endpoint of another host', async
   const [slow, swift] = [await endpoint(HOOK_SECRET), await endpointAt(THERE, HOOK_SECRET)];
   for (const hook of [slow, swift]) await subscribe(hook, 's');
   await setTimeout(1_100);
-  const since = performance.now();
   await publishWithoutResponse([slow], 's');
   await expect.poll(() => new Set(ids(swift)).size).toBe(10);
-  expect(performance.now() - since).toBeLessThan(5_000);
+  // Neither of the two messages that the host may have at a time has ended.
+  expect(ids(slow).length).toBeLessThanOrEqual(2);
   for (const hook of [slow, swift]) await unsubscribe(hook, 's');
 });
 
@@ -223,10 +224,10 @@ test('endpoints that never respond delay the other subscriptions of their caller
   await setTimeout(1_100);
   await publishWithoutResponse(slow, 'm');
   await expect.poll(() => slow.flatMap(ids)).toHaveLength(3);
-  const since = performance.now();
   await publish('n', 'n');
   await expect.poll(() => ids(swift)).toEqual(['n']);
-  expect(performance.now() - since).toBeLessThan(5_000);
+  // None of the three messages that their caller may have at a time has ended.
+  expect(slow.flatMap(ids)).toHaveLength(3);
   expect(ids(own)).toEqual([]);
   await expect.poll(() => ids(own)).toEqual(['n']);
   for (const hook of slow) await unsubscribe(hook, 'm', busy);
@@ -253,11 +254,13 @@ test('endpoints of three callers that never respond delay a message of another c
     await publishWithoutResponse(hooks, topic);
     await expect.poll(() => hooks.flatMap(ids)).toHaveLength(sent);
   }
-  const since = performance.now();
+  const waits = () => waitsOf([process.pid, workerd.pid]);
+  const [before, since] = [await waits(), performance.now()];
   await publish('u', 'u');
   await expect.poll(() => ids(swift)).toEqual(['u']);
+  const ms = performance.now() - since;
   // The messages that are in its way end ten seconds after they were sent.
-  expect(performance.now() - since).toBeLessThan(12_000);
+  expect(ms - longestWait(before, await waits())).toBeLessThan(12_000);
   await unsubscribe(swift, 'u', other);
 });
 
@@ -360,7 +363,7 @@ test('five hundred subscriptions sleep in an object that takes no more, and cost
   const full = { deliveries: { subscriptions: 500 } };
   expect(await at(`${ROOT}/hooks-7`, 'stats')).toMatchObject(full);
   // workerd evicts an object after ten seconds without work.
-  await setTimeout(12_500);
+  await setTimeout(15_000);
   const before = await at<Counts>(ROOT, 'counts');
   await publish('7', 'awake');
   await expect.poll(() => hook.events.length).toBe(5);

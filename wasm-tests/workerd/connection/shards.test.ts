@@ -11,15 +11,15 @@ test('a stream that opens while the bus moves its connection to a shard waits fo
   for (const stream of first)
     expect(await stream.message()).toBe(acknowledged('1', filterOf('note://a')));
   // The connection of the other isolate makes the bus open shards before it has the third stream.
-  await fixture().post(1, '/bus/delay?ms=1000');
+  await fixture().post(1, '/bus/withhold?is=true');
   const opening = fixture().subscribeWith(
     0,
-    { timeouts: { attachMs: 20_000 } },
+    { timeouts: { attachMs: 60_000 } },
     filterOf('note://b'),
   );
   await setTimeout(200);
   const other = await subscribe(1, 'note://a');
-  await fixture().post(1, '/bus/delay?ms=0');
+  await fixture().post(1, '/bus/withhold?is=false');
   const late = await opening;
   expect(late.response.status).toBe(200);
   expect(await late.message()).toBe(acknowledged('1', filterOf('note://b')));

@@ -17,6 +17,17 @@ test('a question that is asked while connections move to a shard reaches their i
   expect(objects[0]).toMatchObject({ shard: 0, sockets: {} });
 });
 
+test('a question reaches isolates that reconnect late, since their process was suspended', async () => {
+  await expect.poll(shards).toBe(0);
+  for (const edge of [0, 1, 2, 3]) await open(edge);
+  const before = await fixture().bus<number>('asked');
+  const listeners = listenersOf('ann');
+  await expect.poll(() => fixture().bus<number>('asked')).toBeGreaterThan(before);
+  // Longer than the bus waits for connections that move.
+  await fixture().suspend(2_700);
+  expect(await listeners).toBe(4);
+});
+
 test('a question that is asked while a connection moves back reaches its isolate', async () => {
   await expect.poll(shards).toBe(0);
   const streams = [await open(0), await open(1), await open(2), await open(3)];

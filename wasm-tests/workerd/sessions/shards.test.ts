@@ -52,7 +52,7 @@ test('a session may have a new stream once the old one has left its shard', asyn
   const { session, stream } = await fixture().sessionWithStream();
   stream.drop();
   const again = async () => (await fixture().openSession(session, 1)).response.status;
-  await expect.poll(again, { timeout: 5_000 }).toBe(200);
+  await expect.poll(again).toBe(200);
 });
 
 test('a session may have a new stream once the old one was lost with its shard', async () => {
@@ -66,7 +66,7 @@ test('a session may have a new stream once the old one was lost with its shard',
   expect((await fixture().openSession(session, 1)).response.status).toBe(409);
   await fixture().post(0, `/bus/reset?shard=${shard}`);
   const again = async () => (await fixture().openSession(session, 1)).response.status;
-  await expect.poll(again, { timeout: 10_000 }).toBe(200);
+  await expect.poll(again).toBe(200);
 });
 
 test('the end of a session ends its stream at a shard', async () => {
@@ -110,7 +110,7 @@ async function untilBack(): Promise<void> {
     const stats = await Promise.all([0, 1, 2, 3].map((edge) => fixture().stats(edge)));
     return stats.map((stats) => stats.away);
   };
-  await expect.poll(away, { timeout: 10_000 }).toEqual([0, 0, 0, 0]);
+  await expect.poll(away).toEqual([0, 0, 0, 0]);
 }
 
 /** Opens a socket at a shard with one edge; rejects if there is none, or if it closes meanwhile. */

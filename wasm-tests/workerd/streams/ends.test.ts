@@ -21,9 +21,9 @@ test('clients that disconnect leave no socket behind', async () => {
 });
 
 test('a client that leaves before the acknowledgment leaves no socket behind', async () => {
-  await fixture().post(1, '/bus/delay?ms=2000');
+  await fixture().post(1, '/bus/withhold?is=true');
   const abort = new AbortController();
-  const opening = fetch(fixture().mcp(0), {
+  const opening = fetch(fixture().urlWith(0, { timeouts: { attachMs: 60_000 } }), {
     method: 'POST',
     headers: LISTEN_HEADERS,
     body: listenBody({ toolsListChanged: true }),
@@ -32,7 +32,7 @@ test('a client that leaves before the acknowledgment leaves no socket behind', a
   await expect.poll(() => fixture().bus('stats')).toMatchObject({ sockets: 1 });
   abort.abort();
   await expect(opening).rejects.toThrow();
-  await fixture().post(1, '/bus/delay?ms=0');
+  await fixture().post(1, '/bus/withhold?is=false');
   await fixture().untilAttached(0);
 });
 

@@ -42,7 +42,7 @@ test('streams stay open when the bus is reset, and receive what is published rig
 
 test('a stream receives each change once that its bus took while it was away', async () => {
   const stream = await open(0);
-  await fixture().post(1, '/bus/shut?ms=6000');
+  await fixture().post(1, '/bus/shut?ms=60000');
   await fixture().post(1, '/bus/reset');
   await expect.poll(async () => (await fixture().stats(0)).away).toBe(1);
   for (let count = 0; count < 3; count += 1) {
@@ -53,6 +53,7 @@ test('a stream receives each change once that its bus took while it was away', a
   // A new stream is refused meanwhile.
   const { response } = await fixture().subscribe(1, FILTER);
   expect(response.status).toBe(503);
+  await fixture().post(1, '/bus/shut?ms=0');
   expect(await stream.message()).toBe(updated('1', 'note://a'));
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect((await fixture().stats(0)).away).toBe(0);

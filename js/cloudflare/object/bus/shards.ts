@@ -55,13 +55,21 @@ export class RootShards {
    * if a move has begun meanwhile.
    */
   async ask(question: OperatorQuestion): Promise<ObjectReply[]> {
-    const rest = this.#movedAt + MOVE_MS - Date.now();
-    if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+    await this.#reconnected();
     const movedAt = this.#movedAt;
     const replies = await Promise.all(
       this.#table.shards.map((shard) => this.#askShard(shard, question)),
     );
     return movedAt === this.#movedAt ? replies : this.ask(question);
+  }
+
+  /** Resolves once edges that move have had the time to reconnect. */
+  async #reconnected(): Promise<void> {
+    for (let due = this.#movedAt + MOVE_MS; Date.now() < due; due = this.#movedAt + MOVE_MS) {
+      await pause(due - Date.now());
+      // If this process has stood still, so have edges in it: their delays have ended only now.
+      if (Date.now() - due > LATE_MS) await pause(RECONNECT_MS);
+    }
   }
 
   async #askShard(
@@ -151,6 +159,10 @@ export class RootShards {
   }
 }
 
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
 function late(): Error {
   return new Error('the shard did not reply in time');
 }
@@ -158,8 +170,12 @@ function late(): Error {
 /** Milliseconds within which a shard has to reply to an operator; it waits for its isolates. */
 const SHARD_MS = 1_000;
 
+/** Milliseconds within which an edge reconnects once its delay has ended. */
+const RECONNECT_MS = 700;
 /** Milliseconds within which an edge that moves has reconnected: its delay is at most 1,800. */
-const MOVE_MS = 2_500;
+const MOVE_MS = 1_800 + RECONNECT_MS;
+/** Milliseconds after which a timer counts as late. */
+const LATE_MS = 100;
 
 /** Milliseconds until the alarm fires again while a shard does not respond. */
 export const RETRY_MS = 5_000;

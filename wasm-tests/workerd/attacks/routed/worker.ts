@@ -88,6 +88,8 @@ export default {
         return new Response();
       case 'calls':
         return Response.json(calls(searchParams.has('clear')));
+      case 'open':
+        return Response.json(server.stats().open);
       default:
         return (others.get(route) ?? server).fetch(request);
     }

@@ -32,13 +32,15 @@ test('forged session ids do not reach the bus object', async () => {
     other.id,
     ...Array.from({ length: 100 }, () => `${randomUUID()}.${mac}`),
   ];
+  const begun = performance.now();
   for (const id of forged) {
     for (const method of ['POST', 'GET', 'DELETE']) expect(await status(method, id)).toBe(404);
   }
   // The edge gets the key of the object at most once in ten seconds.
+  const most = 1 + Math.ceil((performance.now() - begun) / 10_000);
   const { connectionKey = 0, ...others } = await callsOf(workerd.edges[0]);
   expect(others).toEqual({});
-  expect(connectionKey).toBeLessThanOrEqual(2);
+  expect(connectionKey).toBeLessThanOrEqual(most);
 });
 
 test('a session id is valid in an isolate that does not have the key yet', async () => {
