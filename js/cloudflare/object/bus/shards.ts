@@ -66,9 +66,9 @@ export class RootShards {
   /** Resolves once edges that move have had the time to reconnect. */
   async #reconnected(): Promise<void> {
     for (let due = this.#movedAt + MOVE_MS; Date.now() < due; due = this.#movedAt + MOVE_MS) {
-      await pause(due - Date.now());
+      await scheduler.wait(due - Date.now());
       // If this process has stood still, so have edges in it: their delays have ended only now.
-      if (Date.now() - due > LATE_MS) await pause(RECONNECT_MS);
+      if (Date.now() - due > LATE_MS) await scheduler.wait(RECONNECT_MS);
     }
   }
 
@@ -157,10 +157,6 @@ export class RootShards {
     const { bus, namespace } = this.#host;
     return shardStub(namespace, { bus, shard }, this.#table.continent(shard));
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function late(): Error {
