@@ -19,8 +19,8 @@ async function check(): Promise<void> {
   const baselines = isWriting
     ? {}
     : (JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>);
-  const attempts = await measure();
-  const figures = CHECKS.map((each) => ({ check: each, figure: figureOf(each, attempts) }));
+  const outcomes = await measure();
+  const figures = CHECKS.map((each) => ({ check: each, figure: figureOf(each, outcomes) }));
   if (isWriting) {
     const entries = figures.map(({ check: { name }, figure: value }) => [
       name,
@@ -36,21 +36,14 @@ async function check(): Promise<void> {
   process.exitCode = results.every(({ passes }) => passes) ? 0 : 1;
 }
 
-/**
- * Measures each experiment in new processes, {@link ATTEMPTS} times, whatever the first attempts
- * show. The median of all attempts counts: their rounds are not interleaved, so that the cheapest
- * round of one contender must not be compared with another attempt of the other.
- */
-async function measure(): Promise<Outcome[][]> {
+/** Measures each experiment {@link ATTEMPTS} times, whatever the first attempts show. */
+async function measure(): Promise<Outcome[]> {
   const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(reduced);
   const progress = new Progress(all.length * ATTEMPTS, (text) => process.stdout.write(text));
-  const attempts: Outcome[][] = [];
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const outcomes: Outcome[] = [];
+  const outcomes: Outcome[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1)
     for (const experiment of all) outcomes.push(await compare(experiment, progress));
-    attempts.push(outcomes);
-  }
-  return attempts;
+  return outcomes;
 }
 
 /**
@@ -89,7 +82,7 @@ function verdict(
   return { passes, line: `${passes ? 'ok' : 'not ok'} ${number} - ${name}: ${bound}${advice}` };
 }
 
-/** Attempts for each experiment: an odd number, so that the median is one of them. */
+/** Attempts for each experiment, each in new processes. */
 const ATTEMPTS = 3;
 const FILE = join(import.meta.dirname, 'baseline.json');
 

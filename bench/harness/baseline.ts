@@ -1,6 +1,5 @@
-import { type Metric, OURS } from './experiment.ts';
+import { OURS } from './experiment.ts';
 import { axisValues, type Outcome, pointOf, quoted } from './outcome.ts';
-import { quantile } from './statistics.ts';
 
 /** A cost that is comparable between machines, and how far it may exceed its baseline. */
 export interface Check {
@@ -16,34 +15,36 @@ export interface Check {
   tolerance: number;
 }
 
-/** The figure of a check: the median of several attempts; undefined if it was not measured. */
-export function figureOf(check: Check, attempts: Outcome[][]): number | undefined {
-  const figures = attempts.flatMap((outcomes) => checked(check, outcomes) ?? []);
-  return figures.length === 0 ? undefined : quantile(figures, 0.5);
-}
-
 /**
- * The figure of a check in one attempt; undefined if it was not measured. Less is better. The
- * cheapest round counts, because other work on the machine makes a round dearer, never cheaper.
+ * The figure of a check in the outcomes of one or several attempts; undefined if none measured it.
+ * Less is better. The cheapest round of all attempts counts: other work on the machine makes a
+ * round dearer, never cheaper, and a process whose code the runtime compiled worse is dearer in all
+ * its rounds.
  */
-export function checked(
+export function figureOf(
   { experiment, metric: id, kind }: Check,
   outcomes: Outcome[],
 ): number | undefined {
-  const outcome = outcomes.find(({ name }) => name === experiment);
-  const metric = outcome?.metrics.find((each) => each.id === id);
-  if (outcome === undefined || metric === undefined) return undefined;
-  const ours = leastOf(outcome, metric, OURS);
+  const measured = outcomes.filter(({ name }) => name === experiment);
+  const ours = leastOf(measured, id, OURS);
   if (kind === 'own') return ours[0];
   if (kind === 'spread') return ours.length < 2 ? undefined : Math.max(...ours) / Math.min(...ours);
-  const theirs = leastOf(outcome, metric, kind.to);
+  const theirs = leastOf(measured, id, kind.to);
   return ours[0] === undefined || theirs[0] === undefined ? undefined : ours[0] / theirs[0];
 }
 
 /** The cheapest round of a contender at each value of the axis. */
-function leastOf(outcome: Outcome, metric: Metric, name: string): number[] {
-  const points = axisValues(outcome).map((x) => pointOf(outcome, name, x));
-  return points.flatMap((point) => (point === undefined ? [] : [quoted(point, metric).min]));
+function leastOf(outcomes: Outcome[], id: string, name: string): number[] {
+  const least = new Map<number, number>();
+  for (const outcome of outcomes) {
+    const metric = outcome.metrics.find((each) => each.id === id);
+    for (const x of axisValues(outcome)) {
+      const point = pointOf(outcome, name, x);
+      if (metric !== undefined && point !== undefined)
+        least.set(x, Math.min(least.get(x) ?? Number.POSITIVE_INFINITY, quoted(point, metric).min));
+    }
+  }
+  return [...least.values()];
 }
 
 /**
