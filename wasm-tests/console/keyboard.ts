@@ -41,8 +41,14 @@ export class Keyboard {
   /** Resolves with the role and the name of the element that has the focus. */
   async focused(): Promise<string> {
     expect(await this.#page.evaluate(focusProblem)).toBe('');
-    const snapshot = await this.#page.locator(':focus').ariaSnapshot();
-    const [, stop = ''] = snapshot.match(/^- '?(.*)/) ?? [];
+    let stop = '';
+    const describe = async () => {
+      const snapshot = await this.#page.locator(':focus').ariaSnapshot();
+      stop = snapshot.match(/^- '?(.*)/)?.[1] ?? '';
+      return stop;
+    };
+    // A list that is read again replaces the element, which then has no description, by another.
+    await expect.poll(describe).not.toBe('');
     return stop;
   }
 }
