@@ -148,7 +148,8 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
         proves: ['S4'],
         metrics: [HEAP, RESIDENT],
         warmUps: 0,
-        rounds: Math.ceil(rounds / 3),
+        // A heap hardly varies.
+        rounds: Math.min(Math.ceil(rounds / 3), 3),
       },
       title: `${streams} idle streams, each with a reader`,
       entrants: ALL.map((name) => entrant('heap', name, () => idle)),
