@@ -7,6 +7,7 @@ import { argumentsOf, type Options } from './harness/arguments.ts';
 import { compare } from './harness/comparison.ts';
 import type { Experiment } from './harness/experiment.ts';
 import type { Outcome } from './harness/outcome.ts';
+import { untilIdle } from './harness/record/idle.ts';
 import { thisMachine } from './harness/record/machine.ts';
 import { judged, loadFrom, merged, save } from './harness/record/results.ts';
 import { thisRun } from './harness/record/run.ts';
@@ -45,17 +46,22 @@ async function measure(options: Options, folder: string): Promise<void> {
     ({ name }) =>
       !options.rest || before.find((each) => each.name === name)?.run?.commit !== commit,
   );
-  const progress = new Progress(experiments.length, (text) => process.stdout.write(text));
+  const progress = new Progress(experiments.length, write);
   const outcomes: Outcome[] = [];
   const results = () => judged(options.size, machine, merged(order, before, outcomes));
   for (const experiment of experiments) {
-    const run = await thisRun(process.argv.slice(2));
+    const waited = options.size === 'full' ? await untilIdle({ write }) : 0;
+    const run = await thisRun(process.argv.slice(2), waited);
     outcomes.push({ ...(await compare(experiment, progress)), run });
     // A run that is interrupted keeps the experiments that it has finished.
     await save(folder, results());
   }
   process.stdout.write(`\n${promiseTable(results())}`);
   if (earlier) process.stdout.write(`\n${against(outcomes, earlier.experiments)}`);
+}
+
+function write(text: string): void {
+  process.stdout.write(text);
 }
 
 function experimentsOf({ size }: Options): Experiment[] {

@@ -10,6 +10,7 @@ import {
   type Standing,
 } from '../harness/outcome.ts';
 import type { ConditionVerdict, Verdict } from '../harness/promises/verdicts.ts';
+import { MAX_LOAD } from '../harness/record/idle.ts';
 import type { Machine } from '../harness/record/machine.ts';
 import type { Results } from '../harness/record/results.ts';
 import { exponent } from '../harness/statistics.ts';
@@ -76,8 +77,11 @@ function sectionOf(outcome: Outcome): string {
   ].join('\n');
 }
 
-function runOf({ at, commit, command, load }: Run): string {
-  return `${at.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}, \`${command}\`, load before ${figure(load)}.`;
+function runOf({ at, commit, command, load, waited }: Run): string {
+  const time = `${at.slice(0, 16).replace('T', ' ')} UTC`;
+  const before = `load before ${figure(load)}${load > MAX_LOAD ? ' (beside other work)' : ''}`;
+  const wait = waited === undefined ? '' : `, after waiting ${figure(waited)} s for a lower one`;
+  return `${time}, commit ${commit}, \`${command}\`, ${before}${wait}.`;
 }
 
 function failureOf({ failed }: Standing): string {
@@ -161,6 +165,7 @@ function wrapped(text: string, indent = ''): string {
 const INTRODUCTION = [
   '`npm run bench` writes this page from `results.json`, which has all rounds.',
   'All contenders of an experiment run at the same time on one machine, with interleaved rounds.',
+  'Before each experiment, the command waits until the load is at most 0.5, for ten minutes at most.',
   'Figures are medians, with minimum and maximum. Ratios are taken round by round, ours to theirs.',
   'An exponent of 0 says that a figure does not grow along the axis,',
   '1 that it grows in proportion. Each experiment names its time and its commit.',

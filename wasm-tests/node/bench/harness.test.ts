@@ -4,6 +4,7 @@ import { CHECKS, figureOf } from '../../../bench/harness/baseline.ts';
 import { compare } from '../../../bench/harness/comparison.ts';
 import type { Entrant, Experiment } from '../../../bench/harness/experiment.ts';
 import { type Outcome, ratioAt } from '../../../bench/harness/outcome.ts';
+import { MAX_LOAD, untilIdle } from '../../../bench/harness/record/idle.ts';
 import { merged } from '../../../bench/harness/record/results.ts';
 import { exponent, quantile, summaryOf } from '../../../bench/harness/statistics.ts';
 import { Progress } from '../../../bench/harness/terminal/progress.ts';
@@ -121,6 +122,35 @@ describe('a part of a run', () => {
       out: '.build/bench',
       rest: true,
     });
+  });
+});
+
+describe('an experiment', () => {
+  const waited = async (loads: number[]) => {
+    const said: string[] = [];
+    const load = () => (loads.length > 1 ? loads.shift() : loads[0]) ?? 0;
+    const seconds = await untilIdle({
+      write: (text) => said.push(text),
+      load,
+      sleep: async () => {},
+    });
+    return { seconds, said: said.join('') };
+  };
+
+  test('begins at once on an idle machine', async () => {
+    expect(await waited([MAX_LOAD])).toEqual({ seconds: 0, said: '' });
+  });
+
+  test('waits until the load is low enough, and says so', async () => {
+    const { seconds, said } = await waited([1.2, 1.2, 0.8, 0.5]);
+    expect(seconds).toBe(10);
+    expect(said).toBe('\nwaiting for a load of at most 0.5, now it is 1.20\n');
+  });
+
+  test('begins after ten minutes at any load, and says so', async () => {
+    const { seconds, said } = await waited([3]);
+    expect(seconds).toBe(600);
+    expect(said).toContain('the load is still 3.00');
   });
 });
 
