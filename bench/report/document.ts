@@ -10,6 +10,7 @@ import {
   type Standing,
 } from '../harness/outcome.ts';
 import type { ConditionVerdict, Verdict } from '../harness/promises/verdicts.ts';
+import { failures, gaps } from '../harness/record/flaws.ts';
 import { MAX_LOAD } from '../harness/record/idle.ts';
 import type { Machine } from '../harness/record/machine.ts';
 import type { Results } from '../harness/record/results.ts';
@@ -17,12 +18,13 @@ import { exponent } from '../harness/statistics.ts';
 import { plotsOf } from './plots.ts';
 
 /** Returns the text of RESULTS.md. */
-export function documentOf({ verdicts, size, machine, experiments }: Results): string {
+export function documentOf({ verdicts, size, machine, unmeasured, experiments }: Results): string {
   const note =
     size === 'quick' ? '\n**Quick sizes: these figures only show that everything runs.**\n' : '';
   return [
     `# Results\n\n${wrapped(INTRODUCTION)}\n${note}`,
     `${machineOf(machine)}\n`,
+    ...incompleteness([...gaps(experiments, unmeasured), ...failures(experiments)]),
     `## Promises\n\n${promiseRows(verdicts)}\n`,
     ...experiments.map(sectionOf),
   ].join('\n');
@@ -45,6 +47,12 @@ function machineOf({
       `Node ${node}, ${others.join(', ')}. A small write is on the disk after ${figure(fsyncMs)} ms.`,
     ].join(' '),
   );
+}
+
+function incompleteness(reasons: string[]): string[] {
+  if (reasons.length === 0) return [];
+  const rows = reasons.map((reason) => wrapped(`- ${reason}`, '  '));
+  return [`## Incomplete\n\nThese results are not those of one whole run:\n`, ...rows, ''];
 }
 
 function promiseRows(verdicts: Record<string, Verdict>): string {
