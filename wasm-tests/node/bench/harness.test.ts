@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { argumentsOf } from '../../../bench/harness/arguments.ts';
 import { CHECKS, figureOf } from '../../../bench/harness/baseline.ts';
 import { compare } from '../../../bench/harness/comparison.ts';
@@ -163,8 +164,16 @@ describe('processorMs', () => {
     expect(used).toBeGreaterThanOrEqual(before);
     expect(Math.abs(used - (spun.user + spun.system) / 1000)).toBeLessThan(USED_US / 1000 / 2);
   });
+
+  test('notices less than a tick of the kernel', async () => {
+    const idle = spawn('sleep', ['60']);
+    onTestFinished(() => void idle.kill());
+    await expect.poll(() => processorMs(idle.pid ?? 0)).toBeGreaterThan(0);
+    expect(await processorMs(idle.pid ?? 0)).toBeLessThan(TICK_MS);
+  });
 });
 
+const TICK_MS = 10;
 const USED_US = 200_000;
 
 function experiment(entrants: Entrant[], options: Partial<Experiment> = {}): Experiment {

@@ -25,7 +25,9 @@ describe('the written results', () => {
     await save(folder, judged('quick', MACHINE, [dense(9, 1.3), curve], ['dense', 'curve']));
     await report(folder);
     const text = await readFile(join(folder, 'RESULTS.md'), 'utf8');
-    expect(text).toContain('| S1 | dense fan-out, of the SDK | at least 9 x | 9 | 9 | 9 | holds |');
+    expect(text).toContain(
+      '| S1 | dense fan-out, less processor time than the SDK | at least 9 x | 9 | 9 | 9 | holds |',
+    );
     expect(text).toContain(
       '| mcp-listen | 0 (0 - 0) | 15 (10 - 20) | 1,500 (1,000 - 2,000) | 1.00 |',
     );
