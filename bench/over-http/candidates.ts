@@ -83,8 +83,8 @@ const HELD: Candidate = {
 export const LIMIT: Candidate = {
   name: 'enqueue only',
   includes:
-    'publish and streams in one isolate, the ready frames of a publish enqueued on every response ' +
-    'as one chunk, HTTP: it reads no listen and delivers to no other isolate',
+    'publish and streams in one isolate, the ready frames of a publish enqueued on every ' +
+    'response as one chunk, HTTP: it reads no listen and delivers to no other isolate',
   start: () => workerdServer('limit'),
 };
 export const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, SHARED_RELAY, RELAY, HELD];
@@ -100,8 +100,7 @@ export const PROCESSES: Candidate[] = [
   },
   {
     name: 'TypeScript SDK on Node',
-    includes:
-      "publish, match, Node's HTTP by `toNodeHandler` of @modelcontextprotocol/node, all in one process",
+    includes: "publish, match, Node's HTTP by the SDK's `toNodeHandler`, all in one process",
     start: () => nodeServer('sdk'),
   },
   {
@@ -115,7 +114,8 @@ export const PROCESSES: Candidate[] = [
 export const NODE_LIMIT: Candidate = {
   name: 'write only',
   includes:
-    "the ready frames of a publish written to every response of Node's HTTP as one chunk, all in one process: it reads no listen",
+    "the ready frames of a publish written to every response of Node's HTTP as one chunk, " +
+    'all in one process: it reads no listen',
   start: () => nodeServer('limit'),
 };
 

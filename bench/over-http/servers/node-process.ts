@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json } from 'node:stream/consumers';
 import { portOf } from '../../../wasm-tests/host/port.ts';
 import type { NodeName } from './node.ts';
-import { nodeContender } from './node-contenders.ts';
+import { nodeContender } from './on-node.ts';
 
 /** Serves a contender on Node's HTTP; this process publishes too. */
 const { handle, publish } = await nodeContender(process.argv[2] as NodeName);

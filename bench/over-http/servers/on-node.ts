@@ -16,7 +16,7 @@ export async function nodeContender(name: NodeName): Promise<NodeContender> {
   if (name === 'limit') return limit();
   const server = await serverOf(name);
   return {
-    // The types of the SDK lack `undefined`, which exactOptionalPropertyTypes tells apart.
+    // The type of the SDK does not allow `undefined` in the optional properties of a request.
     handle:
       name === 'sdk' ? (toSdkHandler(server) as NodeContender['handle']) : toNodeHandler(server),
     publish: (uris) => Promise.all(uris.map((uri) => server.publish(uri))),
