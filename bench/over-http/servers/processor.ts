@@ -1,24 +1,25 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 /**
- * Milliseconds of processor time of all threads of a process (Linux). Exact to the nanosecond while
- * no thread ends; the time of threads that have ended is known in steps of 10 ms.
+ * Milliseconds of processor time of a process (Linux): of the threads that exist now and of those
+ * that an earlier call has found. So differences are what counts. Exact to the nanosecond, or in
+ * steps of 10 ms where the kernel does not count nanoseconds.
  */
 export async function processorMs(pid: number): Promise<number> {
-  // Ticks are rounded down, so they exceed the exact sum only if it lacks threads that have ended.
-  return Math.max(await tickedMs(pid), await scheduledMs(pid));
+  const seen = threads.get(pid) ?? new Map<string, number>();
+  threads.set(pid, seen);
+  for (const thread of await readdir(`/proc/${pid}/task`)) {
+    // A thread that ends meanwhile keeps its last value.
+    const stat = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '');
+    const [ns] = stat.split(' ');
+    if (ns) seen.set(thread, Number(ns) / 1e6);
+  }
+  const ms = [...seen.values()].reduce((sum, used) => sum + used, 0);
+  return ms > 0 ? ms : tickedMs(pid);
 }
 
-/** What the threads that exist now have used; 0 where the kernel does not count it. */
-async function scheduledMs(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`);
-  const used = threads.map(async (thread) => {
-    const file = `/proc/${pid}/task/${thread}/schedstat`;
-    const [ns = '0'] = (await readFile(file, 'utf8').catch(() => '')).split(' ');
-    return Number(ns) / 1e6;
-  });
-  return (await Promise.all(used)).reduce((sum, ms) => sum + ms, 0);
-}
+/** The milliseconds of each thread of each process, by their ids. */
+const threads = new Map<number, Map<string, number>>();
 
 async function tickedMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
