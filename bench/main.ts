@@ -7,8 +7,10 @@ import { argumentsOf, type Options } from './harness/arguments.ts';
 import { compare } from './harness/comparison.ts';
 import type { Experiment } from './harness/experiment.ts';
 import type { Outcome } from './harness/outcome.ts';
+import { failures, gaps } from './harness/record/flaws.ts';
+import { untilIdle } from './harness/record/idle.ts';
 import { thisMachine } from './harness/record/machine.ts';
-import { judged, loadFrom, merged, save } from './harness/record/results.ts';
+import { judged, loadFrom, merged, type Results, save } from './harness/record/results.ts';
 import { thisRun } from './harness/record/run.ts';
 import { against } from './harness/terminal/against.ts';
 import { Progress } from './harness/terminal/progress.ts';
@@ -21,7 +23,7 @@ import { SIZES as WEBHOOKS, webhooks } from './webhooks/experiments.ts';
 
 /**
  * Runs the experiments that the command line selects, prints their progress, and writes
- * results.json, RESULTS.md and the plots.
+ * results.json, RESULTS.md and the plots. Ends with 1 if the results are incomplete.
  */
 async function bench(): Promise<void> {
   const options = argumentsOf(process.argv.slice(2));
@@ -45,17 +47,38 @@ async function measure(options: Options, folder: string): Promise<void> {
     ({ name }) =>
       !options.rest || before.find((each) => each.name === name)?.run?.commit !== commit,
   );
-  const progress = new Progress(experiments.length, (text) => process.stdout.write(text));
+  const progress = new Progress(experiments.length, write);
   const outcomes: Outcome[] = [];
-  const results = () => judged(options.size, machine, merged(order, before, outcomes));
+  const results = () => judged(options.size, machine, merged(order, before, outcomes), order);
   for (const experiment of experiments) {
-    const run = await thisRun(process.argv.slice(2));
+    const waited = options.size === 'full' ? await untilIdle({ write }) : 0;
+    const run = await thisRun(process.argv.slice(2), waited);
     outcomes.push({ ...(await compare(experiment, progress)), run });
     // A run that is interrupted keeps the experiments that it has finished.
     await save(folder, results());
   }
   process.stdout.write(`\n${promiseTable(results())}`);
   if (earlier) process.stdout.write(`\n${against(outcomes, earlier.experiments)}`);
+  complain(options, outcomes, results());
+}
+
+/**
+ * Prints which contenders of this run failed and, if all experiments were to be measured, why the
+ * results are not those of one whole run. Then the process ends with 1.
+ */
+function complain({ only, size }: Options, now: Outcome[], results: Results): void {
+  const isWhole = only === undefined && size === 'full';
+  const { experiments, unmeasured } = results;
+  const complaints = isWhole
+    ? [...failures(experiments), ...gaps(experiments, unmeasured)]
+    : failures(now);
+  if (complaints.length === 0) return;
+  process.stderr.write(`\nthe results are incomplete:\n  ${complaints.join('\n  ')}\n`);
+  process.exitCode = 1;
+}
+
+function write(text: string): void {
+  process.stdout.write(text);
 }
 
 function experimentsOf({ size }: Options): Experiment[] {

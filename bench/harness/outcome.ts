@@ -22,6 +22,8 @@ export interface Run {
   command: string;
   /** The load average of the minute before. */
   load: number;
+  /** Seconds that the run waited for a lower load. Absent if it did not wait. */
+  waited?: number;
 }
 
 /** The results of one contender. */

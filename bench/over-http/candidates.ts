@@ -79,6 +79,14 @@ const HELD: Candidate = {
     'publish in one isolate, an object that enqueues a ready frame on every response, an edge that passes responses on, HTTP',
   start: () => workerdServer('held'),
 };
+/** The least that any server in one isolate does. */
+export const LIMIT: Candidate = {
+  name: 'enqueue only',
+  includes:
+    'publish and streams in one isolate, the ready frames of a publish enqueued on every ' +
+    'response as one chunk, HTTP: it reads no listen and delivers to no other isolate',
+  start: () => workerdServer('limit'),
+};
 export const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, SHARED_RELAY, RELAY, HELD];
 export const WORKERS_AND_MEMORY = existsSync(MEMORY_DISK) ? [...WORKERS, IN_MEMORY] : WORKERS;
 export const PEERS = [ON_WORKERD, SDK_ON_WORKERD];
@@ -87,12 +95,12 @@ export const ALONE = [ON_WORKERD];
 export const PROCESSES: Candidate[] = [
   {
     name: `${OURS} on Node`,
-    includes: "publish, match, Node's HTTP, all in one process",
+    includes: "publish, match, Node's HTTP by `toNodeHandler`, all in one process",
     start: () => nodeServer('listen'),
   },
   {
     name: 'TypeScript SDK on Node',
-    includes: "publish, match, Node's HTTP by the same adapter, all in one process",
+    includes: "publish, match, Node's HTTP by the SDK's `toNodeHandler`, all in one process",
     start: () => nodeServer('sdk'),
   },
   {
@@ -102,9 +110,22 @@ export const PROCESSES: Candidate[] = [
   },
 ];
 
-/** Servers with streams in four isolates; the SDK delivers within one isolate only. */
+/** The least that any server on Node's HTTP does. */
+export const NODE_LIMIT: Candidate = {
+  name: 'write only',
+  includes:
+    "the ready frames of a publish written to every response of Node's HTTP as one chunk, " +
+    'all in one process: it reads no listen',
+  start: () => nodeServer('limit'),
+};
+
+/** Servers with streams in four isolates, beside the SDK with all of them in one. */
 export const IN_FOUR: Candidate[] = [
   { ...ON_WORKERD, start: () => workerdServer('listen', { isolates: 4 }) },
+  {
+    ...SDK_ON_WORKERD,
+    includes: `${SDK_ON_WORKERD.includes}, so all streams are in that one`,
+  },
   { ...SHARED_RELAY, start: () => workerdServer('relay', { isolates: 4 }) },
 ];
 /** Ours with a bus that accepts no connection. */

@@ -6,6 +6,8 @@ import {
   entrants,
   IN_EACH,
   IN_FOUR,
+  LIMIT,
+  NODE_LIMIT,
   PEERS,
   PROCESSES,
   sharded,
@@ -16,7 +18,7 @@ import {
 import { freshly } from './freshly.ts';
 import { Acknowledging } from './measures/acknowledging.ts';
 import { Burst } from './measures/burst.ts';
-import { Delivery } from './measures/delivery.ts';
+import { Delivery, type Load } from './measures/delivery.ts';
 import { Healing } from './measures/healing.ts';
 import { Latency } from './measures/latency.ts';
 import { Opening } from './measures/opening.ts';
@@ -78,25 +80,9 @@ export function overHttp(size: Size): Experiment[] {
 
 function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] {
   const load = { streams, uris: 20, waves: 3 };
+  const frames = { metrics: [RATE, CPU_FRAME] as [Metric, Metric], warmUps: 2, rounds };
   return [
-    {
-      ...{ name: 'workerd', proves: ['S5'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
-      title: `waves of ${load.uris} events to ${streams} streams on workerd`,
-      entrants: entrants([...WORKERS_AND_MEMORY, IN_EACH], (server) =>
-        Delivery.start(server, load),
-      ),
-    },
-    {
-      ...{
-        name: 'workerd-isolates',
-        proves: ['S5'],
-        metrics: [RATE, CPU_FRAME],
-        warmUps: 2,
-        rounds,
-      },
-      title: `waves of ${load.uris} events to ${streams} streams in four isolates of workerd`,
-      entrants: entrants(IN_FOUR, (server) => Delivery.start(server, load)),
-    },
+    ...waves(load, { ...frames, proves: ['S5'] }),
     {
       ...{
         name: 'last-stream',
@@ -106,14 +92,14 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
         rounds,
       },
       title: `from a publish to the last of ${streams} streams on workerd`,
-      entrants: entrants([...WORKERS_AND_MEMORY, IN_EACH], (server) =>
+      entrants: entrants([...WORKERS_AND_MEMORY, IN_EACH, LIMIT], (server) =>
         Latency.start(server, { streams, publishes }),
       ),
     },
     {
-      ...{ name: 'node', proves: ['S10'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
+      ...{ ...frames, name: 'node', proves: ['S10'] },
       title: `waves of ${load.uris} events to ${streams} streams on Node's HTTP and on uvicorn`,
-      entrants: entrants(PROCESSES, (server) => Delivery.start(server, load)),
+      entrants: entrants([...PROCESSES, NODE_LIMIT], (server) => Delivery.start(server, load)),
     },
     {
       ...{
@@ -131,6 +117,27 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
   ];
 }
 
+/** Waves of many events and of one, to streams in one isolate and in four. */
+function waves(
+  many: Load,
+  common: Pick<Experiment, 'proves' | 'metrics' | 'warmUps' | 'rounds'>,
+): Experiment[] {
+  const one = { ...many, uris: 1, waves: many.uris * many.waves };
+  const [wide, narrow] = [`waves of ${many.uris} events`, 'waves of one event'];
+  const to = `to ${many.streams} streams`;
+  const inOne = [...WORKERS_AND_MEMORY, IN_EACH, LIMIT];
+  const each = (name: string, title: string, candidates: Candidate[], load: Load): Experiment => ({
+    ...{ ...common, name, title },
+    entrants: entrants(candidates, (server) => Delivery.start(server, load)),
+  });
+  return [
+    each('workerd', `${wide} ${to} on workerd`, inOne, many),
+    each('workerd-isolates', `${wide} ${to} in four isolates of workerd`, IN_FOUR, many),
+    each('workerd-single', `${narrow} ${to} on workerd`, inOne, one),
+    each('workerd-isolates-single', `${narrow} ${to} in four isolates of workerd`, IN_FOUR, one),
+  ];
+}
+
 /** The time until a stream is subscribed. */
 function opens({ streams, rounds }: Size): Experiment[] {
   const ack = { proves: ['S8'], metrics: [ACK, P99] as [Metric, Metric], warmUps: 1, rounds };
@@ -144,7 +151,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
         rounds,
       },
       title: `${streams} streams are opened at once on workerd`,
-      entrants: entrants([...PEERS, IN_EACH], (server) =>
+      entrants: entrants([...PEERS, IN_EACH, LIMIT], (server) =>
         Opening.start(server, 0, streams, streams),
       ),
     },

@@ -10,18 +10,21 @@ import {
   type Standing,
 } from '../harness/outcome.ts';
 import type { ConditionVerdict, Verdict } from '../harness/promises/verdicts.ts';
+import { failures, gaps } from '../harness/record/flaws.ts';
+import { MAX_LOAD } from '../harness/record/idle.ts';
 import type { Machine } from '../harness/record/machine.ts';
 import type { Results } from '../harness/record/results.ts';
 import { exponent } from '../harness/statistics.ts';
 import { plotsOf } from './plots.ts';
 
 /** Returns the text of RESULTS.md. */
-export function documentOf({ verdicts, size, machine, experiments }: Results): string {
+export function documentOf({ verdicts, size, machine, unmeasured, experiments }: Results): string {
   const note =
     size === 'quick' ? '\n**Quick sizes: these figures only show that everything runs.**\n' : '';
   return [
     `# Results\n\n${wrapped(INTRODUCTION)}\n${note}`,
     `${machineOf(machine)}\n`,
+    ...incompleteness([...gaps(experiments, unmeasured), ...failures(experiments)]),
     `## Promises\n\n${promiseRows(verdicts)}\n`,
     ...experiments.map(sectionOf),
   ].join('\n');
@@ -44,6 +47,12 @@ function machineOf({
       `Node ${node}, ${others.join(', ')}. A small write is on the disk after ${figure(fsyncMs)} ms.`,
     ].join(' '),
   );
+}
+
+function incompleteness(reasons: string[]): string[] {
+  if (reasons.length === 0) return [];
+  const rows = reasons.map((reason) => wrapped(`- ${reason}`, '  '));
+  return [`## Incomplete\n\nThese results are not those of one whole run:\n`, ...rows, ''];
 }
 
 function promiseRows(verdicts: Record<string, Verdict>): string {
@@ -76,8 +85,11 @@ function sectionOf(outcome: Outcome): string {
   ].join('\n');
 }
 
-function runOf({ at, commit, command, load }: Run): string {
-  return `${at.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}, \`${command}\`, load before ${figure(load)}.`;
+function runOf({ at, commit, command, load, waited }: Run): string {
+  const time = `${at.slice(0, 16).replace('T', ' ')} UTC`;
+  const before = `load before ${figure(load)}${load > MAX_LOAD ? ' (beside other work)' : ''}`;
+  const wait = waited === undefined ? '' : `, after waiting ${figure(waited)} s for a lower one`;
+  return `${time}, commit ${commit}, \`${command}\`, ${before}${wait}.`;
 }
 
 function failureOf({ failed }: Standing): string {
@@ -161,6 +173,7 @@ function wrapped(text: string, indent = ''): string {
 const INTRODUCTION = [
   '`npm run bench` writes this page from `results.json`, which has all rounds.',
   'All contenders of an experiment run at the same time on one machine, with interleaved rounds.',
+  'Before each experiment, the command waits until the load is at most 0.5, for ten minutes at most.',
   'Figures are medians, with minimum and maximum. Ratios are taken round by round, ours to theirs.',
   'An exponent of 0 says that a figure does not grow along the axis,',
   '1 that it grows in proportion. Each experiment names its time and its commit.',

@@ -1,3 +1,4 @@
+import { acknowledgment, frameOf } from './frames.ts';
 import type { ClosableServer } from './server.ts';
 
 /**
@@ -39,15 +40,9 @@ interface Resource {
 }
 
 function watchersOf(resources: Map<string, Resource>, uri: string): Resource['controllers'] {
-  const known = resources.get(uri) ?? { controllers: [], frame: encoded(uri) };
+  const known = resources.get(uri) ?? { controllers: [], frame: frameOf(uri) };
   resources.set(uri, known);
   return known.controllers;
 }
 
-function encoded(uri: string): Uint8Array {
-  const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': 1 }, uri };
-  const message = { jsonrpc: '2.0', method: 'notifications/resources/updated', params };
-  return new TextEncoder().encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
-}
-
-const ACKNOWLEDGED = new TextEncoder().encode('event: message\ndata: {}\n\n');
+const ACKNOWLEDGED = acknowledgment();

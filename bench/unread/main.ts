@@ -5,6 +5,7 @@ import { run } from '../../scripts/process/command.mjs';
 import { main } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { setUp } from '../../scripts/setup/setup.mjs';
+import { untilIdle } from '../harness/record/idle.ts';
 import { thisMachine } from '../harness/record/machine.ts';
 import { thisRun } from '../harness/record/run.ts';
 import type { Growth } from './growth.ts';
@@ -17,7 +18,8 @@ async function unread(): Promise<void> {
   await setUp();
   await build();
   const events = Number(process.argv[2] ?? EVENTS);
-  const run = { ...(await thisRun([])), command: 'npm run bench:unread' };
+  const waited = await untilIdle({ write: (text) => process.stderr.write(text) });
+  const run = { ...(await thisRun([], waited)), command: 'npm run bench:unread' };
   const results = { run, machine: await thisMachine(), events, grown: await grown(events) };
   await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
   process.stdout.write(await readFile(RESULTS, 'utf8'));

@@ -9,17 +9,19 @@ const page = join(root, 'docs', 'verification.md');
 
 /**
  * Runs a check, and writes its result to the page: only the result of a check that passed, of one
- * commit, in a tree without changes.
+ * commit, in a tree without changes. Otherwise the process ends with 1.
  * @param {string} name the check, such as `check:idle`
  * @param {() => Promise<string>} check resolves with the result in words; rejects if it failed
+ * @param {typeof treeObstacles} obstacles returns why the result must not be written
  */
-export async function recordRun(name, check) {
+export async function recordRun(name, check, obstacles = treeObstacles) {
   const [load, before] = [loadavg()[0] ?? 0, await treeState()];
   const result = await check();
   process.stdout.write(`${result}\n`);
-  const reasons = treeObstacles(before, await treeState());
+  const reasons = obstacles(before, await treeState());
   if (reasons.length > 0) {
-    process.stdout.write(`docs/verification.md was not written: ${reasons.join('; ')}\n`);
+    process.stderr.write(`docs/verification.md was not written: ${reasons.join('; ')}\n`);
+    process.exitCode = 1;
     return;
   }
   const machine = `${availableParallelism()} cores, load ${load.toFixed(1)}`;

@@ -1,15 +1,19 @@
 import { run } from '../process/command.mjs';
+import { root } from '../process/project.mjs';
 
 /** @typedef {{ commit: string, isDirty: boolean }} Tree */
 
 /**
- * Returns the state of the repository.
+ * Returns the state of a repository, by default this one. Files that checks and benchmarks write
+ * their results into do not count as changes, so that several checks can run at one commit.
+ * @param {string} [cwd]
  * @returns {Promise<Tree>}
  */
-export async function treeState() {
-  const commit = (await run('git', ['rev-parse', '--short=10', 'HEAD'])).trim();
-  const changes = (await run('git', ['status', '--porcelain'])).trim();
-  return { commit, isDirty: changes !== '' };
+export async function treeState(cwd = root) {
+  const commit = (await run('git', ['rev-parse', '--short=10', 'HEAD'], { cwd })).trim();
+  const others = RESULTS.map((path) => `:(exclude,glob)${path}`);
+  const changes = await run('git', ['status', '--porcelain', '--', '.', ...others], { cwd });
+  return { commit, isDirty: changes.trim() !== '' };
 }
 
 /**
@@ -26,3 +30,10 @@ export function treeObstacles(before, after) {
       : [`the commit changed from ${before.commit} to ${after.commit}`],
   ].flat();
 }
+
+/** What checks and benchmarks write. No check reads these files to judge the code. */
+const RESULTS = [
+  ...['docs/cost.md', 'docs/mutants.md', 'docs/verification.md'],
+  ...['bench/RESULTS.md', 'bench/**/results.json', 'bench/plots/**'],
+  ...['wasm-tests/mutants/core.json', 'wasm-tests/mutants/patches.json'],
+];

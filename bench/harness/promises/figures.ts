@@ -31,9 +31,9 @@ export function ratioTo(theirs: string, metric?: string, plus?: Addend, ours = O
   };
 }
 
-/** The ratio of theirs to ours: how many times as fast we are, if the metric is a time. */
-export function times(theirs: string): Figure {
-  return ratioTo(OURS, undefined, undefined, theirs);
+/** The ratio of their processor time to ours, round by round: how many times as cheap we are. */
+export function cheaperThan(theirs: string, ours = OURS): Figure {
+  return ratioTo(ours, 'cpu', undefined, theirs);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { OURS } from '../experiment.ts';
-import { type Figure, highest, own, ownOf, ratioTo, spread, times } from './figures.ts';
+import { cheaperThan, type Figure, highest, own, ownOf, ratioTo, spread } from './figures.ts';
 
 /** What a promise requires of one experiment. */
 export interface Condition {
@@ -19,15 +19,19 @@ const RELAY = 'WebSocket relay, shared';
 const HELD = 'object-held SSE';
 const NODE = `${OURS} on Node`;
 
-/** The conditions of each promise. */
+/**
+ * The conditions of each promise. Where an experiment measures processor time, it decides: on a
+ * shared machine, times vary by half. Times decide where they are what is promised: the latency of
+ * S6, and the rate of openings of S8, which has a condition about processor time too.
+ */
 export const PROMISES: Record<string, Condition[]> = {
   S1: [
     {
       ...AT_LEAST,
-      what: 'dense fan-out, of the SDK',
+      what: 'dense fan-out, less processor time than the SDK',
       experiment: 'dense',
       goal: 9,
-      value: ratioTo(SDK),
+      value: cheaperThan(SDK),
     },
     {
       ...AT_MOST,
@@ -40,19 +44,19 @@ export const PROMISES: Record<string, Condition[]> = {
   S2: [
     {
       ...AT_LEAST,
-      what: 'every id different, of the SDK',
+      what: 'every id different, less processor time than the SDK',
       experiment: 'distinct-ids',
       goal: 5,
-      value: ratioTo(SDK),
+      value: cheaperThan(SDK),
     },
   ],
   S3: [
     {
       ...AT_LEAST,
-      what: '1 % match, of the SDK',
+      what: '1 % match, less processor time than the SDK',
       experiment: 'one-percent',
       goal: 25,
-      value: times(SDK),
+      value: cheaperThan(SDK),
     },
     {
       ...AT_MOST,
@@ -74,24 +78,31 @@ export const PROMISES: Record<string, Condition[]> = {
   S5: [
     {
       ...AT_LEAST,
-      what: 'frames on workerd, of the SDK',
+      what: 'frames on workerd, less processor time than the SDK',
       experiment: 'workerd',
       goal: 2.5,
-      value: ratioTo(SDK),
+      value: cheaperThan(SDK),
     },
     {
       ...AT_LEAST,
-      what: 'of a relay that shares',
+      what: 'than a relay that shares',
       experiment: 'workerd',
       goal: 2,
-      value: ratioTo(RELAY),
+      value: cheaperThan(RELAY),
     },
     {
       ...AT_LEAST,
-      what: 'in four isolates, of a relay that shares',
+      what: 'in four isolates, than the SDK in one',
+      experiment: 'workerd-isolates',
+      goal: 2.5,
+      value: cheaperThan(SDK),
+    },
+    {
+      ...AT_LEAST,
+      what: 'in four isolates, than a relay that shares',
       experiment: 'workerd-isolates',
       goal: 2,
-      value: ratioTo(RELAY),
+      value: cheaperThan(RELAY),
     },
   ],
   S6: [
@@ -217,17 +228,17 @@ export const PROMISES: Record<string, Condition[]> = {
   S10: [
     {
       ...AT_LEAST,
-      what: 'frames on Node, of the SDK on Node',
+      what: 'frames on Node, less processor time than the SDK on Node',
       experiment: 'node',
       goal: 5,
-      value: ratioTo('TypeScript SDK on Node', undefined, undefined, NODE),
+      value: cheaperThan('TypeScript SDK on Node', NODE),
     },
     {
       ...AT_LEAST,
-      what: 'of the Python SDK',
+      what: 'than the Python SDK',
       experiment: 'node',
       goal: 25,
-      value: ratioTo('Python SDK', undefined, undefined, NODE),
+      value: cheaperThan('Python SDK', NODE),
     },
   ],
   S11: [

@@ -14,12 +14,21 @@ export interface Results {
   verdicts: Record<string, Verdict>;
   size: 'full' | 'quick';
   machine: Machine;
+  /** The names of the experiments that were not measured. */
+  unmeasured: string[];
   experiments: Outcome[];
 }
 
-/** Adds the verdicts to the outcomes of a run. */
-export function judged(size: Results['size'], machine: Machine, experiments: Outcome[]): Results {
-  return { verdicts: verdicts(experiments), size, machine, experiments };
+/** Adds the verdicts to the outcomes of a run. `order` has the names of all experiments. */
+export function judged(
+  size: Results['size'],
+  machine: Machine,
+  experiments: Outcome[],
+  order: string[],
+): Results {
+  const measured = new Set(experiments.map(({ name }) => name));
+  const unmeasured = order.filter((name) => !measured.has(name));
+  return { verdicts: verdicts(experiments), size, machine, unmeasured, experiments };
 }
 
 /**
@@ -42,10 +51,15 @@ export async function save(folder: string, { verdicts: found, ...rest }: Results
 
 /** Reads what {@link save} wrote. */
 export async function load(file: string): Promise<Results> {
-  const { size, machine, experiments, ...found } = JSON.parse(
-    await readFile(file, 'utf8'),
-  ) as Results;
-  return { verdicts: found as unknown as Results['verdicts'], size, machine, experiments };
+  const {
+    size,
+    machine,
+    unmeasured = [],
+    experiments,
+    ...found
+  } = JSON.parse(await readFile(file, 'utf8')) as Results;
+  const verdicts = found as unknown as Results['verdicts'];
+  return { verdicts, size, machine, unmeasured, experiments };
 }
 
 /** As {@link load}, of a file or of the results.json of a folder; undefined if there is none. */

@@ -2,14 +2,15 @@ import { loadavg } from 'node:os';
 import { run } from '../../../scripts/process/command.mjs';
 import type { Run } from '../outcome.ts';
 
-/** Describes the run that begins now. */
-export async function thisRun(args: string[]): Promise<Run> {
+/** Describes the run that begins now, after waiting `waited` seconds for a lower load. */
+export async function thisRun(args: string[], waited = 0): Promise<Run> {
   const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
   return {
     at: new Date().toISOString(),
     commit: await commit(),
     command,
     load: Number((loadavg()[0] ?? 0).toFixed(2)),
+    ...(waited > 0 ? { waited } : {}),
   };
 }
 
@@ -27,6 +28,6 @@ async function commit(): Promise<string> {
 }
 
 const MEASURED = [
-  ...['src', 'bindings', 'js', 'console', 'bench/*.ts'],
+  ...['src', 'bindings', 'js', 'console', 'bench/*.ts', 'bench/*.rs', 'bench/*.py', 'bench/*.toml'],
   ...['Cargo.lock', 'package-lock.json'],
 ];

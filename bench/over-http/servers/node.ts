@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import { onStop } from '../../../scripts/process/main.mjs';
 import type { LoadServer } from './server.ts';
 
+/** The contenders on Node's HTTP. */
+export type NodeName = 'listen' | 'sdk' | 'limit';
+
 /** Starts a server on Node's HTTP in a separate process. */
-export async function nodeServer(name: 'listen' | 'sdk'): Promise<LoadServer> {
+export async function nodeServer(name: NodeName): Promise<LoadServer> {
   const child = fork(join(import.meta.dirname, 'node-process.ts'), [name], { stdio: 'inherit' });
   const exited = once(child, 'exit');
   onStop(() => void child.kill());

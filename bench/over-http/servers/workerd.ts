@@ -5,7 +5,7 @@ import { bundleWorker } from '../../../wasm-tests/host/bundle.ts';
 import type { LoadServer } from './server.ts';
 
 /** The measured Workers, by their folder in bench/workers. */
-export type WorkerName = 'listen' | 'sdk' | 'relay' | 'held';
+export type WorkerName = 'listen' | 'sdk' | 'relay' | 'held' | 'limit';
 
 /** The options of a Worker. */
 export interface WorkerOptions {
@@ -60,12 +60,16 @@ async function stop(workerd: Workerd, state: string | undefined): Promise<void> 
   if (state !== undefined) await rm(state, { recursive: true, force: true });
 }
 
-/** The SDK delivers within one isolate only, so the isolate that holds its streams publishes. */
+/**
+ * The SDK and the limit deliver within one isolate only, so the isolate that holds their streams
+ * publishes.
+ */
 const LAYOUTS = {
   listen: { publishers: 1, object: { binding: 'LISTEN_BUS', className: 'BenchBus' } },
   relay: { publishers: 1, object: { binding: 'RELAY', className: 'Relay' } },
   held: { publishers: 1, object: { binding: 'HOLDER', className: 'Holder' } },
   sdk: { publishers: 0, object: undefined },
+  limit: { publishers: 0, object: undefined },
 };
 
 /** Bundles each Worker once. */

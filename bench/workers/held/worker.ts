@@ -1,5 +1,5 @@
 import { DurableObject, env } from 'cloudflare:workers';
-import { acknowledgment, frameOf, STREAM_HEADERS } from '../frames.ts';
+import { acknowledgment, frameOf, STREAM_HEADERS } from '../../servers/frames.ts';
 import { uris } from '../uris.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { DurableObject, env } from 'cloudflare:workers';
-import { acknowledgment, frameOf, STREAM_HEADERS } from '../frames.ts';
+import { acknowledgment, frameOf, STREAM_HEADERS } from '../../servers/frames.ts';
+import { openStream } from '../open-stream.ts';
 import { uris } from '../uris.ts';
 
 /**
@@ -70,22 +71,7 @@ async function shared(relay: DurableObjectStub): Promise<Response> {
     });
   });
   await line;
-  let own: ReadableStreamDefaultController<Uint8Array>;
-  let keepAlive: ReturnType<typeof setInterval>;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      own = controller;
-      controller.enqueue(acknowledgment());
-      streams.add(controller);
-      // workerd cancels a request that waits for nothing.
-      keepAlive = setInterval(() => {}, 10_000);
-    },
-    cancel() {
-      clearInterval(keepAlive);
-      streams.delete(own);
-    },
-  });
-  return new Response(body, { headers: STREAM_HEADERS });
+  return openStream(streams);
 }
 
 async function socketTo(relay: DurableObjectStub): Promise<WebSocket | undefined> {

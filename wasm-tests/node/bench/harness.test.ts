@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { argumentsOf } from '../../../bench/harness/arguments.ts';
 import { CHECKS, figureOf } from '../../../bench/harness/baseline.ts';
 import { compare } from '../../../bench/harness/comparison.ts';
 import type { Entrant, Experiment } from '../../../bench/harness/experiment.ts';
 import { type Outcome, ratioAt } from '../../../bench/harness/outcome.ts';
+import { MAX_LOAD, untilIdle } from '../../../bench/harness/record/idle.ts';
 import { merged } from '../../../bench/harness/record/results.ts';
 import { exponent, quantile, summaryOf } from '../../../bench/harness/statistics.ts';
 import { Progress } from '../../../bench/harness/terminal/progress.ts';
@@ -124,18 +126,55 @@ describe('a part of a run', () => {
   });
 });
 
-describe('processorMs', () => {
-  test('returns the processor time of a process', async () => {
-    const before = await processorMs(process.pid);
-    while (process.cpuUsage().user < USED_US) Math.sqrt(2);
-    const spun = process.cpuUsage();
-    const used = await processorMs(process.pid);
-    expect(used).toBeGreaterThanOrEqual(before);
-    expect(Math.abs(used - (spun.user + spun.system) / 1000)).toBeLessThan(USED_US / 1000 / 2);
+describe('an experiment', () => {
+  const waited = async (loads: number[]) => {
+    const said: string[] = [];
+    const load = () => (loads.length > 1 ? loads.shift() : loads[0]) ?? 0;
+    const seconds = await untilIdle({
+      write: (text) => said.push(text),
+      load,
+      sleep: async () => {},
+    });
+    return { seconds, said: said.join('') };
+  };
+
+  test('begins at once on an idle machine', async () => {
+    expect(await waited([MAX_LOAD])).toEqual({ seconds: 0, said: '' });
+  });
+
+  test('waits until the load is low enough, and says so', async () => {
+    const { seconds, said } = await waited([1.2, 1.2, 0.8, 0.5]);
+    expect(seconds).toBe(10);
+    expect(said).toBe('\nwaiting for a load of at most 0.5, now it is 1.20\n');
+  });
+
+  test('begins after ten minutes at any load, and says so', async () => {
+    const { seconds, said } = await waited([3]);
+    expect(seconds).toBe(600);
+    expect(said).toContain('the load is still 3.00');
   });
 });
 
-const USED_US = 200_000;
+describe('processorMs', () => {
+  test('returns the processor time of a process', async () => {
+    const [before, started] = [await processorMs(process.pid), process.cpuUsage()];
+    while (process.cpuUsage(started).user < USED_US)
+      for (let turn = 0; turn < 100_000; turn += 1) Math.sqrt(turn);
+    const used = (await processorMs(process.pid)) - before;
+    const { user, system } = process.cpuUsage(started);
+    expect(Math.abs(used - (user + system) / 1000)).toBeLessThan(USED_US / 1000 / 2);
+  });
+
+  test('notices less than a tick of the kernel', async () => {
+    const idle = spawn('sleep', ['60']);
+    onTestFinished(() => void idle.kill());
+    await expect.poll(() => processorMs(idle.pid ?? 0)).toBeGreaterThan(0);
+    expect(await processorMs(idle.pid ?? 0)).toBeLessThan(TICK_MS);
+  });
+});
+
+const TICK_MS = 10;
+const USED_US = 100_000;
 
 function experiment(entrants: Entrant[], options: Partial<Experiment> = {}): Experiment {
   return {

@@ -26,6 +26,12 @@ describe('a promise', () => {
     expect(verdicts([outcome])['S1']?.holds).toBe(false);
   });
 
+  test('is judged by processor time where an experiment measures it, not by the rate', () => {
+    const fast = dense(9, 1.3);
+    Object.assign(fast.contenders[0]?.points[0]?.rounds[0] ?? {}, { rate: 100, cpu: 1.31 });
+    expect(verdicts([fast])['S1']).toMatchObject({ holds: false, value: expect.closeTo(8.93, 2) });
+  });
+
   test('about all hosts is judged by the slowest', () => {
     const host = (name: string, ms: number) => ({
       name,

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Outcome } from '../../../bench/harness/outcome.ts';
+import { gaps } from '../../../bench/harness/record/flaws.ts';
 import { judged, load, loadFrom, save } from '../../../bench/harness/record/results.ts';
+import { documentOf } from '../../../bench/report/document.ts';
 import { report } from '../../../bench/report/report.ts';
 import { dense } from './outcomes.ts';
 
@@ -20,13 +22,16 @@ describe('the written results', () => {
       contenders: [],
     };
     curve.contenders.push({ name: 'mcp-listen', includes: 'all', points });
-    await save(folder, judged('quick', MACHINE, [dense(9, 1.3), curve]));
+    await save(folder, judged('quick', MACHINE, [dense(9, 1.3), curve], ['dense', 'curve']));
     await report(folder);
     const text = await readFile(join(folder, 'RESULTS.md'), 'utf8');
-    expect(text).toContain('| S1 | dense fan-out, of the SDK | at least 9 x | 9 | 9 | 9 | holds |');
+    expect(text).toContain(
+      '| S1 | dense fan-out, less processor time than the SDK | at least 9 x | 9 | 9 | 9 | holds |',
+    );
     expect(text).toContain(
       '| mcp-listen | 0 (0 - 0) | 15 (10 - 20) | 1,500 (1,000 - 2,000) | 1.00 |',
     );
+    expect(text).not.toContain('## Incomplete');
     expect(await readdir(join(folder, 'plots'))).toEqual([
       'curve-cpu.svg',
       'curve-rate.svg',
@@ -41,7 +46,7 @@ describe('the written results', () => {
   test('have the verdicts at the top level of the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const results = judged('full', MACHINE, [dense(9, 1.3)]);
+    const results = judged('full', MACHINE, [dense(9, 1.3)], ['dense', 'missing']);
     await save(folder, results);
     const file = join(folder, 'results.json');
     const written = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
@@ -49,6 +54,36 @@ describe('the written results', () => {
     expect(await load(file)).toEqual(results);
     expect(await loadFrom(folder)).toEqual(results);
     expect(await loadFrom(join(folder, 'nowhere'))).toBeUndefined();
+  });
+});
+
+describe('results', () => {
+  const run = (commit: string) => ({ at: '', commit, command: '', load: 0.2 });
+  const of = (name: string, commit: string): Outcome => ({
+    ...dense(9, 1.3),
+    ...{ name, run: run(commit) },
+  });
+
+  test('of one whole run at one commit have no gaps', () => {
+    expect(gaps([of('a', '1'), of('b', '1')], [])).toEqual([]);
+  });
+
+  test('of several commits, of changed files or of a part of the experiments have gaps', () => {
+    expect(gaps([of('a', '1'), of('b', '2+'), of('c', '1')], ['d', 'e'])).toEqual([
+      'not measured: d, e',
+      'experiments of several commits: 1 (2), 2+ (1)',
+      'measured files differ from the commit: 2+',
+    ]);
+  });
+
+  test('show contenders that failed and experiments that are missing', () => {
+    const outcome = of('dense', '1');
+    const [, second] = outcome.contenders;
+    Object.assign(second ?? {}, { failed: 'a frame is missing' });
+    const text = documentOf(judged('full', MACHINE, [outcome], ['dense', 'workerd']));
+    expect(text).toContain('## Incomplete');
+    expect(text).toContain('- not measured: workerd');
+    expect(text).toContain('- dense: TypeScript SDK: a frame is missing');
   });
 });
 

@@ -1,7 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { withRow } from '../../../scripts/checks/long-runs.mjs';
-import { treeObstacles } from '../../../scripts/checks/tree.mjs';
+import { treeObstacles, treeState } from '../../../scripts/checks/tree.mjs';
+import { run } from '../../../scripts/process/command.mjs';
 
 const page = new URL('../../../docs/verification.md', import.meta.url);
 
@@ -19,4 +22,33 @@ test('a long run is recorded only for one commit, without changes', () => {
   expect(treeObstacles(tree, tree)).toEqual([]);
   expect(treeObstacles({ ...tree, isDirty: true }, tree)).toHaveLength(1);
   expect(treeObstacles(tree, { ...tree, commit: 'b' })).toHaveLength(1);
+});
+
+test('files that checks write do not count as changes of the tree, and all others do', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'mcp-listen-tree-'));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  const git = (...args: string[]) => run('git', args, { cwd });
+  await git('init', '--quiet');
+  const name = ['-c', 'user.name=a', '-c', 'user.email=a@example.com'];
+  await git(...name, 'commit', '--quiet', '--allow-empty', '-m', 'first');
+  for (const folder of ['docs', 'bench/cost', 'src'])
+    await mkdir(join(cwd, folder), { recursive: true });
+  for (const file of ['docs/verification.md', 'bench/results.json', 'bench/cost/results.json'])
+    await writeFile(join(cwd, file), 'result');
+  expect(await treeState(cwd)).toMatchObject({ isDirty: false });
+  await writeFile(join(cwd, 'src', 'lib.rs'), 'code');
+  expect(await treeState(cwd)).toMatchObject({ isDirty: true });
+});
+
+test('a check whose result cannot be written fails', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'mcp-listen-check-'));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  const script = join(cwd, 'check.mjs');
+  const checks = new URL('../../../scripts/checks/long-runs.mjs', import.meta.url);
+  await writeFile(
+    script,
+    `import { recordRun } from '${checks}';\n` +
+      "await recordRun('check:test', async () => 'passed', () => ['the tree has changes']);\n",
+  );
+  await expect(run('node', [script])).rejects.toThrow(/was not written: the tree has changes/);
 });
