@@ -262,6 +262,22 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 200,
       value: own,
     },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'wasm of MCP Events in a Worker without them',
+      experiment: 'bundle-worker',
+      goal: 0,
+      value: ownOf('events'),
+    },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'in a server on Node without them',
+      experiment: 'bundle-node',
+      goal: 0,
+      value: ownOf('events'),
+    },
   ],
   S14: [
     {
