@@ -236,12 +236,13 @@ class RequestHandler {
   }
 
   #createEventServer(options: ListenHandlerOptions): EventServer | undefined {
+    const { authorizationTtlMs, keepAliveMs } = intervalsOf(options);
     return options.events?.serve({
       bus: this.bus,
       holdsStreams: expectListen(options),
       principalOptions: this.#principalOptions,
       authorizeMs: this.#timeouts.authorizeMs,
-      authorizationTtlMs: intervalsOf(options).authorizationTtlMs,
+      ...{ authorizationTtlMs, keepAliveMs },
       bodyMs: this.#timeouts.bodyMs,
       writeMs: this.#timeouts.writeMs,
       reading: { limits: this.#reading, onError: this.#onError },

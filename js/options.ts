@@ -116,7 +116,7 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   timeouts?: ListenTimeouts;
   /**
    * Milliseconds without output, +-20 %, after which a stream sends a keep-alive comment. 0
-   * disables.
+   * disables; with streams of `events` at least 1 and at most 25,000.
    *
    * @default 15_000
    */

@@ -1,7 +1,7 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { callRequest } from '../../wasm-tests/host/call.ts';
-import { type ClosableServer, KEEP_ALIVE_MS, MANY_STREAMS } from './server.ts';
+import { type ClosableServer, MANY_STREAMS } from './server.ts';
 import { CAPABILITIES, SERVER_INFO } from './server-info.ts';
 
 /**
@@ -13,7 +13,8 @@ export function eventServer(): ClosableServer {
     bus: new InMemoryBus({ events: eventLog() }),
     events: defineEvents({ changed: { match: { uri: '/uri' } } }),
     server: { info: SERVER_INFO, capabilities: CAPABILITIES },
-    keepAliveMs: KEEP_ALIVE_MS,
+    // The longest interval between heartbeats that streams of events may have.
+    keepAliveMs: 25_000,
     limits: { maxSubscriptions: MANY_STREAMS, namesBytes: 2 ** 30 },
   });
   let published = 0;

@@ -64,8 +64,8 @@ function bundle(side: Side, title: string): Experiment {
     ...{
       name: `bundle-${side}`,
       title,
-      proves: ['S7'],
-      metrics: [GZIP, WASM, SCRIPT],
+      proves: side === 'page' ? ['S7'] : ['S7', 'S13'],
+      metrics: [GZIP, WASM, SCRIPT, EVENTS],
       warmUps: 0,
       rounds: 1,
     },
@@ -85,5 +85,6 @@ const INCLUDES = 'from a compiled module to exports that can be called; compilat
 const GZIP: Metric = { id: 'gzip', title: 'gzip', unit: 'KB', better: 'less' };
 const WASM: Metric = { id: 'wasm', title: 'its wasm', unit: 'KB', better: 'less' };
 const SCRIPT: Metric = { id: 'script', title: 'its JavaScript', unit: 'KB', better: 'less' };
+const EVENTS: Metric = { id: 'events', title: 'wasm of MCP Events', unit: 'KB', better: 'less' };
 const INSTANTIATE: Metric = { id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' };
 const COMPILE: Metric = { id: 'compile', title: 'compile', unit: 'ms', better: 'less' };

@@ -49,6 +49,10 @@ export function defineEvents<
   const settings = webhooks && new WebhookSettings(webhooks);
   return {
     authorizes: options.authorize !== undefined,
+    emit: async (bus, name, data, emitOptions) => {
+      await table.expectValid(name, data);
+      return bus.emit(name, data, emitOptions);
+    },
     serve: (host) => new ServedEvents(table, options as EventOptions, host),
     posted: (body) => parsePosted(body, table),
     deliver: settings && ((host) => new WebhookDeliverer(host, table, settings)),

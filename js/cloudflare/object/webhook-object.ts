@@ -4,6 +4,7 @@ import type {
   WebhookDelivery,
   WebhookHost,
 } from '../../bus/events.js';
+import { ListenError } from '../../model/error.js';
 import type { BusStats } from '../../model/stats/bus.js';
 import { report } from '../../observe/on-error.js';
 import type { WebhookAddress } from '../wire/names.js';
@@ -28,6 +29,8 @@ export class WebhookObject {
   readonly #table: WebhookTable;
   /** The number of the last call of the bus. */
   #lastCall = 0;
+  /** Whether it has reported that its class delivers to no webhooks. */
+  #hasReported = false;
   /** Undefined until the first call. */
   #delivery: Promise<WebhookDelivery | undefined> | undefined;
 
@@ -47,13 +50,13 @@ export class WebhookObject {
   /** Handles a request to subscribe, as JSON text. */
   async subscribe(webhook: string): Promise<string> {
     const delivery = await this.#started();
-    return delivery === undefined ? UNAVAILABLE : delivery.subscribe(JSON.parse(webhook));
+    return delivery === undefined ? this.#unavailable() : delivery.subscribe(JSON.parse(webhook));
   }
 
   /** Handles a request to unsubscribe, as JSON text. */
   async unsubscribe(webhook: string): Promise<string> {
     const delivery = await this.#started();
-    return delivery === undefined ? UNAVAILABLE : delivery.unsubscribe(JSON.parse(webhook));
+    return delivery === undefined ? this.#unavailable() : delivery.unsubscribe(JSON.parse(webhook));
   }
 
   /** Handles a call of the bus. Resolves once it need not be repeated. */
@@ -101,6 +104,16 @@ export class WebhookObject {
       throw error;
     });
     return this.#delivery;
+  }
+
+  /** Refuses a call, and reports once why: the client learns nothing about the class. */
+  #unavailable(): string {
+    if (!this.#hasReported) {
+      const missing = 'static events = eventLog({ webhooks: events })';
+      report(new ListenError('events-unavailable', `the class of the bus lacks ${missing}`));
+    }
+    this.#hasReported = true;
+    return UNAVAILABLE;
   }
 
   async #start(alarmAt: number | undefined): Promise<WebhookDelivery | undefined> {

@@ -35,8 +35,10 @@ export interface EventDefinition<
   /**
    * Which occurrences a subscription receives. An object has, for each argument, a JSON pointer to
    * the value in the payload that must equal it; an argument that a subscription omits is not
-   * compared. A function decides for each occurrence. An occurrence for which it takes longer than
-   * `timeouts.authorizeMs` (a poll or a stream) or ten seconds (a webhook) has failed.
+   * compared. A function decides for each occurrence, and receives arguments and payload as they
+   * were sent: no schema has filled in a default or converted a value. An occurrence for which it
+   * takes longer than `timeouts.authorizeMs` (a poll or a stream) or ten seconds (a webhook) has
+   * failed.
    *
    * @default every occurrence
    */

@@ -79,8 +79,8 @@ class EventType {
     const unknown = Object.keys(type).find((member) => !MEMBERS.includes(member));
     if (unknown !== undefined) throw invalid(`the definition of ${name} has no ${unknown}`);
     this.#type = type;
-    this.input = validatorOf(type.inputSchema, `${name}.inputSchema`);
-    this.payload = validatorOf(type.payloadSchema, `${name}.payloadSchema`);
+    this.input = validatorOf(type.inputSchema);
+    this.payload = validatorOf(type.payloadSchema);
   }
 
   get definition(): EventDefinitionOptions {

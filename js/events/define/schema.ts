@@ -1,13 +1,12 @@
-import { ListenError } from '../../model/error.js';
 import type { StandardSchema } from '../../model/events/standard-schema.js';
 
 /** A JSON Schema, which is validated by draft 2020-12. */
 export type JsonSchema = Record<string, unknown>;
 
 /**
- * A schema of zod, arktype or any other library of Standard Schema that also describes it as JSON
- * Schema (`~standard.jsonSchema`). For valibot, `toStandardJsonSchema` of
- * `@valibot/to-json-schema` adds that.
+ * A schema of zod, valibot, arktype or any other library of Standard Schema. Clients see it as JSON
+ * Schema if it describes itself so (`~standard.jsonSchema`), and otherwise as any object. For
+ * valibot, `toStandardJsonSchema` of `@valibot/to-json-schema` adds that.
  */
 export interface DescribedSchema<Output = unknown> extends StandardSchema<Output> {
   /** The interface of Standard Schema. */
@@ -23,12 +22,15 @@ export interface DescribedSchema<Output = unknown> extends StandardSchema<Output
 /** A schema of an event type. */
 export type EventSchema<Output = unknown> = DescribedSchema<Output> | JsonSchema;
 
-/** The values that a schema describes; without a schema, any object. */
+/** The values that a schema accepts, before it changes any; without a schema, any object. */
 export type Described<Schema> = EventSchema extends Schema
   ? Record<string, unknown>
-  : Schema extends DescribedSchema<infer Output>
-    ? Output
+  : Schema extends { readonly '~standard': { readonly types?: infer Types } }
+    ? InputOf<Types>
     : Record<string, unknown>;
+
+type InputOf<Types> =
+  NonNullable<Types> extends { readonly input: infer Input } ? Input : Record<string, unknown>;
 
 /** Checks values against a schema. */
 export interface Validator {
@@ -43,16 +45,8 @@ export function isStandard(schema: EventSchema): schema is DescribedSchema {
   return ['function', 'object'].includes(typeof schema) && '~standard' in schema;
 }
 
-/**
- * Returns the JSON Schema of a schema of Standard Schema.
- *
- * @throws ListenError `invalid-options` if it has none.
- */
-export function jsonSchemaOf(schema: DescribedSchema, place: string): JsonSchema {
+/** Returns the JSON Schema of a schema of Standard Schema; without one, that of any object. */
+export function jsonSchemaOf(schema: DescribedSchema): JsonSchema {
   const { jsonSchema } = schema['~standard'];
-  if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
-  throw new ListenError(
-    'invalid-options',
-    `${place}: this schema has no JSON Schema (~standard.jsonSchema)`,
-  );
+  return jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' };
 }

@@ -8,15 +8,11 @@ import {
   type Validator,
 } from './schema.js';
 
-/**
- * Returns what validates by a schema; undefined: any object is valid.
- *
- * @throws ListenError `invalid-options`.
- */
-export function validatorOf(schema: EventSchema | undefined, place: string): Validator {
+/** Returns what validates by a schema; undefined: any object is valid. */
+export function validatorOf(schema: EventSchema | undefined): Validator {
   if (schema === undefined) return new JsonValidator({ type: 'object' });
   if (!isStandard(schema)) return new JsonValidator(schema);
-  return new StandardValidator(schema, jsonSchemaOf(schema, place));
+  return new StandardValidator(schema, jsonSchemaOf(schema));
 }
 
 /** Validates by the validator of the schema's library. */

@@ -7,8 +7,8 @@ import type { WebhookResponse } from './sender.js';
 import type { WebhookSettings } from './settings.js';
 
 /**
- * Signs and posts a message; resolves with the outcome. A message that cannot be signed is not
- * sent, and `onError` is called.
+ * Signs and posts a message; resolves with the outcome. A message that cannot be signed, or for
+ * which the invocation of a Worker has no request left, is not sent, and `onError` is called.
  */
 export async function postSigned(
   message: WebhookPost,
@@ -28,6 +28,10 @@ export async function postSigned(
     const request = { url: message.url, headers, body, isLocal, bodyBytes, signal };
     return outcomeOf(await abortable(settings.send(request), signal));
   } catch (error) {
+    if (isBeyondLimit(error)) {
+      settings.onError(error);
+      return 'unsent';
+    }
     return { failure: signal.aborted ? 'timeout' : failureOf(error) };
   } finally {
     clearTimeout(timer);
@@ -108,6 +112,11 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   } finally {
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** Whether Workers refuses a request because the invocation has made as many as it may. */
+function isBeyondLimit(error: unknown): error is Error {
+  return error instanceof Error && /too many subrequests/i.test(error.message);
 }
 
 /** Returns the category of an error of a connection, from its codes; without one from its texts. */

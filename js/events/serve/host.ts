@@ -31,6 +31,8 @@ export interface EventHost {
   authorizeMs: number;
   /** Milliseconds for which an authorization is valid while a stream is open; 0: until its end. */
   authorizationTtlMs: number;
+  /** Milliseconds between the heartbeats of a stream, +-20 %; 0: none. */
+  keepAliveMs: number;
   /** Milliseconds within which a body has to arrive; 0 disables this. */
   bodyMs: number;
   /** Milliseconds within which a client must read pending output; 0 disables this. */
@@ -76,6 +78,18 @@ export interface DefinedEvents {
    * @internal
    */
   readonly authorizes: boolean;
+  /**
+   * Publishes an occurrence at a bus, as `bus.emit` does, after checking the payload.
+   *
+   * @throws ListenError (as a rejection) `invalid-event-name` if there is no such event type,
+   *   `invalid-event-data` if its schema does not allow the payload, and those of `bus.emit`.
+   */
+  emit(
+    bus: EventPublisher,
+    name: string,
+    data: Record<string, unknown>,
+    options?: EmitOptions,
+  ): Promise<EventReceipt>;
   /** @internal */
   serve(host: EventHost): EventServer;
   /**

@@ -23,12 +23,13 @@ export class ServedEvents implements EventServer {
   readonly #requestHost: ServedRequestHost;
   readonly #service: PerInstance<EventService>;
 
-  /** @throws ListenError `events-unavailable`, and those of `defineEvents`. */
+  /** @throws ListenError `events-unavailable`, `invalid-options`, and those of `defineEvents`. */
   constructor(types: EventTypeTable, options: EventOptions, given: EventHost) {
     // Nothing could catch an exception of `onError` while a stream is open.
     const onError = safeOnError(given.onError);
     const host = { ...given, onError, principalOptions: { ...given.principalOptions, onError } };
     const log = logOf(host);
+    expectHeartbeats(host, log);
     const authorizer = new EventAuthorizer(options.authorize, host);
     const streams = new StreamOpener({ authorizer, host, log, options, types });
     this.isLegacy = options.legacy === true;
@@ -88,6 +89,16 @@ function logOf({ bus: { events } }: EventHost): EventSource {
   );
 }
 
+/** Checks that streams have heartbeats often enough: SEP-3415 requires one every 30 seconds. */
+function expectHeartbeats({ holdsStreams, keepAliveMs }: EventHost, log: EventSource): void {
+  const hasStreams = holdsStreams && log.modes.includes('push');
+  if (!hasStreams || (keepAliveMs > 0 && keepAliveMs <= MAX_KEEP_ALIVE_MS)) return;
+  throw new ListenError(
+    'invalid-options',
+    `streams of events need heartbeats: keepAliveMs must be 1 to ${MAX_KEEP_ALIVE_MS}`,
+  );
+}
+
 function serviceOptions(
   types: EventTypeTable,
   { authorize, codes, errorStatus, legacy, webhooks }: EventOptions,
@@ -111,3 +122,5 @@ function serviceOptions(
 }
 
 const DISCOVER = 'server/discover';
+/** Milliseconds that, with 20 % more, are the 30 seconds of SEP-3415. */
+const MAX_KEEP_ALIVE_MS = 25_000;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { WebhookObject } from '../../../dist/cloudflare/object/webhook-object.js';
 import { type Deferred, deferred } from '../../../dist/timing/deferred.js';
 import { alarmStorage } from './alarm-storage.ts';
@@ -65,4 +65,18 @@ test('a reply of the bus that arrives late does not undo a later call', async ()
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect([replies.length, followed()]).toEqual([2, ['b']]);
+});
+
+test('an object whose class delivers to no webhooks refuses each call, and reports that once', async () => {
+  const reported = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => reported.mockRestore());
+  const sql = { exec: () => ({ toArray: () => [] }) };
+  const storage = Object.assign(alarmStorage({ at: null }), { sql });
+  const ctx = { id: { name: 'bus/hooks-1' }, storage } as unknown as Parts[0];
+  const object = new WebhookObject(ctx, {}, { bus: 'bus', object: 1 }, undefined);
+  const refusal = { error: { internal: 'webhooks' } };
+  expect(JSON.parse(await object.subscribe('{}'))).toEqual(refusal);
+  expect(JSON.parse(await object.unsubscribe('{}'))).toEqual(refusal);
+  const error = expect.objectContaining({ code: 'events-unavailable' });
+  expect(reported.mock.calls).toEqual([['mcp-listen:', error]]);
 });

@@ -69,3 +69,14 @@ test.each([true, false])('a client that reads slowly keeps its stream (%s)', asy
     host.fansOut = former;
   }
 });
+
+test('a server whose heartbeats would come later than every 30 seconds does not start', async () => {
+  for (const keepAliveMs of [0, 25_001])
+    await expect(opened({ keepAliveMs })).rejects.toMatchObject({ code: 'invalid-options' });
+  const { response } = await opened({ keepAliveMs: 25_000 });
+  await response.body?.cancel();
+});
+
+test('a server without streams of events may have no heartbeats', async () => {
+  await opened({ keepAliveMs: 0, listen: 'off' });
+});

@@ -60,3 +60,24 @@ test('an endpoint that does not respond in ten seconds is refused with timeout',
   await pass(10_000);
   expect((await answer).error).toMatchObject({ data: { reason: 'timeout' } });
 });
+
+test('a message beyond the requests of an invocation is not a failure of its endpoint', async () => {
+  const beyond = new Error('Too many subrequests by single Worker invocation.');
+  const attempts: number[] = [];
+  const send: WebhookSender = async () => {
+    attempts.push(Date.now());
+    if (attempts.length === 1) throw beyond;
+    return { status: 204, retryAfter: undefined, body: '' };
+  };
+  const origin = 'https://hooks.example.com';
+  const { errors, publish, subscribe } = serving({ send, allowedOrigins: [origin] });
+  await subscribe(`${origin}/hook`);
+  await publish({}, 'one');
+  await pass(1_100);
+  await until(() => attempts.length === 1);
+  expect(errors).toEqual([beyond]);
+  const { result } = await subscribe(`${origin}/hook`, { name: 'order.paid' });
+  expect(result?.['deliveryStatus']).toEqual({ active: true, throttled: false, lastError: null });
+  await pass(90_000);
+  await until(() => attempts.length === 2);
+});

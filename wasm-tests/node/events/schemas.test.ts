@@ -1,7 +1,7 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
-import { defineEvents, eventLog } from 'mcp-listen/events';
+import { type DefinedEvents, defineEvents, eventLog } from 'mcp-listen/events';
 import { createWebhookReceiver } from 'mcp-listen/webhook';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
@@ -25,16 +25,21 @@ const LIBRARIES = {
   },
 };
 
+function servingWith(events: DefinedEvents) {
+  const bus = new InMemoryBus({ events: eventLog() });
+  const server = createListenHandler(discovering, { bus, events });
+  const ask = async (method: string, params: object = {}) =>
+    (await server.fetch(requestOf(method, params, 1))).json() as Promise<{
+      result?: { cursor?: string };
+    }>;
+  return { ask, notify: server.notify };
+}
+
 describe.each(Object.entries(LIBRARIES))('a schema of %s', (_, { input, payload }) => {
   function serving() {
-    const events = defineEvents({
-      paid: { inputSchema: input, payloadSchema: payload, match: { customer: '/customer' } },
-    });
-    const bus = new InMemoryBus({ events: eventLog() });
-    const server = createListenHandler(discovering, { bus, events });
-    const ask = async (method: string, params: object = {}) =>
-      (await server.fetch(requestOf(method, params, 1))).json() as Promise<object>;
-    return { ask, notify: server.notify };
+    const match = { customer: '/customer' };
+    const paid = { inputSchema: input, payloadSchema: payload, match };
+    return servingWith(defineEvents({ paid }));
   }
 
   test('is listed as JSON Schema', async () => {
@@ -79,14 +84,53 @@ describe.each(Object.entries(LIBRARIES))('a schema of %s', (_, { input, payload 
   });
 });
 
-test('a schema without JSON Schema, such as one of valibot alone, is refused', () => {
+test('a schema without JSON Schema, such as one of valibot alone, is listed as any object', async () => {
   const inputSchema = v.object({ customer: v.string() });
-  expect(() => defineEvents({ paid: { inputSchema } })).toThrow(
-    expect.objectContaining({
-      code: 'invalid-options',
-      message: expect.stringContaining('~standard.jsonSchema'),
-    }),
-  );
+  const payloadSchema = v.object({ amount: v.number() });
+  const { ask, notify } = servingWith(defineEvents({ paid: { inputSchema, payloadSchema } }));
+  expect(await ask('events/list')).toMatchObject({
+    result: { events: [{ inputSchema: { type: 'object' }, payloadSchema: { type: 'object' } }] },
+  });
+  const poll = (args: object) => ask('events/poll', { name: 'paid', arguments: args });
+  expect(await poll({ customer: 7 })).toMatchObject({ error: { code: -32_602 } });
+  expect(await poll({ customer: 'acme' })).toMatchObject({ result: { events: [] } });
+  const wrong = notify.event('paid', { amount: 'much' });
+  await expect(wrong).rejects.toMatchObject({ code: 'invalid-event-data' });
+});
+
+test('events.emit publishes at a bus what the schemas allow', async () => {
+  const events = defineEvents({ paid: { payloadSchema: z.object({ amount: z.number() }) } });
+  const bus = new InMemoryBus({ events: eventLog() });
+  const wrong = events.emit(bus, 'paid', { amount: 'much' });
+  await expect(wrong).rejects.toMatchObject({ code: 'invalid-event-data' });
+  const unknown = events.emit(bus, 'payed', { amount: 7 });
+  await expect(unknown).rejects.toMatchObject({ code: 'invalid-event-name' });
+  expect(await events.emit(bus, 'paid', { amount: 7 }, { id: 'order-7' })).toMatchObject({
+    ...{ eventId: 'order-7', position: 1 },
+  });
+});
+
+test('match receives values as they were sent, before a schema has changed them', async () => {
+  const received: unknown[] = [];
+  const inputSchema = z.object({ limit: z.number().default(7) });
+  const payloadSchema = z.object({ amount: z.coerce.number<string>() });
+  const events = defineEvents({
+    paid: {
+      inputSchema,
+      payloadSchema,
+      match(args, data) {
+        expectTypeOf(args).toEqualTypeOf<z.input<typeof inputSchema>>();
+        expectTypeOf(data).toEqualTypeOf<z.input<typeof payloadSchema>>();
+        received.push(args, data);
+        return true;
+      },
+    },
+  });
+  const { ask, notify } = servingWith(events);
+  const { result } = await ask('events/poll', { name: 'paid', arguments: {} });
+  await notify.event('paid', { amount: '9' });
+  await ask('events/poll', { name: 'paid', arguments: {}, cursor: result?.cursor });
+  expect(received).toEqual([{}, { amount: '9' }]);
 });
 
 test('the schemas of each library decide the types that match receives', () => {

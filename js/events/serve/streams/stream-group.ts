@@ -23,6 +23,8 @@ export interface StreamGroupOptions {
   types: EventTypeTable;
   /** Milliseconds that `match` may take for an occurrence; 0 disables this. */
   matchMs: number;
+  /** Whether callers are authorized again while their streams are open. */
+  isReauthorized: boolean;
   /** Whether each stream has its own request context, which alone may write to its body. */
   hasOwnContexts: boolean;
   onError: (error: Error) => void;
@@ -228,15 +230,22 @@ export class StreamGroup implements EventStreamGroup {
 
   /** Writes a batch. Returns the streams that had no room, or whose callers may not receive now. */
   #write(batch: Uint8Array): number[] {
+    const { isReauthorized } = this.#options;
+    const missed = isReauthorized ? this.#writeToPermitted(batch) : this.bodies.writeAll(batch);
+    for (const id of missed) {
+      const stream = this.#streams[id];
+      if (stream !== undefined) stream.isBehind = true;
+      this.bodies.awaitRoom(id);
+    }
+    return missed;
+  }
+
+  #writeToPermitted(batch: Uint8Array): number[] {
     const missed: number[] = [];
     eachWrite(batch, (id, chunks, index) => {
       const stream = this.#streams[id];
       if (stream?.hasRoom === true && stream.mayReceive) this.bodies.write(id, chunks.at(index));
-      else if (stream !== undefined) {
-        stream.isBehind = true;
-        this.bodies.awaitRoom(id);
-        missed.push(id);
-      }
+      else missed.push(id);
     });
     return missed;
   }

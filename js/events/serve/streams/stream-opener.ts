@@ -90,9 +90,19 @@ export class StreamOpener {
     if (known?.isCurrent === true) return known;
     const { host, log, types } = this.#of;
     const { authorizeMs: matchMs, onError } = host;
-    const group = new StreamGroup({ hasOwnContexts, log, matchMs, onError, types });
+    const isReauthorized = this.#isReauthorized;
+    const group = new StreamGroup({
+      ...{ hasOwnContexts, isReauthorized, log, matchMs, onError, types },
+    });
     this.#groups.set(holder, group);
     return group;
+  }
+
+  /** Whether callers are authorized again while their streams are open. */
+  get #isReauthorized(): boolean {
+    const { authorizer, host } = this.#of;
+    if (host.authorizationTtlMs === 0) return false;
+    return host.principalOptions.principal !== undefined || authorizer.decides;
   }
 
   /** Returns what authorizes the caller again while its stream is open. */
@@ -101,9 +111,8 @@ export class StreamOpener {
     step: StreamRequest,
     caller: CallerContext,
   ): Reauthorizer | undefined {
-    const { authorizer, host } = this.#of;
-    if (host.authorizationTtlMs === 0) return undefined;
-    if (host.principalOptions.principal === undefined && !authorizer.decides) return undefined;
+    const { host } = this.#of;
+    if (!this.#isReauthorized) return undefined;
     const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
     const last = new LastResult(host.authorizationTtlMs);
     return {

@@ -80,6 +80,24 @@ fn subscriptions_are_limited_and_renewals_are_not() {
 }
 
 #[test]
+fn a_client_renews_more_subscriptions_at_once_than_it_may_have_challenges() {
+    let mut rig = Rig::new();
+    for number in 1..=11 {
+        rig.call(&asking(number));
+        let post = rig.post();
+        rig.settle(&post, &echo(r#"{"challenge":"challenge"}"#));
+        rig.pass(60_000);
+    }
+    for _ in 0..27 {
+        for number in 1..=11 {
+            assert!(rig.subscribe(&asking(number)).is_ok(), "{number}");
+        }
+        rig.pass(3_540_000);
+    }
+    assert!(rig.posts.is_empty());
+}
+
+#[test]
 fn a_deliverer_holds_ten_thousand_subscriptions_and_refuses_the_next_one() {
     let mut rig = Rig::new();
     rig.subscribe(&subscribe(1)).unwrap();

@@ -43,7 +43,11 @@ impl<S: WebhookStore> Deliverer<S> {
         let rows = self.subscriptions.iter().map(|(_, entry)| &entry.row);
         let verified =
             rows.filter(|row| row.has_consent_for(&subscribe.principal, &subscribe.url, now));
-        match verified.filter_map(|row| row.verified_until).max() {
+        // The endpoint of a live subscription has consented. Its time stays as it is: an expired
+        // consent vouches for no new subscription.
+        let renewed = || self.live(&subscribe.id, now)?.verified_until;
+        let until = verified.filter_map(|row| row.verified_until).max();
+        match until.or_else(renewed) {
             Some(until) => Ok(Consent::Until(until)),
             None => self
                 .calls
