@@ -32,4 +32,5 @@ const CAPABILITIES = {
 const INSTRUCTIONS = [
   'A notebook whose notes, prompts and tools change while you watch. Open subscriptions/listen,',
   'then call edit_note, enable_search, connect_database, run_analysis or add_prompt from anywhere.',
+  'Everyone who can reach this server shares the notebook: store nothing private in it.',
 ].join(' ');
