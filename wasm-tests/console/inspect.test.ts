@@ -134,6 +134,16 @@ test('a request is sent again only to the server that it was sent to', async () 
   console.errors.length = 0;
 });
 
+test('over HTTP the page says that it connects to this machine only', async () => {
+  const console = await connected();
+  for (const endpoint of ['http://mcp.example/mcp', 'http://[::1]:9/mcp']) {
+    await console.connectTo('nowhere:');
+    await console.connection.getByText('This is not an HTTP URL.').waitFor();
+    await console.connectTo(endpoint);
+    await console.connection.getByText(/^The page connects over HTTPS, or over HTTP to/).waitFor();
+  }
+});
+
 test('the messages that match the filter are saved as JSON', async () => {
   const console = await connected();
   await console.page.getByLabel('Text in the message').fill('"method":"tools/list"');
