@@ -51,7 +51,7 @@ export function membersOf(schema: Schema): { properties: Schema; required: unkno
   return { properties: Object.assign({}, ...properties.reverse()), required: [...own, ...inAll] };
 }
 
-/** Returns what a reference such as `#/$defs/Color` names; an empty schema if it is not in there. */
+/** Returns what a reference such as `#/$defs/Color` names; an empty schema if it is not there. */
 function targetOf(reference: string, root: Schema): Schema {
   const [base, ...keys] = reference.split('/');
   if (base !== '#') return {};
