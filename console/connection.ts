@@ -26,7 +26,7 @@ export class Connection {
 
   constructor(events: ConnectionEvents) {
     this.#events = events;
-    this.#url.value = new URL('/mcp', location.href).href;
+    this.#url.value = this.#url.dataset['own'] ?? '';
     byId('connection', HTMLFormElement).addEventListener('submit', (event) => {
       event.preventDefault();
       void this.#open((url) => this.#accessTo(url));

@@ -18,6 +18,7 @@ import type { Message } from './mcp/message.js';
 import type { Topic } from './mcp/topic.js';
 import type { OperateView } from './operate/operate.js';
 import { type Item, LISTS } from './server/catalogue.js';
+import { coalesced } from './server/coalesced.js';
 import { ServerView } from './server/server-view.js';
 import { Subscriptions } from './subscriptions/subscriptions.js';
 import { tabs } from './tabs.js';
@@ -29,15 +30,18 @@ tabs(byId('act-tabs', HTMLElement));
 
 let endpoint: Endpoint | undefined;
 const announcer = new Announcer();
-const timeline = new Timeline(({ text }, isSentNow) => {
-  select('request');
-  requests.edit(text);
-  if (isSentNow) requests.send();
+const timeline = new Timeline({
+  canSend: ({ to }) => to !== undefined && to.url === endpoint?.destination.url,
+  onSend: ({ text }, isSentNow) => {
+    select('request');
+    requests.edit(text);
+    if (isSentNow) requests.send();
+  },
 });
 const plot = new ArrivalPlot();
 const subscriptions = new Subscriptions({
   onMessage: handleMessage,
-  onStale: readAgain,
+  onStale: (topic) => again(topic),
   onNames: (names) => timeline.sources(names),
 });
 const arrivals = new Arrivals(
@@ -55,11 +59,15 @@ const server = new ServerView({ onChoose: choose, onList: offer });
 const own = new Conversation();
 /** What failed and has not succeeded since: `subscribe`, or the reading of a topic. */
 const failing = new Set<string>();
+/** Reads again once for all subscriptions that received a cue meanwhile. */
+let again = coalesced(readAgain);
 const connection = new Connection({
   tap: (direction, text, to) =>
     timeline.add(own.message({ at: now(), source: 'page', direction, text, to })),
   onLeave: () => {
     endpoint = undefined;
+    // A reading of the former server may still wait.
+    again = coalesced(readAgain);
     failing.clear();
     server.clear();
     requests.offer(undefined);
@@ -106,13 +114,16 @@ async function showOperate(isVisible: boolean): Promise<void> {
 
 async function loadOperate(): Promise<OperateView> {
   const { mountOperate } = await import('./operate/operate.js');
-  return mountOperate(byId('operate', HTMLElement), () => publishing.token);
+  return mountOperate(byId('operate', HTMLElement), publishing);
 }
 
 /** Offers the entries of a list in the form that acts on them. */
 function offer(list: List, items: Item[]): void {
   if (list === 'tools') tools.offer(endpoint, items);
-  if (list === 'resources') resources.offer(endpoint, items);
+  if (list === 'resources') {
+    resources.offer(endpoint, items);
+    publishing.offer(items);
+  }
   if (list === 'prompts') prompts.offer(endpoint, items);
   if (list === 'events') events.offer(endpoint, items);
 }

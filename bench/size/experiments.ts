@@ -1,6 +1,7 @@
 import type { Entrant, Experiment, Metric } from '../harness/experiment.ts';
 import { OURS } from '../harness/experiment.ts';
 import { bundleSize, type Side } from './bundle.ts';
+import { consoleSize } from './console.ts';
 import { instantiation, instantiationOnWorkerd } from './instantiation.ts';
 import { gzippedSize } from './module.ts';
 
@@ -55,6 +56,12 @@ export function sizes(rounds: number): Experiment[] {
         ),
       ],
     },
+    {
+      ...{ name: 'console-size', proves: ['S14'], warmUps: 0, rounds: 1 },
+      metrics: [PAGE, INSPECT, BOTH_TABS],
+      title: 'what the console loads',
+      entrants: [entrant(OURS, 'all files, each compressed with gzip -9', consoleSize)],
+    },
   ];
 }
 
@@ -86,5 +93,8 @@ const GZIP: Metric = { id: 'gzip', title: 'gzip', unit: 'KB', better: 'less' };
 const WASM: Metric = { id: 'wasm', title: 'its wasm', unit: 'KB', better: 'less' };
 const SCRIPT: Metric = { id: 'script', title: 'its JavaScript', unit: 'KB', better: 'less' };
 const EVENTS: Metric = { id: 'events', title: 'wasm of MCP Events', unit: 'KB', better: 'less' };
+const PAGE: Metric = { id: 'page', title: 'until it connects', unit: 'KB', better: 'less' };
+const INSPECT: Metric = { id: 'inspect', title: 'Inspect', unit: 'KB', better: 'less' };
+const BOTH_TABS: Metric = { id: 'all', title: 'both tabs', unit: 'KB', better: 'less' };
 const INSTANTIATE: Metric = { id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' };
 const COMPILE: Metric = { id: 'compile', title: 'compile', unit: 'ms', better: 'less' };

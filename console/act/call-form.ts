@@ -15,8 +15,6 @@ export interface Action {
   button: string;
   /** Returns the arguments of an entry. */
   argumentsOf: (item: Item) => Argument[];
-  /** Returns a suggested value for an argument; an empty string for none. */
-  suggest?: (name: string) => string;
   /** Acts with the arguments; an error is shown. */
   act: (
     endpoint: Endpoint,
@@ -72,8 +70,7 @@ export class CallForm {
 
   #draw(item: Item | undefined): void {
     const fields = (item === undefined ? [] : this.#action.argumentsOf(item)).map(
-      (argument) =>
-        [argument.name, fieldFor(argument, this.#action.suggest?.(argument.name) ?? '')] as const,
+      (argument) => [argument.name, fieldFor(argument)] as const,
     );
     this.#arguments = new Map(fields);
     this.#fields.replaceChildren(...fields.map(([, { label }]) => label));
@@ -91,18 +88,10 @@ export class CallForm {
     } finally {
       setBusy(this.#button, false);
     }
-    this.#suggestAgain();
+    for (const field of this.#arguments.values()) field.renew?.();
   }
 
   #updateButton(): void {
     this.#button.hidden = this.#choice.item === undefined;
-  }
-
-  /** Replaces a suggested text by a new one: writing the same text again changes nothing. */
-  #suggestAgain(): void {
-    const control = this.#arguments.get('text')?.label.querySelector('textarea');
-    const suggested = this.#action.suggest?.('text') ?? '';
-    const [prefix = ''] = suggested.split(/\d/);
-    if (control && prefix !== '' && control.value.startsWith(prefix)) control.value = suggested;
   }
 }

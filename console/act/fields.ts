@@ -1,5 +1,7 @@
 import { element } from '../dom.js';
+import { timeOfDay } from '../format.js';
 import { record, text } from '../mcp/json.js';
+import { acceptsText, membersOf, resolved, type Schema } from './schema.js';
 
 /** A field of a form for one argument. */
 export interface Field {
@@ -9,42 +11,52 @@ export interface Field {
    * input is not JSON.
    */
   read: () => unknown;
+  /** Suggests another value after a call, unless the user has entered one. */
+  renew?: () => void;
 }
 
 /** An argument: its name, its JSON Schema, and whether it is required. */
 export interface Argument {
   name: string;
+  /** The schema of the value, without references. */
   schema: Schema;
   isRequired: boolean;
+  /** The schema that contains the definitions for the members of an object. */
+  root?: Schema;
 }
 
-type Schema = Record<string, unknown>;
-
-/** Returns the field for an argument, according to its JSON Schema. */
-export function fieldFor(argument: Argument, value: string, depth = 0): Field {
+/**
+ * Returns the field for an argument, according to its JSON Schema. It contains the default, or the
+ * first example if the argument is required.
+ */
+export function fieldFor(argument: Argument, depth = 0): Field {
   const { isRequired, name, schema } = argument;
   const options = optionsIn(schema);
-  if (options !== undefined) return choice(argument, options, value);
+  if (options !== undefined) return choice(argument, options);
+  const isNullable = schema['nullable'] === true;
   if (schema['type'] === 'boolean')
-    return isRequired ? checkbox(argument) : choice(argument, BOOLEANS, value);
-  const members = argumentsOf(schema);
+    return isRequired && !isNullable ? checkbox(argument) : choice(argument, BOOLEANS);
+  const members = argumentsOf(schema, argument.root);
   if (members.length > 0 && depth < MAX_DEPTH) return group(argument, members, depth);
-  const input = controlFor(schema, isRequired);
-  input.value = value === '' ? textOf(schema['default'], schema) : value;
-  const type = text(schema['type']);
-  const isOmitted = () => input.value === '' && !isRequired;
-  const read = () => (isOmitted() ? undefined : typedValue(type, input.value, name));
-  return { label: labelled(argument, input), read };
+  const input = controlFor(schema, isRequired && !isNullable);
+  let suggested = suggestionFor(argument);
+  input.value = suggested;
+  const isEmpty = () => input.value === '' && (isNullable || !isRequired);
+  const read = () => (isEmpty() ? emptyValue(argument) : typedValue(schema, input.value, name));
+  const renew = () => {
+    if (input.value === suggested) input.value = suggested = suggestionFor(argument);
+  };
+  return { label: labelled(argument, input), read, renew };
 }
 
-/** Returns the arguments in a JSON Schema of an object. */
-export function argumentsOf(schema: unknown): Argument[] {
-  const { properties, required } = record(schema) ?? {};
-  const names = Array.isArray(required) ? required : [];
-  return Object.entries(record(properties) ?? {}).map(([name, property]) => ({
+/** Returns the arguments in a JSON Schema of an object; `root` contains its definitions. */
+export function argumentsOf(schema: unknown, root = record(schema) ?? {}): Argument[] {
+  const { properties, required } = membersOf(resolved(record(schema) ?? {}, root));
+  return Object.entries(properties).map(([name, property]) => ({
     name,
-    schema: record(property) ?? {},
-    isRequired: names.includes(name),
+    schema: resolved(record(property) ?? {}, root),
+    isRequired: required.includes(name),
+    root,
   }));
 }
 
@@ -75,16 +87,17 @@ function optionsIn(schema: Schema): [value: unknown, title: string][] | undefine
   ]);
 }
 
-function choice(argument: Argument, options: [unknown, string][], value: string): Field {
+function choice(argument: Argument, options: [unknown, string][]): Field {
   const { isRequired, schema } = argument;
   const select = element('select', {});
-  if (!isRequired) select.append(element('option', { value: '' }, 'none'));
-  const chosen = value === '' ? schema['default'] : value;
+  const isNullable = schema['nullable'] === true;
+  if (!isRequired || isNullable) select.append(element('option', { value: '' }, 'none'));
+  const chosen = schema['default'];
   for (const [index, [option, title]] of options.entries())
     select.append(element('option', { value: index, selected: option === chosen }, title));
   return {
     label: labelled(argument, select),
-    read: () => (select.value === '' ? undefined : options[Number(select.value)]?.[0]),
+    read: () => (select.value === '' ? emptyValue(argument) : options[Number(select.value)]?.[0]),
   };
 }
 
@@ -103,7 +116,7 @@ function checkbox({ isRequired, name, schema }: Argument): Field {
  */
 function group({ isRequired, name }: Argument, members: Argument[], depth: number): Field {
   const fields = new Map(
-    members.map((member) => [member.name, fieldFor(member, '', depth + 1)] as const),
+    members.map((member) => [member.name, fieldFor(member, depth + 1)] as const),
   );
   const title = titleOf(name, isRequired);
   const box = element('input', { type: 'checkbox', checked: isRequired });
@@ -150,14 +163,29 @@ function titleOf(name: string, isRequired: boolean): HTMLElement {
   return element('span', {}, name, optional);
 }
 
-function typedValue(type: string | undefined, value: string, name: string): unknown {
+/** Returns the value of an empty field: null if the argument is required, otherwise none. */
+function emptyValue({ isRequired, schema }: Argument): null | undefined {
+  return isRequired && schema['nullable'] === true ? null : undefined;
+}
+
+function typedValue(schema: Schema, value: string, name: string): unknown {
+  const { type } = schema;
   if (type === 'string') return value;
   if (type === 'number' || type === 'integer') return Number(value);
   try {
     return JSON.parse(value);
   } catch {
+    if (acceptsText(schema)) return value;
     throw new SyntaxError(`${name} must be JSON, such as {"a": 1}, [1, 2] or "text".`);
   }
+}
+
+/** Returns the default or an example as text; a time of day in an example is the current one. */
+function suggestionFor({ isRequired, schema }: Argument): string {
+  const { default: initial, examples } = schema;
+  if (initial !== undefined || !isRequired) return textOf(initial, schema);
+  const example = Array.isArray(examples) ? textOf(examples[0], schema) : '';
+  return example.replace(TIME_OF_DAY, () => timeOfDay(Date.now()));
 }
 
 function textOf(value: unknown, { type }: Schema): string {
@@ -192,5 +220,6 @@ const BOOLEANS: [value: unknown, title: string][] = [
 ];
 /** The types of text fields by the format of a string; other formats are text. */
 const FORMATS: Partial<Record<string, string>> = { email: 'email', uri: 'url', date: 'date' };
+const TIME_OF_DAY = /\b\d\d:\d\d:\d\d\.\d{3}\b/;
 /** How deep objects in objects have fields; deeper ones are entered as JSON. */
 const MAX_DEPTH = 3;

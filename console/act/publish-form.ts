@@ -2,6 +2,7 @@ import type { ChangeEvent } from 'mcp-listen';
 import { byId, element, isBusy, labelled, setBusy } from '../dom.js';
 import { count } from '../format.js';
 import { CHANGES } from '../mcp/topic.js';
+import type { Item } from '../server/catalogue.js';
 import { Outcome } from './outcome.js';
 import type { Pace, Publisher } from './publisher.js';
 
@@ -10,7 +11,7 @@ export class PublishForm {
   readonly #kind = select(CHANGES);
   readonly #uri = element('input', {
     type: 'text',
-    value: 'note://todo',
+    list: 'uris',
     required: true,
     spellcheck: 'false',
   });
@@ -58,6 +59,16 @@ export class PublishForm {
       void this.#publish();
     });
     byId('act-publish', HTMLElement).append(form);
+  }
+
+  /** Offers the URIs of these resources; the first one unless another was entered. */
+  offer(items: readonly Item[]): void {
+    if (this.#uri.value === '') this.#uri.value = items[0]?.key ?? '';
+  }
+
+  /** The URI that was entered or offered. */
+  get uri(): string {
+    return this.#uri.value;
   }
 
   /** The publish secret; empty if it was not entered. */

@@ -108,5 +108,8 @@ const METHODS = [
   'events/list',
   'events/poll',
   'tasks/get',
+  'tasks/update',
   'tasks/cancel',
+  'subscriptions/listen',
+  'ping',
 ];

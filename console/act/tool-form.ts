@@ -1,6 +1,6 @@
 import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
-import { shortTime, timeOfDay } from '../format.js';
+import { shortTime } from '../format.js';
 import type { Endpoint } from '../mcp/endpoint.js';
 import { record, records, text } from '../mcp/json.js';
 import { type Topic, topicOfEvent } from '../mcp/topic.js';
@@ -19,7 +19,6 @@ export function toolForm(arrivals: Arrivals, onTask: (taskId: string) => void): 
     noun: 'Tool',
     button: 'Call',
     argumentsOf: ({ raw }) => argumentsOf(raw['inputSchema']),
-    suggest: (name) => SUGGESTED.get(name)?.() ?? '',
     act: async (endpoint, item, args, outcome) => {
       const taskId = await call(arrivals, endpoint, item, args, outcome);
       if (taskId !== undefined) onTask(taskId);
@@ -65,9 +64,3 @@ function textIn(result: Record<string, unknown>): string {
     .map((part) => text(part['text']) ?? `(${part['type']})`)
     .join(' ');
 }
-
-/** Suggested values by the name of the argument, for the tools of the notebook. */
-const SUGGESTED = new Map([
-  ['name', () => 'todo'],
-  ['text', () => `Written at ${timeOfDay(Date.now())}`],
-]);

@@ -244,8 +244,13 @@ export const CLIENT = { name: 'mcp-listen-console', version: '0.1.0' };
  */
 export function addressOf(url: string): URL {
   const address = URL.canParse(url, location.href) ? new URL(url, location.href) : undefined;
-  if (address !== undefined && /^https?:$/.test(address.protocol)) return address;
-  throw new EndpointError('no-address', 'This is not an HTTP URL.');
+  if (address === undefined || !/^https?:$/.test(address.protocol))
+    throw new EndpointError('no-address', 'This is not an HTTP URL.');
+  // The policy of the page allows no others.
+  const isAllowed =
+    address.protocol === 'https:' || /^(localhost|127\.0\.0\.1)$/.test(address.hostname);
+  if (isAllowed || address.origin === location.origin) return address;
+  throw new EndpointError('no-address', ONLY_LOCAL);
 }
 
 function left(): EndpointError {
@@ -260,4 +265,6 @@ export const META = {
     extensions: { 'io.modelcontextprotocol/events': {}, 'io.modelcontextprotocol/tasks': {} },
   },
 };
+const ONLY_LOCAL =
+  'The page connects over HTTPS, or over HTTP to localhost or 127.0.0.1 and to its own origin.';
 const NO_METHOD = 'Method not found';

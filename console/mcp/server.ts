@@ -6,6 +6,8 @@ export interface Server {
   version: string;
   revision: string;
   capabilities: Record<string, unknown>;
+  /** How to use the server, in its own words; an empty string if it says nothing. */
+  instructions: string;
 }
 
 /** Returns the server in the result of `server/discover` or `initialize`. */
@@ -16,5 +18,6 @@ export function serverIn(result: Record<string, unknown>, info: unknown, revisio
     version: text(version) ?? '',
     revision,
     capabilities: record(result['capabilities']) ?? {},
+    instructions: text(result['instructions']) ?? '',
   };
 }

@@ -24,7 +24,9 @@ export class Actions implements IsolateActions {
     {},
     ...KINDS.map(([value, label]) => element('option', { value }, label)),
   );
-  readonly #name = element('input', { type: 'text', value: 'note://todo', spellcheck: 'false' });
+  readonly #name = element('input', {
+    ...{ type: 'text', list: 'uris', required: true, spellcheck: 'false' },
+  });
   readonly #group = element('input', { type: 'text', spellcheck: 'false', placeholder: 'all' });
   readonly #data = element('input', {
     ...{ type: 'text', value: '{}', spellcheck: 'false', disabled: true },
@@ -68,6 +70,11 @@ export class Actions implements IsolateActions {
   /** Handles a snapshot: those of a Durable Object bus have its counters. */
   show({ bus }: Snapshot): void {
     this.#reachesAll = bus !== undefined;
+  }
+
+  /** Fills in the URI of a test publish, unless it has one. */
+  suggest(uri: string): void {
+    this.#name.value ||= uri;
   }
 
   drain(isolate: string, streams: number): void {

@@ -18,16 +18,23 @@ export interface OperateView {
 /**
  * Fills the panel of the Operate tab, which is hidden at first.
  *
- * @param secret - returns the publish secret of the server of this page; an empty string if the
- * user has not entered one.
+ * @param entered - what the user has entered in Inspect.
  */
-export function mountOperate(panel: HTMLElement, secret: () => string): OperateView {
-  const operate = new Operate(panel, secret);
+export function mountOperate(panel: HTMLElement, entered: Entered): OperateView {
+  const operate = new Operate(panel, entered);
   return { show: (isVisible) => operate.select(isVisible) };
 }
 
+/** What the Publish form of Inspect contains; empty strings if the user has entered nothing. */
+export interface Entered {
+  /** The publish secret of the server of this page. */
+  readonly token: string;
+  readonly uri: string;
+}
+
 class Operate {
-  readonly #secret: () => string;
+  readonly #panel: HTMLElement;
+  readonly #entered: Entered;
   readonly #token = element('input', {
     type: 'password',
     autocomplete: 'off',
@@ -48,8 +55,9 @@ class Operate {
   #isSelected = false;
   #hasCallers = false;
 
-  constructor(panel: HTMLElement, secret: () => string) {
-    this.#secret = secret;
+  constructor(panel: HTMLElement, entered: Entered) {
+    this.#panel = panel;
+    this.#entered = entered;
     const token = element('label', { class: 'field' }, element('span', {}, 'Operator token'));
     token.append(this.#token);
     const button = element('button', { type: 'submit', class: 'primary' }, 'Watch');
@@ -66,14 +74,18 @@ class Operate {
       this.#log.panel,
       this.#actions.panel,
     );
-    panel.append(form, this.#tiles.view, this.#charts.view, tables);
+    panel.prepend(form);
+    panel.append(this.#tiles.view, this.#charts.view, tables);
     document.addEventListener('visibilitychange', () => this.#update());
   }
 
   /** Handles the selection of the tab, or of another one. */
   select(isSelected: boolean): void {
     this.#isSelected = isSelected;
-    if (isSelected && this.#token.value === '') this.#token.value = this.#secret();
+    if (isSelected) {
+      this.#token.value ||= this.#entered.token;
+      this.#actions.suggest(this.#entered.uri);
+    }
     this.#update();
   }
 
@@ -110,6 +122,8 @@ class Operate {
   #setState(state: WatchState, text: string): void {
     this.#state.dataset['state'] = STATES[state];
     setText(this.#state, text);
+    // While the next attempt waits, the tab shows what it showed before.
+    if (state === 'refused' || state === 'live') this.#panel.dataset['state'] = state;
   }
 }
 

@@ -110,13 +110,10 @@ export class ServerView {
 
   /** Returns a form that adds URIs that are not listed. */
   #addForm(): HTMLFormElement {
-    return nameForm(
-      { label: 'Another URI', button: 'Add', placeholder: 'note://shopping' },
-      (uri) => {
-        this.#resources?.add(uri);
-        this.#updateSummary();
-      },
-    );
+    return nameForm({ label: 'Another URI', button: 'Add' }, (uri) => {
+      this.#resources?.add(uri);
+      this.#updateSummary();
+    });
   }
 
   #updateSummary(): void {
@@ -139,7 +136,7 @@ export class ServerView {
   }
 }
 
-function description({ name, version, revision, capabilities }: Server): HTMLElement {
+function description({ name, version, revision, capabilities, instructions }: Server): HTMLElement {
   const chips = Object.entries(capabilities).map(([capability, details]) => {
     const flags = Object.entries(details ?? {}).filter(([, value]) => value === true);
     return element(
@@ -160,6 +157,7 @@ function description({ name, version, revision, capabilities }: Server): HTMLEle
     element('p', { class: 'server-name' }, name),
     facts,
     list,
+    element('p', { class: 'soft instructions', title: instructions }, instructions),
   );
 }
 

@@ -24,6 +24,7 @@ export class TaskGroup {
       { class: 'group', role: 'group', 'aria-label': 'Tasks' },
       element('div', { class: 'list-head' }, title),
       this.#items,
+      element('p', { class: 'note none' }, NO_TASKS_TEXT),
       nameForm(texts, (id) => this.add(id)),
     );
   }
@@ -79,3 +80,7 @@ export class TaskGroup {
     }
   }
 }
+
+/** Shown while there are no tasks. */
+const NO_TASKS_TEXT =
+  'Call a tool that creates a task, or add the id of one: then you can subscribe to its states.';

@@ -14,7 +14,7 @@ export class SubscriptionCard {
   readonly #subscription: Subject;
   readonly #state = element('span', { class: 'state' });
   readonly #id = element('code', { class: 'id' });
-  readonly #error = element('p', { class: 'error', hidden: true });
+  readonly #error = element('p', { class: 'error' });
   readonly #requested: RequestedItem[];
   readonly #figures = new Map(FIGURES.map((name) => [name, element('dd', {}, '–')]));
   readonly #close = element('button', { type: 'button', class: 'quiet' }, 'Close');
@@ -57,9 +57,9 @@ export class SubscriptionCard {
     setText(this.#id, id ?? 'none yet');
     for (const item of this.#requested) item.paint(honored, tasks);
     const reason = error ?? (state === 'stopped' ? 'Closed by this page.' : undefined);
-    this.#error.hidden = reason === undefined;
     this.#error.dataset['tone'] = error === undefined ? 'soft' : 'bad';
     setText(this.#error, reason ?? '');
+    this.#error.title = reason ?? '';
     setText(this.#close, state === 'stopped' ? 'Remove' : 'Close');
     this.#figure('Messages', count(messages));
     this.#figure('Reconnects', count(reconnects));

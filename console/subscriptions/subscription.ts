@@ -91,10 +91,11 @@ export class Subscription implements Subject {
     return this.#watch.close();
   }
 
-  /** Counts an end each time that the watch begins to wait or stops. */
+  /** Counts an end each time that a stream ends or the watch stops, but no failed attempt. */
   #handleChange(): void {
     const { error, state } = this.#watch;
-    const hasEnded = state !== this.#state && (state === 'waiting' || state === 'stopped');
+    const wasLive = this.#state === 'live' && state === 'waiting';
+    const hasEnded = wasLive || (state !== this.#state && state === 'stopped');
     if (hasEnded) this.#ends.add(this.#isClosed ? 'closed here' : (error?.code ?? 'graceful'));
     this.#state = state;
     this.#events.onChange();

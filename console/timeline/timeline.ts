@@ -4,7 +4,7 @@ import type { Message } from '../mcp/message.js';
 import { repaint } from '../repaint.js';
 import { save } from './export.js';
 import { MAX_MESSAGES, MessageHistory } from './history.js';
-import { MessageDialog, type OnEdit } from './message/dialog.js';
+import { MessageDialog, type Sender } from './message/dialog.js';
 import { MessageFilter } from './message/filter.js';
 import { MessageList } from './message/list.js';
 
@@ -21,22 +21,22 @@ export class Timeline {
   readonly #filter = new MessageFilter(() => this.#rebuild());
   readonly #list: MessageList;
   readonly #paint = repaint(() => (this.#isBehind ? this.#rebuild() : this.#catchUp()));
-  #isPaused = false;
+  /** How many messages had been seen when the timeline was paused; undefined while it is not. */
+  #pausedAt: number | undefined;
   #pending: Message[] = [];
   /** Messages that the history dropped, and that the list may still show. */
   #dropped: Message[] = [];
   /** Whether the next frame shows the whole history: too many messages have come since the last. */
   #isBehind = false;
-  #missed = 0;
   #shown = 0;
 
-  constructor(onEdit: OnEdit) {
-    const dialog = new MessageDialog(onEdit, () => this.#list.focus());
+  constructor(sender: Sender) {
+    const dialog = new MessageDialog(sender, () => this.#list.focus());
     this.#list = new MessageList((message) => dialog.open(message));
     this.#pause.addEventListener('click', () => this.#toggle());
     byId('timeline-clear', HTMLButtonElement).addEventListener('click', () => this.clear());
     this.#export.addEventListener('click', () =>
-      save(this.#history.filtered(this.#filter.accepts)),
+      save(this.#history.filtered(this.#filter.accepts, this.#pausedAt)),
     );
     this.#rebuild();
   }
@@ -44,8 +44,7 @@ export class Timeline {
   /** Adds a message, which is shown in the next animation frame. */
   add(message: Message): void {
     const dropped = this.#history.add(message);
-    if (this.#isPaused) this.#missed += 1;
-    else if (!this.#isBehind) {
+    if (this.#pausedAt === undefined && !this.#isBehind) {
       this.#pending.push(message);
       for (const old of dropped) this.#dropped.push(old);
       // A page in the background gets no frame.
@@ -63,22 +62,24 @@ export class Timeline {
   /** Drops all messages. */
   clear(): void {
     this.#history.clear();
+    if (this.#pausedAt !== undefined) this.#pausedAt = 0;
     this.#rebuild();
   }
 
   #toggle(): void {
-    this.#isPaused = !this.#isPaused;
-    this.#pause.setAttribute('aria-pressed', String(this.#isPaused));
-    setText(this.#pause, this.#isPaused ? 'Resume' : 'Pause');
-    if (this.#isPaused) this.#updateCount();
+    this.#pausedAt = this.#pausedAt === undefined ? this.#history.seen : undefined;
+    const isPaused = this.#pausedAt !== undefined;
+    this.#pause.setAttribute('aria-pressed', String(isPaused));
+    setText(this.#pause, isPaused ? 'Resume' : 'Pause');
+    if (isPaused) this.#updateCount();
     else this.#rebuild();
   }
 
+  /** Shows the messages that match the filter, until the pause. */
   #rebuild(): void {
     [this.#pending, this.#dropped] = [[], []];
     this.#isBehind = false;
-    this.#missed = 0;
-    const messages = this.#history.filtered(this.#filter.accepts);
+    const messages = this.#history.filtered(this.#filter.accepts, this.#pausedAt);
     this.#shown = messages.length;
     this.#list.show(messages);
     this.#updateCount();
@@ -97,7 +98,8 @@ export class Timeline {
     const { seen } = this.#history;
     const messages = counted(seen, 'message');
     const matching = this.#filter.isOpen ? messages : `${count(this.#shown)} of ${messages}`;
-    setText(this.#count, this.#isPaused ? `paused, ${count(this.#missed)} new` : matching);
+    const paused = `paused, ${count(seen - (this.#pausedAt ?? 0))} new`;
+    setText(this.#count, this.#pausedAt === undefined ? matching : paused);
     this.#export.disabled = this.#shown === 0;
     this.#empty.hidden = this.#shown > 0;
     setText(this.#empty, seen === 0 || this.#filter.isOpen ? EMPTY_TEXT : NO_MATCH_TEXT);

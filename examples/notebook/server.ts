@@ -30,6 +30,7 @@ const CAPABILITIES = {
 };
 
 const INSTRUCTIONS = [
+  'Everyone who can reach this server shares the notebook: store nothing private in it.',
   'A notebook whose notes, prompts and tools change while you watch. Open subscriptions/listen,',
   'then call edit_note, enable_search, connect_database, run_analysis or add_prompt from anywhere.',
 ].join(' ');

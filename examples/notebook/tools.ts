@@ -154,9 +154,11 @@ const NAME_RULE = '1 to 40 letters, digits, "-", "_" or ".", the first a letter 
 const NAME = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/, `Must be ${NAME_RULE}`)
-  .describe(NAME_RULE);
-const NOTE_TEXT = z.string().max(10_000);
-const PROMPT_TEXT = z.string().min(1).max(2_000);
-const ANALYSED_TEXT = z.string().min(1).max(50_000);
+  .meta({ description: NAME_RULE, examples: ['todo'] });
+// The console writes the current time into the example: the same text again changes nothing.
+const WRITTEN = { examples: ['Written at 09:30:00.000'] };
+const NOTE_TEXT = z.string().max(10_000).meta(WRITTEN);
+const PROMPT_TEXT = z.string().min(1).max(2_000).meta(WRITTEN);
+const ANALYSED_TEXT = z.string().min(1).max(50_000).meta(WRITTEN);
 const QUERY = z.string().min(1).max(500);
 const NOTHING = z.object({});

@@ -3,7 +3,17 @@ import {
   type OperatorOptions,
   pathOf,
 } from '../operator/operator-handler.js';
-import { pageFile } from './page-files.js';
+import { expectEndpoint, pageFile } from './page-files.js';
+
+/** Options of {@link createConsole}. */
+export interface ConsoleOptions extends OperatorOptions {
+  /**
+   * The path of the MCP endpoint that the page connects to at first, or a URL at another origin.
+   *
+   * @default '/mcp'
+   */
+  endpoint?: string;
+}
 
 /**
  * Creates a handler that serves the console at `path`, and `stats` and `operate` below it, as
@@ -20,9 +30,11 @@ import { pageFile } from './page-files.js';
  * ```
  */
 export function createConsole(
-  options: OperatorOptions,
+  options: ConsoleOptions,
 ): (request: Request) => Promise<Response | undefined> {
   const operated = createOperatorHandler(options);
   const path = pathOf(options.path);
-  return async (request) => (await operated(request)) ?? pageFile(request, path);
+  const { endpoint = '/mcp' } = options;
+  expectEndpoint(endpoint);
+  return async (request) => (await operated(request)) ?? pageFile(request, path, endpoint);
 }

@@ -6,4 +6,4 @@
 import '#runtime';
 
 export type { OperatedServer, OperatorOptions } from '../operator/operator-handler.js';
-export { createConsole } from './console-handler.js';
+export { type ConsoleOptions, createConsole } from './console-handler.js';

@@ -1,12 +1,16 @@
 import { files } from '#page';
+import { ListenError } from '../model/error.js';
 
-/** Returns the page below `path`, or one of its files; undefined for any other path. */
-export function pageFile(request: Request, path: string): Response | undefined {
+/**
+ * Returns the page below `path`, or one of its files; undefined for any other path. The page
+ * connects to `endpoint` at first.
+ */
+export function pageFile(request: Request, path: string, endpoint: string): Response | undefined {
   const { origin, pathname } = new URL(request.url);
   if (`${pathname}/` === path) return moved(path);
   if (!pathname.startsWith(path)) return undefined;
   const name = pathname.slice(path.length);
-  const body = bodyOf(name === '' ? 'index.html' : name, origin, path);
+  const body = bodyOf(name === '' ? 'index.html' : name, origin, path, endpoint);
   if (body === undefined) return undefined;
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
@@ -25,13 +29,26 @@ function bodyOf(
   name: string,
   origin: string,
   path: string,
+  endpoint: string,
 ): string | Uint8Array<ArrayBuffer> | undefined {
   if (name === 'client.json') return clientMetadata(origin + path);
   const file = Object.hasOwn(files, name) ? files[name] : undefined;
   if (file === undefined) return undefined;
   if ('base64' in file) return bytesOf(file.base64);
-  const isPage = name === 'index.html';
-  return isPage ? file.text.replaceAll('{{origin}}', safeOrigin(origin)) : file.text;
+  if (name !== 'index.html') return file.text;
+  return file.text
+    .replaceAll('{{endpoint}}', safeUrl(new URL(endpoint, origin).href))
+    .replaceAll('{{page}}', safeUrl(origin + path));
+}
+
+/**
+ * Expects the path or the URL of an endpoint.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function expectEndpoint(endpoint: string): void {
+  if (URL.canParse(endpoint, 'https://example.com')) return;
+  throw new ListenError('invalid-options', 'endpoint is neither a path nor a URL');
 }
 
 /**
@@ -49,9 +66,9 @@ function clientMetadata(page: string): string {
   });
 }
 
-// A host name may contain quotes and ampersands. This one is inserted into HTML and shell commands.
-function safeOrigin(origin: string): string {
-  return origin.replace(/[^\w.:/[\]-]/g, '');
+// A URL may contain quotes and ampersands. This one is inserted into HTML and shell commands.
+function safeUrl(url: string): string {
+  return url.replace(/[^\w.:/[\]%?=~,+@-]/g, '');
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

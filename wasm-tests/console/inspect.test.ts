@@ -117,6 +117,33 @@ test('any request is sent by hand, edited and sent again, and copied as curl', a
   expect(console.errors.splice(0).filter((error) => !/\b40\d\b/.test(error))).toEqual([]);
 });
 
+test('a request is sent again only to the server that it was sent to', async () => {
+  const console = await connected();
+  const again = console.button('Send again');
+  await console.page.getByLabel('Text in the message').fill('"method":"tools/list"');
+  await console.messages.first().click();
+  expect(await again.isVisible()).toBe(true);
+  await console.page.keyboard.press('Escape');
+  await console.connectTo('http://127.0.0.1:9/mcp');
+  await console.connection.getByText(/^The endpoint cannot be reached/).waitFor();
+  await console.page.getByLabel('Text in the message').fill('"method":"tools/list"');
+  await console.messages.first().click();
+  expect(await console.button('Copy as curl').isVisible()).toBe(true);
+  expect(await again.isVisible()).toBe(false);
+  expect(await console.button('Edit and send again').isVisible()).toBe(false);
+  console.errors.length = 0;
+});
+
+test('over HTTP the page says that it connects to this machine only', async () => {
+  const console = await connected();
+  for (const endpoint of ['http://mcp.example/mcp', 'http://[::1]:9/mcp']) {
+    await console.connectTo('nowhere:');
+    await console.connection.getByText('This is not an HTTP URL.').waitFor();
+    await console.connectTo(endpoint);
+    await console.connection.getByText(/^The page connects over HTTPS, or over HTTP to/).waitFor();
+  }
+});
+
 test('the messages that match the filter are saved as JSON', async () => {
   const console = await connected();
   await console.page.getByLabel('Text in the message').fill('"method":"tools/list"');

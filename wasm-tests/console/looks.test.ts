@@ -53,12 +53,12 @@ test('every empty state says what to do next', async () => {
   await console.connection.getByText(/^The endpoint cannot be reached/).waitFor();
   const empty = console.page.locator('.empty');
   const inspect = await empty.allTextContents();
-  expect(inspect).toHaveLength(4);
+  expect(inspect).toHaveLength(5);
   await console.page.getByText('Connect to a server first.').waitFor();
   await console.page.getByLabel('Text in the message').fill('no such text');
   await console.operate();
   const all = await empty.allTextContents();
-  expect(all).toHaveLength(4 + 9);
+  expect(all).toHaveLength(5 + 9);
   expect(all).toContainEqual(expect.stringMatching(/^No message matches the filter\./));
   const verbs = 'Call|Change|Close|Connect|Enter|Keep|Open|Publish|Select';
   for (const text of [...inspect, ...all])

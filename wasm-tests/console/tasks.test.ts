@@ -39,9 +39,12 @@ test('a task that a tool creates is added, its state is read, and it is cancelle
   await console.connectTo(endpoint);
   await console.page.getByLabel('Task ID').waitFor();
   await console.connected();
+  const none = console.page.getByText(/^Call a tool that creates a task/);
+  expect(await none.isVisible()).toBe(true);
   const output = await console.callTool('confirm_delete');
   const [, id = ''] = output.match(/^The server works on task (\S+)\./) ?? [];
   expect(await console.tick(new RegExp(`^${id}`)).isChecked()).toBe(true);
+  expect(await none.isVisible()).toBe(false);
   await console.subscribe('A');
   expect(await console.tasks('A')).toEqual([`task ${id}, honored, no state yet`]);
   const row = console.page.getByRole('group', { name: 'Tasks' });

@@ -28,6 +28,24 @@ test('the timeline stands still while it is paused, and then shows what came mea
   expect(await total()).toBeGreaterThanOrEqual(before + came);
 });
 
+test('a filter that is changed during a pause searches what came before the pause', async () => {
+  const { page } = console;
+  const text = page.getByLabel('Text in the message');
+  await pause();
+  const before = await total();
+  await console.publish('note://shopping', 3);
+  await console.publish('note://todo', 3);
+  await expect.poll(missed).toBeGreaterThan(0);
+  const came = await missed();
+  await text.fill('subscriptions/ack');
+  expect(await titles()).toEqual(['subscriptions/acknowledged']);
+  await text.fill('');
+  expect(await total()).toBe(before);
+  expect(await missed()).toBeGreaterThanOrEqual(came);
+  await console.button('Resume').click();
+  expect(await total()).toBeGreaterThanOrEqual(before + came);
+});
+
 test('the timeline is filtered by text, by source and by kind', async () => {
   const { page } = console;
   await page.getByLabel('Text in the message').fill('SUBSCRIPTIONS/ACK');

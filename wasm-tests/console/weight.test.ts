@@ -33,13 +33,16 @@ test('Inspect loads at most 150 KB with gzip, and Operate is loaded when it is s
   await Promise.all(sizes.values());
 });
 
-test.for([390, 1280])('at %i pixels nothing shifts after the page has painted', async (width) => {
-  const console = await open('about:blank', { viewport: { width, height: 800 } });
-  await console.page.addInitScript(observeShifts);
-  await console.page.goto(notebook());
-  await console.connected();
-  expect(await shiftsOf(console.page)).toEqual([]);
-});
+test.for([390, 1280, 2560])(
+  'at %i pixels nothing shifts after the page has painted',
+  async (width) => {
+    const console = await open('about:blank', { viewport: { width, height: 800 } });
+    await console.page.addInitScript(observeShifts);
+    await console.page.goto(notebook());
+    await console.connected();
+    expect(await shiftsOf(console.page)).toEqual([]);
+  },
+);
 
 test('the page paints before any script or wasm of it is there', async () => {
   const console = await open('about:blank');

@@ -331,5 +331,21 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 50,
       value: ownOf('typing'),
     },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'gzip of what Inspect loads',
+      experiment: 'console-size',
+      goal: 150,
+      value: ownOf('inspect'),
+    },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'of what both tabs load',
+      experiment: 'console-size',
+      goal: 150,
+      value: ownOf('all'),
+    },
   ],
 };

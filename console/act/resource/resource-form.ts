@@ -17,7 +17,6 @@ export class ResourceForm {
     list: 'uris',
     required: true,
     spellcheck: 'false',
-    placeholder: 'note://todo',
   });
   readonly #uris = element('datalist', { id: 'uris' });
   readonly #variables = element('div', { class: 'fields' });

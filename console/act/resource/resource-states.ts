@@ -33,10 +33,19 @@ export function contentText(result: Record<string, unknown>): string {
   const parts = records(result['contents']).map((part) => {
     const body = text(part['text']);
     if (body !== undefined) return indentedJson(body);
-    const { length } = text(part['blob']) ?? '';
-    return `(${text(part['mimeType']) ?? 'binary'}, ${Math.floor((length * 3) / 4)} bytes)`;
+    const blob = text(part['blob']) ?? '';
+    const bytes = `${Math.floor((blob.length * 3) / 4)} bytes`;
+    return `(${text(part['mimeType']) ?? 'binary'}, ${bytes}, checksum ${checksum(blob)})`;
   });
   return parts.join('\n');
+}
+
+/** Tells binary contents of equal length apart: FNV-1a with 32 bits. */
+function checksum(blob: string): string {
+  let hash = 0x81_1c_9d_c5;
+  for (let place = 0; place < blob.length; place += 1)
+    hash = Math.imul(hash ^ blob.charCodeAt(place), 0x01_00_01_93);
+  return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
 function indentedJson(body: string): string {

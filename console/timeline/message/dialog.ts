@@ -4,10 +4,13 @@ import { highlighted } from '../../json-text.js';
 import type { Message } from '../../mcp/message.js';
 import { curlOf } from '../curl.js';
 
-/**
- * Called with a request that the user wants to send again: now as it was, or after editing it.
- */
-export type OnEdit = (message: Message, isSentNow: boolean) => void;
+/** Sends requests again. */
+export interface Sender {
+  /** Returns whether a message was sent to the server that is connected. */
+  canSend: (message: Message) => boolean;
+  /** Called with a request to send again: now as it was, or after the user has edited it. */
+  onSend: (message: Message, isSentNow: boolean) => void;
+}
 
 /** Shows one message as indented JSON and as the original text. */
 export class MessageDialog {
@@ -30,10 +33,12 @@ export class MessageDialog {
   readonly #again = element('button', { type: 'button' }, 'Send again');
   readonly #edit = element('button', { type: 'button' }, 'Edit and send again');
   readonly #dialog = element('dialog', { 'aria-labelledby': 'message-title', class: 'dialog' });
+  readonly #sender: Sender;
   #message: Message | undefined;
 
   /** @param onLost - called when the dialog was closed, and what had the focus before is gone. */
-  constructor(onEdit: OnEdit, onLost: () => void) {
+  constructor(sender: Sender, onLost: () => void) {
+    this.#sender = sender;
     const close = element('button', { type: 'button', class: 'primary' }, 'Close');
     close.addEventListener('click', () => this.#dialog.close());
     this.#copy.addEventListener('click', () => void this.#write(this.#copy, this.#message?.text));
@@ -44,7 +49,7 @@ export class MessageDialog {
     for (const button of [this.#again, this.#edit])
       button.addEventListener('click', () => {
         this.#dialog.close();
-        if (this.#message !== undefined) onEdit(this.#message, button === this.#again);
+        if (this.#message !== undefined) sender.onSend(this.#message, button === this.#again);
       });
     // A click on the backdrop has the dialog itself as its target.
     this.#dialog.addEventListener(
@@ -87,7 +92,8 @@ export class MessageDialog {
     setText(this.#copy, 'Copy');
     setText(this.#curl, 'Copy as curl');
     this.#curl.hidden = curlOf(message) === undefined;
-    this.#again.hidden = this.#edit.hidden = direction === 'in' || message.kind !== 'request';
+    const isRequest = direction === 'out' && message.kind === 'request';
+    this.#again.hidden = this.#edit.hidden = !isRequest || !this.#sender.canSend(message);
     this.#dialog.showModal();
   }
 

@@ -62,4 +62,6 @@ const KINDS = [
   ['response', 'Results'],
   ['error', 'Errors'],
   ['end', 'Ends of streams'],
+  ['notification', 'Other notifications'],
+  ['unreadable', 'Unreadable'],
 ] as const;

@@ -114,7 +114,7 @@ test('orders are confirmed and sent by keyboard alone', async () => {
   await dialog.waitFor();
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'hidden' });
-  await console.page.getByLabel('URI, task or name').focus();
+  await console.page.getByLabel('URI, task or name').fill('note://todo');
   await keyboard.press('Enter');
   await console.page.getByRole('dialog', { name: 'Publish an event?' }).waitFor();
   await keyboard.press('Tab');
@@ -131,11 +131,25 @@ test('orders are confirmed and sent by keyboard alone', async () => {
     .toBe(streams - 1);
 });
 
-test('the wrong token shows nothing and asks for another', async () => {
+test('the wrong token shows nothing and says where the right one is', async () => {
   const console = await operating();
-  await console.page.getByLabel('Operator token').fill('of-someone-else');
+  const [token, hint] = [
+    console.page.getByLabel('Operator token'),
+    console.page.getByText(/^Enter the operator token, and press Watch/),
+  ];
+  expect(await hint.isVisible()).toBe(false);
+  const right = await token.inputValue();
+  await token.fill('of-someone-else');
   await console.page.keyboard.press('Enter');
   await console.page.getByText('Enter the operator token.').waitFor();
+  expect(await hint.isVisible()).toBe(true);
+  for (const hidden of ['.charts', '.tables', '.readings'])
+    expect(await console.page.locator(`#operate ${hidden}`).isVisible()).toBe(false);
+  await token.fill(right);
+  await console.page.keyboard.press('Enter');
+  await console.page.getByText('watching', { exact: true }).waitFor();
+  expect(await hint.isVisible()).toBe(false);
+  expect(await console.actions.isVisible()).toBe(true);
   console.errors.length = 0;
 });
 

@@ -1,3 +1,4 @@
+import { createListenHandler } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { createConsole } from 'mcp-listen/console';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -61,6 +62,26 @@ test('Publish of Inspect reaches the bus of a mounted console, also one without 
   expect(await console.publish('lamp://desk', 3, 'one batch')).toBe('3 published.');
   expect(await other.message()).toBe(updated('1', 'lamp://desk'));
   other.drop();
+});
+
+test('a mounted console names its endpoint, and contains nothing of the notebook', async () => {
+  const server = createListenHandler(() => new Response(null, { status: 404 }));
+  onTestFinished(() => server.close());
+  const served = async (endpoint?: string) => {
+    const operated = createConsole({ server, ...(endpoint !== undefined && { endpoint }) });
+    const read = async (name: string) =>
+      (await (await operated(new Request(`https://mcp.example/console/${name}`)))?.text()) ?? '';
+    const page = await read('');
+    return [page, ...(await Promise.all((page.match(/console-[\w-]+\.js/g) ?? []).map(read)))];
+  };
+  const files = await served();
+  expect(files.length).toBeGreaterThan(1);
+  for (const file of files) expect(file).not.toMatch(/notebook|note:\/\/|edit_note|Written at/i);
+  expect(files[0]).toContain("curl -N 'https://mcp.example/mcp'");
+  expect(files[0]).toContain("curl 'https://mcp.example/console/operate'");
+  expect((await served('/api/mcp'))[0]).toContain('data-own="https://mcp.example/api/mcp"');
+  expect((await served('https://b.example/'))[0]).toContain('data-own="https://b.example/"');
+  await expect(served('http://[')).rejects.toMatchObject({ code: 'invalid-options' });
 });
 
 /** A process of a bus, with the console of its operator. */

@@ -2,7 +2,7 @@ import { messageOf } from '../../../console/mcp/message.ts';
 import { Timeline } from '../../../console/timeline/timeline.ts';
 
 /** Runs in the page of the console, in place of its script: the timeline, and nothing else. */
-const timeline = new Timeline(() => {});
+const timeline = new Timeline({ canSend: () => false, onSend: () => {} });
 const frame = requestAnimationFrame.bind(window);
 const held: FrameRequestCallback[] = [];
 let next = 0;

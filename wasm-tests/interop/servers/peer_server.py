@@ -4,6 +4,7 @@ notifies both revisions that the list of tools and the resource note://a have ch
 they have subscribed. With the argument `stateless` it keeps no sessions.
 """
 
+import enum
 import functools
 import sys
 
@@ -11,6 +12,7 @@ from mcp.server import NotificationOptions, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.session import ServerSession
 from mcp.types import EmptyResult, SubscribeRequestParams, UnsubscribeRequestParams
+from pydantic import BaseModel
 
 server = MCPServer("python-peer")
 subscribers: dict[str, ServerSession] = {}
@@ -29,6 +31,23 @@ async def touch(ctx: Context) -> str:
         await session.send_tool_list_changed()
         await session.send_resource_updated(uri)
     return "touched"
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Point(BaseModel):
+    x: int
+    unit: str | None = None
+
+
+@server.tool()
+def draw(
+    color: Color, at: Point, width: int | str, title: str | None, note: str | None = None
+) -> str:
+    return f"{color.value} at {at.x} {at.unit}, {width!r} {title!r} {note!r}"
 
 
 async def subscribe(ctx: ServerRequestContext, params: SubscribeRequestParams) -> EmptyResult:

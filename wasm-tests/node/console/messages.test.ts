@@ -5,7 +5,7 @@ import { expanded, variablesOf } from '../../../console/act/resource/uri-templat
 import { Conversation } from '../../../console/mcp/conversation.ts';
 import { messageOf } from '../../../console/mcp/message.ts';
 import { curlOf } from '../../../console/timeline/curl.ts';
-import { MessageHistory } from '../../../console/timeline/history.ts';
+import { MAX_LENGTH, MessageHistory } from '../../../console/timeline/history.ts';
 import {
   acknowledged,
   listChanged,
@@ -77,6 +77,19 @@ test('the history keeps the latest 50,000 messages, and says which it dropped', 
   expect(kept.length).toBeGreaterThanOrEqual(50_000);
   expect(kept[0]?.text).toBe(`{"id":${dropped.length},"method":"m"}`);
   expect(dropped[0]).toBe('{"id":0,"method":"m"}');
+});
+
+test('the history drops its oldest messages when all are longer than 64 million characters', () => {
+  const history = new MessageHistory();
+  const large = 'x'.repeat(MAX_LENGTH / 640);
+  let dropped = 0;
+  for (let count = 0; count < 3_000; count += 1) dropped += history.add(seen(large)).length;
+  const kept = history.filtered(() => true);
+  expect(kept.length).toBe(3_000 - dropped);
+  expect(kept.length).toBeLessThanOrEqual(640);
+  expect(kept.length).toBeGreaterThanOrEqual(570);
+  history.add(seen('x'.repeat(MAX_LENGTH + 1)));
+  expect(history.filtered(() => true).length).toBe(1);
 });
 
 test('a request becomes a curl command without its token, quoted for a shell', () => {
