@@ -1,6 +1,5 @@
 use crate::{
     bus::registry::EdgeId,
-    sorted::Map,
     vocabulary::topic::Topic,
     wire::{BusMessage, Claim, SessionInterest},
 };
@@ -21,7 +20,7 @@ impl Shard {
         if holder.is_some_and(|(_, former)| former != edge) {
             self.give_way(session);
         }
-        self.sessions.insert(session.clone(), edge);
+        self.sessions.insert(session, edge);
     }
 
     /// Closes older streams of a session. If this stream is here, it is attached elsewhere: its
@@ -45,14 +44,14 @@ impl Shard {
     }
 
     pub(super) fn respond_to_interest_changes(&mut self, seq: u64, joined: &[SessionInterest]) {
-        let joined = by_session(joined);
         for change in self.sessions.take_changes(seq) {
             let InterestChange {
                 ticket, session, ..
             } = change;
             let holder = self.sessions.edge_of(&session);
             if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
-                match joined.get(&session) {
+                let mut joined = joined.iter();
+                match joined.find(|interest| interest.session == session) {
                     Some(interest) => {
                         self.set_interest(edge, interest);
                         let frame =
@@ -78,12 +77,4 @@ impl Shard {
             self.outputs.push_back(ShardOutput::PersistAll(edge));
         }
     }
-}
-
-/// Returns the subscriptions of each session.
-pub(super) fn by_session(interests: &[SessionInterest]) -> Map<&Claim, &SessionInterest> {
-    let interests = interests.iter();
-    interests
-        .map(|interest| (&interest.session, interest))
-        .collect()
 }
