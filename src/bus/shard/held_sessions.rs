@@ -5,14 +5,12 @@ use crate::{bus::registry::EdgeId, sorted::Map, wire::Claim};
 /// The streams of sessions that a shard holds, and what it has yet to say to the root about them.
 #[derive(Debug, Default)]
 pub(super) struct HeldSessions {
-    /// The claims of the edges, as text.
-    claims: Map<EdgeId, Box<str>>,
-    /// The edge that holds the newest stream of each session.
-    newest: Map<Box<str>, EdgeId>,
-    /// Restored edges beside the newest of their session.
-    others: Vec<EdgeId>,
-    /// The streams that are not here, as the root has to learn.
-    left: Vec<Claim>,
+    /// The stream that each edge holds.
+    held: Map<EdgeId, Claim>,
+    /// The edges that hold streams of each `Mcp-Session-Id`.
+    edges: Map<Box<str>, Vec<EdgeId>>,
+    /// The streams that are not here, as the root has to learn, by their `Mcp-Session-Id`.
+    left: Map<Box<str>, Vec<Claim>>,
     changes: Vec<InterestChange>,
 }
 
@@ -26,11 +24,13 @@ pub(super) struct InterestChange {
 }
 
 impl HeldSessions {
-    /// Returns the number of the newest stream of the claim's session, and the edge that holds it.
+    /// Returns the number of the newest stream of the claim's session, and an edge that holds it.
     pub(super) fn holder(&self, claim: &Claim) -> Option<(u64, EdgeId)> {
-        let edge = *self.newest.get(&session_of(claim))?;
-        let held = Claim::from_text(self.claims.get(&edge)?)?;
-        Some((held.stream, edge))
+        let edges = self.edges.get(&claim.session)?.iter();
+        let held = edges.filter_map(|edge| Some((self.held.get(edge)?, *edge)));
+        let held = held.filter(|(held, _)| held.is_of_session(claim));
+        let streams = held.map(|(held, edge)| (held.stream, edge));
+        streams.max_by_key(|(stream, _)| *stream)
     }
 
     /// Returns the edge that holds exactly this stream.
@@ -41,21 +41,27 @@ impl HeldSessions {
 
     /// Records that an edge holds a stream, in place of the previous stream of its session. A
     /// stream of another session that the edge held has left.
-    pub(super) fn insert(&mut self, claim: &Claim, edge: EdgeId) {
-        while let Some((_, former)) = self.holder(claim) {
+    pub(super) fn insert(&mut self, claim: Claim, edge: EdgeId) {
+        while let Some((_, former)) = self.holder(&claim) {
             self.take(former);
         }
         self.remove(edge);
-        self.left.retain(|left| !left.is_of_session(claim));
+        if let Some(left) = self.left.get_mut(&claim.session) {
+            left.retain(|left| !left.is_of_session(&claim));
+            if left.is_empty() {
+                self.left.remove(&claim.session);
+            }
+        }
         self.restore(claim, edge);
     }
 
     /// Restores what an edge held before a restart. Another edge may hold a stream of the same
     /// session: one that was closed, and whose connection has not ended yet.
-    pub(super) fn restore(&mut self, claim: &Claim, edge: EdgeId) {
-        self.claims.insert(edge, claim.to_text().into());
-        self.others.push(edge);
-        self.choose_newest(claim);
+    pub(super) fn restore(&mut self, claim: Claim, edge: EdgeId) {
+        if let Some(edges) = self.edges.or_default(claim.session.clone()) {
+            edges.push(edge);
+        }
+        self.held.insert(edge, claim);
     }
 
     /// Removes an edge. The stream that it held has left, unless another edge holds it.
@@ -63,16 +69,17 @@ impl HeldSessions {
         if let Some(claim) = self.take(edge)
             && self.edge_of(&claim).is_none()
         {
-            self.left.push(claim);
+            self.push_left(claim);
         }
     }
 
     /// Records that a stream is not here, unless the root will learn it; the call in flight names
     /// `pending`.
     pub(super) fn leave_out(&mut self, session: Claim, pending: &[Claim]) {
-        let mut known = self.left.iter().chain(pending);
+        let left = self.left.get(&session.session);
+        let mut known = left.into_iter().flatten().chain(pending);
         if !known.any(|left| *left == session) {
-            self.left.push(session);
+            self.push_left(session);
         }
     }
 
@@ -105,7 +112,8 @@ impl HeldSessions {
         for change in &mut self.changes {
             change.call = Some(call);
         }
-        core::mem::take(&mut self.left)
+        let left = core::mem::take(&mut self.left).into_entries();
+        left.flat_map(|(_, left)| left).collect()
     }
 
     /// Lets everything wait for the next call, with the streams that the last one named as `left`.
@@ -115,7 +123,7 @@ impl HeldSessions {
         }
         for session in left {
             if self.holder(&session).is_none() {
-                self.left.push(session);
+                self.push_left(session);
             }
         }
     }
@@ -133,41 +141,20 @@ impl HeldSessions {
         changes.map(|change| change.ticket)
     }
 
+    fn push_left(&mut self, claim: Claim) {
+        if let Some(left) = self.left.or_default(claim.session.clone()) {
+            left.push(claim);
+        }
+    }
+
     /// Removes an edge. Returns the stream that it held.
     fn take(&mut self, edge: EdgeId) -> Option<Claim> {
-        let claim = Claim::from_text(&self.claims.remove(&edge)?)?;
-        self.others.retain(|other| *other != edge);
-        if self.holder(&claim).is_none() {
-            self.newest.remove(&session_of(&claim));
-            self.choose_newest(&claim);
+        let claim = self.held.remove(&edge)?;
+        let edges = self.edges.get_mut(&claim.session)?;
+        edges.retain(|holder| *holder != edge);
+        if edges.is_empty() {
+            self.edges.remove(&claim.session);
         }
         Some(claim)
     }
-
-    /// Makes another edge the newest of its session, if it holds a newer stream.
-    fn choose_newest(&mut self, session: &Claim) {
-        let others = self.others.iter().copied();
-        let of_session = others.filter_map(|edge| {
-            let held = Claim::from_text(self.claims.get(&edge)?)?;
-            held.is_of_session(session).then_some((held.stream, edge))
-        });
-        let Some((stream, edge)) = of_session.max() else {
-            return;
-        };
-        let former = self.holder(session);
-        if former.is_none_or(|(newest, _)| newest < stream) {
-            self.newest.insert(session_of(session), edge);
-            self.others.retain(|other| *other != edge);
-            self.others.extend(former.map(|(_, former)| former));
-        }
-    }
-}
-
-/// Returns a text that names the session of a claim, and no other session.
-fn session_of(claim: &Claim) -> Box<str> {
-    let session = Claim {
-        stream: 0,
-        ..claim.clone()
-    };
-    session.to_text().into()
 }

@@ -131,7 +131,7 @@ impl Shard {
         }
         let edge = self.edges.restore(topics, last, seq);
         if let Some(session) = session {
-            self.sessions.restore(&session, edge);
+            self.sessions.restore(session, edge);
         }
         self.low
             .handle_count(self.edges.attached(), Millis::default());

@@ -1,5 +1,6 @@
 use crate::{
     bus::registry::EdgeId,
+    sorted::Map,
     vocabulary::topic::Topic,
     wire::{BusMessage, Claim, SessionInterest},
 };
@@ -20,7 +21,7 @@ impl Shard {
         if holder.is_some_and(|(_, former)| former != edge) {
             self.give_way(session);
         }
-        self.sessions.insert(session, edge);
+        self.sessions.insert(session.clone(), edge);
     }
 
     /// Closes older streams of a session. If this stream is here, it is attached elsewhere: its
@@ -44,14 +45,14 @@ impl Shard {
     }
 
     pub(super) fn respond_to_interest_changes(&mut self, seq: u64, joined: &[SessionInterest]) {
+        let joined = by_session(joined);
         for change in self.sessions.take_changes(seq) {
             let InterestChange {
                 ticket, session, ..
             } = change;
             let holder = self.sessions.edge_of(&session);
             if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
-                let mut joined = joined.iter();
-                match joined.find(|interest| interest.session == session) {
+                match joined.get(&session) {
                     Some(interest) => {
                         self.set_interest(edge, interest);
                         let frame =
@@ -77,4 +78,12 @@ impl Shard {
             self.outputs.push_back(ShardOutput::PersistAll(edge));
         }
     }
+}
+
+/// Returns the subscriptions of each session.
+pub(super) fn by_session(interests: &[SessionInterest]) -> Map<&Claim, &SessionInterest> {
+    let interests = interests.iter();
+    interests
+        .map(|interest| (&interest.session, interest))
+        .collect()
 }

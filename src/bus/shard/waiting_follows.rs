@@ -1,8 +1,8 @@
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use crate::{
     bus::registry::EdgeId,
+    sorted::Map,
     vocabulary::{
         position::{Cursor, Position},
         topic::Topic,
@@ -13,9 +13,8 @@ use crate::{
 /// The follows of edges that have no reply yet.
 #[derive(Debug, Default)]
 pub(super) struct WaitingFollows {
-    /// Ordered by edge, those of one edge by their numbers. New edges have the highest numbers, so
-    /// most are added at the end.
-    all: Vec<Waiting>,
+    /// Those of each edge, in the order of their numbers.
+    edges: Map<EdgeId, Vec<Waiting>>,
     /// The number of those that wait for the next call.
     due: usize,
 }
@@ -45,13 +44,15 @@ pub(super) enum Asked {
 impl WaitingFollows {
     pub(super) fn push(&mut self, waiting: Waiting) {
         self.due += usize::from(waiting.is_due());
-        self.all.insert(self.range_of(waiting.edge).end, waiting);
+        if let Some(of_edge) = self.edges.or_default(waiting.edge) {
+            of_edge.push(waiting);
+        }
     }
 
     /// Removes the follows of an edge.
     pub(super) fn remove(&mut self, edge: EdgeId) {
-        let removed = self.all.drain(self.range_of(edge));
-        self.due -= removed.filter(Waiting::is_due).count();
+        let removed = self.edges.remove(&edge).unwrap_or_default();
+        self.due -= removed.iter().filter(|waiting| waiting.is_due()).count();
     }
 
     /// Whether any of them needs another call.
@@ -63,7 +64,7 @@ impl WaitingFollows {
     pub(super) fn assign(&mut self, call: u64) -> Vec<Claim> {
         self.wait_for(Some(call));
         self.due = 0;
-        let sessions = self.all.iter().filter_map(|waiting| match &waiting.what {
+        let sessions = self.iter().filter_map(|waiting| match &waiting.what {
             Asked::All { session, .. } => session.clone(),
             Asked::More(_) => None,
         });
@@ -73,12 +74,12 @@ impl WaitingFollows {
     /// Lets all of them wait for the next call.
     pub(super) fn ask_again(&mut self) {
         self.wait_for(None);
-        self.due = self.all.len();
+        self.due = self.iter().count();
     }
 
     /// Returns the earliest position from which an edge needs events.
     pub(super) fn oldest_since(&self) -> Option<Position> {
-        let all = self.all.iter().filter_map(|waiting| match &waiting.what {
+        let all = self.iter().filter_map(|waiting| match &waiting.what {
             Asked::All { since, .. } => since.as_ref(),
             Asked::More(_) => None,
         });
@@ -87,23 +88,24 @@ impl WaitingFollows {
 
     /// Removes those of the edges that match and that wait for this call.
     pub(super) fn take(&mut self, call: u64, is: impl Fn(EdgeId) -> bool) -> Vec<Waiting> {
-        let all = core::mem::take(&mut self.all).into_iter();
-        let (taken, left) =
-            all.partition(|waiting: &Waiting| waiting.call == Some(call) && is(waiting.edge));
-        self.all = left;
+        let mut taken = Vec::new();
+        self.edges.retain(|edge, of_edge| {
+            if is(*edge) {
+                taken.extend(of_edge.extract_if(.., |waiting| waiting.call == Some(call)));
+            }
+            !of_edge.is_empty()
+        });
         taken
     }
 
-    fn wait_for(&mut self, call: Option<u64>) {
-        for waiting in &mut self.all {
-            waiting.call = call;
-        }
+    fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.edges.iter().flat_map(|(_, of_edge)| of_edge)
     }
 
-    fn range_of(&self, edge: EdgeId) -> Range<usize> {
-        let start = self.all.partition_point(|waiting| waiting.edge < edge);
-        let own = self.all.iter().skip(start);
-        start..start + own.take_while(|waiting| waiting.edge == edge).count()
+    fn wait_for(&mut self, call: Option<u64>) {
+        for waiting in self.edges.values_mut().flatten() {
+            waiting.call = call;
+        }
     }
 }
 
