@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// Identifies a stream of a session and the principal of the session, as the edge determined it. It
 /// is one text on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The `Mcp-Session-Id`, which contains no spaces.
     pub session: Box<str>,

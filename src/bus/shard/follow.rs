@@ -12,7 +12,6 @@ use crate::{
 
 use super::{
     EdgeCloseReason, Shard, ShardOutput, ShardReceived,
-    session::by_session,
     waiting_follows::{Asked, Waiting},
 };
 
@@ -132,7 +131,6 @@ impl Shard {
         missed: Option<&Backlog>,
         joined: &[SessionInterest],
     ) {
-        let joined = by_session(joined);
         for waiting in self.waiting.take(call, |_| true) {
             let Waiting {
                 edge, seq, what, ..
@@ -144,9 +142,12 @@ impl Shard {
                 }
                 Asked::All { since, session } => (since, session),
             };
-            let interest = session
-                .as_ref()
-                .map(|session| joined.get(session).copied().cloned());
+            let interest = session.as_ref().map(|session| {
+                let mut joined = joined.iter();
+                joined
+                    .find(|interest| interest.session == *session)
+                    .cloned()
+            });
             match interest {
                 Some(None) => self.close(edge, EdgeCloseReason::Over),
                 interest => {

@@ -1,5 +1,4 @@
 mod follow;
-mod held_sessions;
 mod low_watermark;
 mod output;
 mod root;
@@ -27,9 +26,9 @@ use super::{
     registry::{Delivery, EdgeFrame, EdgeId, NameBudget, Registry},
 };
 
-use held_sessions::HeldSessions;
 use low_watermark::LowWatermark;
 pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
+use session::HeldSessions;
 use waiting_follows::WaitingFollows;
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.

@@ -2,7 +2,6 @@ use alloc::vec::Vec;
 
 use crate::{
     bus::registry::EdgeId,
-    sorted::Map,
     vocabulary::{
         position::{Cursor, Position},
         topic::Topic,
@@ -12,12 +11,7 @@ use crate::{
 
 /// The follows of edges that have no reply yet.
 #[derive(Debug, Default)]
-pub(super) struct WaitingFollows {
-    /// Those of each edge, in the order of their numbers.
-    edges: Map<EdgeId, Vec<Waiting>>,
-    /// The number of those that wait for the next call.
-    due: usize,
-}
+pub(super) struct WaitingFollows(Vec<Waiting>);
 
 /// A follow that has no reply yet.
 #[derive(Debug)]
@@ -43,43 +37,41 @@ pub(super) enum Asked {
 
 impl WaitingFollows {
     pub(super) fn push(&mut self, waiting: Waiting) {
-        self.due += usize::from(waiting.is_due());
-        if let Some(of_edge) = self.edges.or_default(waiting.edge) {
-            of_edge.push(waiting);
-        }
+        self.0.push(waiting);
     }
 
     /// Removes the follows of an edge.
     pub(super) fn remove(&mut self, edge: EdgeId) {
-        let removed = self.edges.remove(&edge).unwrap_or_default();
-        self.due -= removed.iter().filter(|waiting| waiting.is_due()).count();
+        self.0.retain(|waiting| waiting.edge != edge);
     }
 
     /// Whether any of them needs another call.
     pub(super) fn is_due(&self) -> bool {
-        self.due > 0
+        self.0.iter().any(|waiting| waiting.call.is_none())
     }
 
     /// Lets all of them wait for this call. Returns the sessions that it has to name.
     pub(super) fn assign(&mut self, call: u64) -> Vec<Claim> {
-        self.wait_for(Some(call));
-        self.due = 0;
-        let sessions = self.iter().filter_map(|waiting| match &waiting.what {
-            Asked::All { session, .. } => session.clone(),
-            Asked::More(_) => None,
-        });
-        sessions.collect()
+        let mut sessions = Vec::new();
+        for waiting in &mut self.0 {
+            waiting.call = Some(call);
+            if let Asked::All { session, .. } = &waiting.what {
+                sessions.extend(session.clone());
+            }
+        }
+        sessions
     }
 
     /// Lets all of them wait for the next call.
     pub(super) fn ask_again(&mut self) {
-        self.wait_for(None);
-        self.due = self.iter().count();
+        for waiting in &mut self.0 {
+            waiting.call = None;
+        }
     }
 
     /// Returns the earliest position from which an edge needs events.
     pub(super) fn oldest_since(&self) -> Option<Position> {
-        let all = self.iter().filter_map(|waiting| match &waiting.what {
+        let all = self.0.iter().filter_map(|waiting| match &waiting.what {
             Asked::All { since, .. } => since.as_ref(),
             Asked::More(_) => None,
         });
@@ -88,30 +80,10 @@ impl WaitingFollows {
 
     /// Removes those of the edges that match and that wait for this call.
     pub(super) fn take(&mut self, call: u64, is: impl Fn(EdgeId) -> bool) -> Vec<Waiting> {
-        let mut taken = Vec::new();
-        self.edges.retain(|edge, of_edge| {
-            if is(*edge) {
-                taken.extend(of_edge.extract_if(.., |waiting| waiting.call == Some(call)));
-            }
-            !of_edge.is_empty()
-        });
+        let all = core::mem::take(&mut self.0).into_iter();
+        let (taken, left) =
+            all.partition(|waiting: &Waiting| waiting.call == Some(call) && is(waiting.edge));
+        self.0 = left;
         taken
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Waiting> {
-        self.edges.iter().flat_map(|(_, of_edge)| of_edge)
-    }
-
-    fn wait_for(&mut self, call: Option<u64>) {
-        for waiting in self.edges.values_mut().flatten() {
-            waiting.call = call;
-        }
-    }
-}
-
-impl Waiting {
-    /// Whether it waits for the next call.
-    fn is_due(&self) -> bool {
-        self.call.is_none()
     }
 }

@@ -1,12 +1,9 @@
-use mcp_listen::{
-    bus::Shard, clock::Millis, event::ServerEvent, filter::SubscriptionFilter, topic::Topic,
-    wire::Follow,
-};
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::world::{Mail, World};
-use crate::any::{claim, updated, uri};
+use crate::any::{updated, uri};
 
 /// Creates this many listeners, each to the list of tools, to a resource that it shares with nine
 /// others, and to a separate resource.
@@ -89,45 +86,3 @@ fn an_attach_requests_only_new_topics_from_the_root() {
     world.come_to_rest();
     world.check_promises();
 }
-
-/// Opens the stream of a session, which waits for the root.
-#[cfg(not(target_arch = "wasm32"))]
-fn open_session(shard: &mut Shard, session: u32) -> mcp_listen::bus::EdgeId {
-    let edge = shard.connect();
-    let follow = Follow {
-        joined: vec![claim(&format!("session-{session:06} 1"))],
-        ..Follow::fresh(1, vec![Topic::Tools])
-    };
-    let received = shard.handle_message(edge, &follow.to_json(), NOW);
-    received.unwrap();
-    edge
-}
-
-/// Returns the shortest time in which the stream of a session opens and leaves again at a shard
-/// that holds this many others, all of which wait for the root.
-#[cfg(not(target_arch = "wasm32"))]
-fn time_of_an_open(others: u32) -> std::time::Duration {
-    let mut shard = Shard::new(0);
-    for session in 0..others {
-        open_session(&mut shard, session);
-    }
-    shard.poll_call(NOW).unwrap();
-    let times = (0..50).map(|round| {
-        let started = std::time::Instant::now();
-        let edge = open_session(&mut shard, others + round);
-        assert!(!shard.is_settled() && shard.poll_timeout().is_some());
-        shard.disconnect(edge, NOW);
-        started.elapsed()
-    });
-    times.min().unwrap()
-}
-
-#[test]
-#[cfg(not(target_arch = "wasm32"))]
-fn the_cost_of_an_open_does_not_grow_with_the_sessions_of_the_shard() {
-    let (few, many) = (time_of_an_open(100), time_of_an_open(20_000));
-    assert!(many < few * 20, "{few:?} and {many:?}");
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-const NOW: Millis = Millis(0);
