@@ -116,7 +116,11 @@ impl GuestIsolate for Isolate {
 }
 
 impl From<MovedStream> for Moved {
-    fn from(MovedStream { id, stream, since }: MovedStream) -> Self {
+    fn from(
+        MovedStream {
+            id, stream, since, ..
+        }: MovedStream,
+    ) -> Self {
         Self {
             id: id.slot(),
             stream: StreamHandle::new(Stream {

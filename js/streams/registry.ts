@@ -7,6 +7,9 @@ import { deferred } from '../timing/deferred.js';
 import { Retirement } from '../wasm/server/bindings.js';
 import { FinalSettle } from './final-settle.js';
 
+/** The number of open streams of all servers of this process or isolate. */
+let openStreams = 0;
+
 /** The open streams of one server, and counters of how streams ended. */
 export class StreamRegistry {
   readonly #streams = new Map<ServerStream, StreamSpan | undefined>();
@@ -51,10 +54,10 @@ export class StreamRegistry {
 
   /**
    * Milliseconds over which the streams of a core that has trapped end: at most 500 streams a
-   * second.
+   * second, those of other servers included.
    */
   get trapMs(): number {
-    return Math.max(MIN_TRAP_MS, this.#streams.size * 2);
+    return Math.max(MIN_TRAP_MS, openStreams * 2);
   }
 
   /** The statistics of the streams, without those of their attachments to the bus. */
@@ -77,6 +80,7 @@ export class StreamRegistry {
   add(stream: ServerStream, span?: StreamSpan): void {
     this.#streams.set(stream, span);
     this.#opened += 1;
+    openStreams += 1;
   }
 
   /** Counts a listen request that the bus confirmed after `ms` milliseconds. */
@@ -97,6 +101,7 @@ export class StreamRegistry {
       this.#early.add(stream);
       return;
     }
+    openStreams -= 1;
     this.#ended[ending] += 1;
     span?.ended(ending);
     for (const { done, streams } of this.#awaited)

@@ -40,6 +40,7 @@ pub enum JournalEntry {
 
 /// A batch for a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BatchCall {
     /// The shard.
     pub shard: ShardId,

@@ -48,6 +48,7 @@ impl IsolateOutput {
 
 /// A stream that moves from one isolate to another.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct MovedStream {
     /// Its id in the previous isolate.
     pub id: StreamId,

@@ -151,7 +151,9 @@ impl World {
     /// A stream continues in a separate isolate.
     fn part(&mut self, place: usize, moved: MovedStream) -> Result<(), Violation> {
         let (now, random) = (self.now, self.random());
-        let MovedStream { id, stream, since } = moved;
+        let MovedStream {
+            id, stream, since, ..
+        } = moved;
         let Some(at) = self.isolates[place].member(id).map(|member| member.client) else {
             return Ok(());
         };

@@ -310,7 +310,11 @@ impl Output {
 }
 
 impl From<BatchCall> for Output {
-    fn from(BatchCall { shard, call, text }: BatchCall) -> Self {
+    fn from(
+        BatchCall {
+            shard, call, text, ..
+        }: BatchCall,
+    ) -> Self {
         Self {
             call: Some(call.into()),
             text: Some(text),
@@ -320,7 +324,7 @@ impl From<BatchCall> for Output {
 }
 
 impl From<FollowCall> for Output {
-    fn from(FollowCall { seq, text }: FollowCall) -> Self {
+    fn from(FollowCall { seq, text, .. }: FollowCall) -> Self {
         Self {
             call: Some(number(Position(seq))),
             text: Some(text),

@@ -70,6 +70,7 @@ impl EdgeCloseReason {
 
 /// A call to the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FollowCall {
     /// The number of the call, for its reply.
     pub seq: u64,

@@ -176,7 +176,7 @@ impl World {
     }
 
     fn follow(&mut self, fails: bool) {
-        let Some(FollowCall { seq, text }) = self.follows.pop_front() else {
+        let Some(FollowCall { seq, text, .. }) = self.follows.pop_front() else {
             return;
         };
         if fails {
@@ -188,7 +188,10 @@ impl World {
     }
 
     fn deliver(&mut self, fails: bool) {
-        let Some(BatchCall { shard, call, text }) = self.batches.pop_front() else {
+        let Some(BatchCall {
+            shard, call, text, ..
+        }) = self.batches.pop_front()
+        else {
             return;
         };
         if fails {

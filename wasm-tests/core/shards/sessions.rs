@@ -57,7 +57,7 @@ impl Pair {
 
     /// The root replies to the call of the shard with these subscriptions of the sessions.
     fn reply(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
-        let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
+        let FollowCall { seq, text, .. } = self.shard.poll_call(NOW).unwrap();
         let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
         for session in reply.joined().to_vec() {
             if let Some((_, uris)) = watches
@@ -172,7 +172,7 @@ fn a_resource_with_missed_events_stays_followed() {
     };
     let received = pair.shard.handle_message(edge, &follow.to_json(), NOW);
     received.unwrap();
-    let FollowCall { seq, text } = pair.shard.poll_call(NOW).unwrap();
+    let FollowCall { seq, text, .. } = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
     reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
     reply.push_event(&pair.bus, Position(1), &updated("a"));

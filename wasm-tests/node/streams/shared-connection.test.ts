@@ -132,6 +132,29 @@ test('a stream that opens while no request holds the socket opens one at once', 
   expect(frames.at(-1)).toContain(URI);
 });
 
+test('streams that open in one turn are followed by one request', async () => {
+  const { attach, bus } = await connected(1);
+  const requests: string[] = [];
+  for (const socket of bus.sockets) {
+    const { send } = socket;
+    const recorded = (frame: string): void => {
+      requests.push(frame);
+      send(frame);
+    };
+    Object.assign(socket, { send: recorded });
+  }
+  const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
+  const received = uris.map((uri) => attach({ resourceSubscriptions: [uri] }));
+  await vi.advanceTimersByTimeAsync(10);
+  for (const frames of received) expect(frames).toHaveLength(1);
+  expect(requests.map((frame) => JSON.parse(frame))).toEqual([
+    expect.objectContaining({
+      type: 'follow',
+      add: expect.toSatisfy((added: string[]) => added.length === uris.length),
+    }),
+  ]);
+});
+
 test('requests take turns at writing for all streams', async () => {
   budget(500);
   const { bus, received, connection } = await connected(100);
