@@ -39,8 +39,8 @@ export function acceptsText({ anyOf, type }: Schema): boolean {
 }
 
 /**
- * Returns the members of a resolved schema, and which of them are required. Of a choice between
- * objects these are the members of all, and those are required that each of them requires.
+ * Returns the members of a resolved schema, and which of them are required. A choice between
+ * objects has the members of all, and requires those that each of them requires.
  */
 export function membersOf(schema: Schema): { properties: Schema; required: unknown[] } {
   const objects = [schema, ...records(schema['anyOf'])];

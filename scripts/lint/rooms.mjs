@@ -36,7 +36,7 @@ export const rooms = {
     sdk: 'bus model observe',
     adapters: 'auth bus handler listen-handler model observe operator options sdk web',
     testing: 'bus listen-handler model timing',
-    console: 'operator wasm',
+    console: 'model operator wasm',
     index: 'auth bus handler http listen-handler model observe operator options sdk',
     entry: 'client events index wasm',
     node: 'auth bus client events handler model observe streams timing wasm',

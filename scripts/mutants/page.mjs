@@ -38,7 +38,7 @@ function summary(all, records) {
   const earlier = known - run.length;
   return [
     `${killed} of ${all.length} mutants were killed, ${where};`,
-    ...(earlier > 0 ? [`${earlier} have a record of an earlier form only;`] : []),
+    ...(earlier > 0 ? [`${earlier} have a record of an earlier form;`] : []),
     `${all.length - known} have no record.`,
   ].join(' ');
 }

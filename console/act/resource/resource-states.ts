@@ -40,7 +40,7 @@ export function contentText(result: Record<string, unknown>): string {
   return parts.join('\n');
 }
 
-/** Tells binary contents of equal length apart: FNV-1a with 32 bits. */
+/** Distinguishes binary contents of equal length: FNV-1a with 32 bits. */
 function checksum(blob: string): string {
   let hash = 0x81_1c_9d_c5;
   for (let place = 0; place < blob.length; place += 1)

@@ -180,7 +180,7 @@ test('the page names what each mutation breaks, the test that fails, and its las
   };
   const written = pageOf(page, content);
   expect(written).toContain(
-    '1 of 3 mutants were killed, all at abc; 1 have a record of an earlier form only; 1 have no record.',
+    '1 of 3 mutants were killed, all at abc; 1 have a record of an earlier form; 1 have no record.',
   );
   expect(written).toContain('| `m` | a \\| b | P6 | `x.test.ts > works` | 2026-11-01, abc |');
   expect(written).toContain('| `n` | a \\| b | P6 |  | no record |');
