@@ -25,12 +25,20 @@ export type EventSchema<Output = unknown> = DescribedSchema<Output> | JsonSchema
 /** The values that a schema accepts, before it changes any; without a schema, any object. */
 export type Described<Schema> = EventSchema extends Schema
   ? Record<string, unknown>
-  : Schema extends { readonly '~standard': { readonly types?: infer Types } }
-    ? InputOf<Types>
+  : Schema extends {
+        /** The interface of Standard Schema. */
+        readonly '~standard': {
+          /** The types of the schema. */
+          readonly types?: infer Types;
+        };
+      }
+    ? NonNullable<Types> extends {
+        /** The type of the values that the schema accepts. */
+        readonly input: infer Input;
+      }
+      ? Input
+      : Record<string, unknown>
     : Record<string, unknown>;
-
-type InputOf<Types> =
-  NonNullable<Types> extends { readonly input: infer Input } ? Input : Record<string, unknown>;
 
 /** Checks values against a schema. */
 export interface Validator {
