@@ -27,7 +27,7 @@ describe.each([['with sessions'], ['stateless']])(
       const modern = await typescriptClient(gateway.mcp(0));
       const session = await SessionClient.connect(gateway.mcp(1));
       for (const { listTools, callTool } of [bound(modern), bound(session.client)]) {
-        expect((await listTools()).tools).toMatchObject([{ name: 'touch' }]);
+        expect((await listTools()).tools).toMatchObject([{ name: 'touch' }, { name: 'draw' }]);
         expect(await callTool({ name: 'touch', arguments: {} })).toMatchObject({
           content: [{ text: 'touched' }],
         });
@@ -36,7 +36,7 @@ describe.each([['with sessions'], ['stateless']])(
       await session.client.close();
       for (const mode of ['auto', 'legacy'] as const) {
         const client = new PythonClient(gateway.mcp(0), mode);
-        expect(await client.list('tools')).toEqual(['touch']);
+        expect(await client.list('tools')).toEqual(['touch', 'draw']);
         expect(await client.callTool('touch')).toBe('touched');
         expect(await client.read('note://a')).toBe('a');
         await client.stop();

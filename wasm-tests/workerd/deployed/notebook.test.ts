@@ -368,7 +368,7 @@ describe('the page', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const html = await response.text();
-    expect(html).toContain(`curl -N ${there} `);
+    expect(html).toContain(`curl -N '${there}' `);
     expect(html).not.toContain('{{');
   });
 
