@@ -24,7 +24,7 @@ export function resolved(schema: Schema, root: Schema, steps = 0): Schema {
   const isNullable =
     others.length < branches.length || (some.length > 0 && some.length < types.length);
   return {
-    ...Object.assign({}, ...parts),
+    ...joined(parts),
     ...own,
     ...(others.length > 1 && { anyOf: others }),
     ...(initial !== undefined && initial !== null && { default: initial }),
@@ -47,8 +47,13 @@ export function membersOf(schema: Schema): { properties: Schema; required: unkno
   const [own = [], ...lists] = objects.map(({ required }) => [required ?? []].flat());
   const [first = [], ...rest] = lists;
   const inAll = first.filter((name) => rest.every((list) => list.includes(name)));
-  const properties = objects.map((one) => record(one['properties']));
-  return { properties: Object.assign({}, ...properties.reverse()), required: [...own, ...inAll] };
+  const properties = objects.map((one) => record(one['properties']) ?? {});
+  return { properties: joined(properties.reverse()), required: [...own, ...inAll] };
+}
+
+/** Returns an object with all members of some, also one with the name `__proto__`. */
+function joined(objects: Schema[]): Schema {
+  return Object.fromEntries(objects.flatMap((one) => Object.entries(one)));
 }
 
 /** Returns what a reference such as `#/$defs/Color` names; an empty schema if it is not there. */

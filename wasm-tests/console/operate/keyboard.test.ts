@@ -53,7 +53,7 @@ const TOPOLOGY = [
 const LISTENERS = ['checkbox "Callers"', 'region "Topics by their number of streams"'];
 const LOG = ['region "The last events, newest first"'];
 const ORDERS = [
-  ...['combobox "Event"', 'textbox "URI, task or name"', 'textbox "Only for the group"', PUBLISH],
+  ...['combobox "Event"', 'combobox "URI, task or name"', 'textbox "Only for the group"', PUBLISH],
   ...['textbox "Principal"', 'button "Disconnect"'],
   ...['spinbutton "Streams of each isolate"', 'button "End the oldest streams"'],
   'button "Drain all"',
