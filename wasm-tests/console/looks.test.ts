@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';
+import { observeShifts, shiftsOf } from './shifts.ts';
 import { violations } from './violations.ts';
 
 const open = useBrowser();
@@ -30,6 +31,24 @@ test('nothing overflows at the side, at any width of the window', async () => {
     expect([width, await overflowing(console)]).toEqual([width, []]);
   }
 });
+
+test.for([390, 900, 1280])(
+  'at %i pixels an error of the connection moves nothing',
+  async (width) => {
+    const console = await open(notebook(), { viewport: { width, height: 900 } });
+    await console.connected();
+    await console.page.evaluate(observeShifts);
+    await console.connection.evaluate((state: HTMLElement) => {
+      state.dataset['state'] = 'stopped';
+      state.textContent = 'The endpoint cannot be reached: nothing responds at this URL.';
+    });
+    // Two frames later it is painted.
+    await console.page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+    expect(await shiftsOf(console.page)).toEqual([]);
+  },
+);
 
 test('axe finds no violations, in light and dark, on wide and narrow screens', async () => {
   const console = await busy({ bypassCSP: true });

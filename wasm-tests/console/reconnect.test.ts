@@ -3,6 +3,7 @@ import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { lastingPort } from '../host/port.ts';
 import { consoleOf, startNotebook } from '../host/servers/notebook.ts';
 import { useBrowser } from './browser.ts';
+import { observeShifts, shiftsOf } from './shifts.ts';
 
 // A Worker starts twice, and up to 16 s pass before the last attempt.
 vi.setConfig({ testTimeout: 120_000 });
@@ -18,6 +19,7 @@ test('a subscription whose Worker is killed waits, and is live again after a res
   await console.connected();
   const card = await console.subscribe('A');
   const former = await card.locator('.id').textContent();
+  await console.page.evaluate(observeShifts);
   await first.kill();
   await card.getByText(/^(waiting|connecting)$/).waitFor();
   expect(await card.locator('.error').textContent()).toMatch(/disconnected|refused/);
@@ -25,6 +27,7 @@ test('a subscription whose Worker is killed waits, and is live again after a res
   await card.getByText('live', { exact: true }).waitFor({ timeout: 40_000 });
   expect(Number(await console.figure('A', 'Reconnects').textContent())).toBeGreaterThanOrEqual(1);
   expect(await card.locator('.error').isVisible()).toBe(false);
+  expect(await shiftsOf(console.page)).toEqual([]);
   expect(await console.figure('A', 'Ends').textContent()).toBe('disconnected 1');
   expect(await card.locator('.id').textContent()).not.toBe(former);
   await console.publish('note://todo');
