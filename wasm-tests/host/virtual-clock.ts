@@ -41,8 +41,8 @@ async function turnsFor(us: number): Promise<void> {
 export async function elapsed(is: () => boolean, stepMs = 1_000): Promise<void> {
   for (let steps = 0; !is(); steps += 1) {
     if (steps > 400) throw new Error('nothing happened');
-    await pass(stepMs);
     await settle();
+    if (!is()) await pass(stepMs);
   }
 }
 

@@ -34,15 +34,15 @@ test('a subscription receives what is for the groups that authorize returns', as
   await pass(30_000);
   await publish('before');
   await pass(30_001);
-  await until(() => asked.length === 1);
+  await elapsed(() => asked.length === 1);
   await settle();
   await publish('member');
   await received(hook, 1);
   await pass(60_001);
-  await until(() => errors.length === 1);
+  await elapsed(() => errors.length === 1);
   expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
   await pass(60_001);
-  await until(() => asked.length === 3);
+  await elapsed(() => asked.length === 3);
   await settle();
   await publish('after');
   await pass(2_000);
@@ -80,7 +80,7 @@ test('an authorize that returns a group that is not valid is reported, and asked
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook.url);
   await pass(60_001);
-  await until(() => errors.length === 1);
+  await elapsed(() => errors.length === 1);
   expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
   await publish({}, 'later');
   await elapsed(() => hook.events.length === 1);

@@ -215,12 +215,12 @@ test('a subscription is authorized again every so often', async () => {
   const hook = await endpoint(HOOK_SECRET);
   await subscribe(hook.url, { arguments: { customer: 'acme' } });
   await pass(60_001);
-  await until(() => asked.length === 1);
+  await elapsed(() => asked.length === 1);
   await settle();
   await publish({ customer: 'acme' }, 'allowed');
   await received(hook, 1);
   await pass(60_001);
-  await until(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
+  await elapsed(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
   const about = {
     principal: 'ada',
     groups: [],

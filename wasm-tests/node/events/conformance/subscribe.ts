@@ -250,7 +250,7 @@ export const SUBSCRIBE: Checks = {
     await subscribe(hook.url);
     mayRead = false;
     await pass(60_001);
-    await until(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
+    await elapsed(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
     await publish('one');
     await settle();
     expect(hook.events).toEqual([]);
