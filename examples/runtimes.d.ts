@@ -1,5 +1,6 @@
 /** The part of Deno that the examples use. */
 declare const Deno: {
+  serve(handler: (request: Request) => Promise<Response>): unknown;
   serve(
     options: { hostname: string; port: number },
     handler: (request: Request) => Promise<Response>,

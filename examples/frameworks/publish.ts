@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /** A change, as `POST /publish` of the gateway accepts it. */
 type Change =
   | { kind: 'tools_list_changed' | 'prompts_list_changed' | 'resources_list_changed' }

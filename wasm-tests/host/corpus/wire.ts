@@ -9,7 +9,7 @@ export interface WireCall {
   object: string;
   call: unknown[];
   /** The response, or a placeholder if it differs each time: see {@link placeholderFor}. */
-  answer: unknown;
+  response: unknown;
 }
 
 /** A table of an object with the rows of a version, and calls that read them. */
@@ -52,9 +52,9 @@ export function allVersionsOf(kinds: readonly string[]): number[] {
 }
 
 /** Returns a response, or its placeholder in the corpus if it differs each time. */
-export function placeholderFor(answer: unknown): unknown {
-  if (typeof answer === 'number') return 'a position';
-  return /^[0-9a-f-]{36}\.[0-9a-f]{64}$/.test(String(answer)) ? 'the id of a session' : answer;
+export function placeholderFor(response: unknown): unknown {
+  if (typeof response === 'number') return 'a position';
+  return /^[0-9a-f-]{36}\.[0-9a-f]{64}$/.test(String(response)) ? 'the id of a session' : response;
 }
 
 /** What to do when a test of the corpus fails. */

@@ -13,9 +13,10 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** Runs `npm start` on a free port; resolves once it prints that it serves. */
-export async function npmStart(): Promise<Started> {
-  const child = spawn('npm', ['start'], { cwd: root, env: { ...environment, PORT: '0' } });
+/** Runs `npm start` on a free port, with variables; resolves once it prints that it serves. */
+export async function npmStart(variables: Record<string, string> = {}): Promise<Started> {
+  const env = { ...environment, ...variables, PORT: '0' };
+  const child = spawn('npm', ['start'], { cwd: root, env });
   let output = '';
   const serving = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {

@@ -1,35 +1,43 @@
 import { join } from 'node:path';
+import { createProxy } from 'mcp-listen';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { REQUESTS_A_LISTEN } from '../../../bench/cost/serverless.ts';
 import { root } from '../../../scripts/process/project.mjs';
 import { type Fetch, type NodeServer, serveOnNode } from '../../host/node-http.ts';
 import { pause } from '../../host/pause.ts';
+import { lastingPort } from '../../host/port.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
 import { SessionClient } from '../clients/session.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
+import { startedExample } from '../servers/example.ts';
 import { apiGateway, type LambdaEvent, type LambdaResult } from './api-gateway.ts';
 
 const LAMP = { resourceSubscriptions: ['lamp://desk'] };
+/** What ends the processes of the functions. */
+const processes: (() => Promise<void>)[] = [];
 
 describe.each([
   ['mcp-handler, as on Vercel', vercel],
   ['AWS Lambda behind API Gateway', lambda],
+  ['a Supabase Edge Function, in Deno', supabase],
 ])('the example of %s, behind the gateway', (_host, example) => {
   let server: CountedServer;
   let gateway: GatewayFixture;
 
   beforeAll(async () => {
-    server = await CountedServer.start(await example());
+    server = await CountedServer.start();
     gateway = await GatewayFixture.start(server.url, { UPSTREAM_WATCH: 'off' });
     vi.stubEnv('PUBLISH_URL', `${gateway.origin(1)}/publish`);
     vi.stubEnv('PUBLISH_TOKEN', SECRET);
+    server.serve = await example();
   });
 
   afterAll(async () => {
     vi.unstubAllEnvs();
     await gateway?.stop();
     await server?.stop();
+    for (const stop of processes.splice(0)) await stop();
   });
 
   test('refuses streams itself, at once', async () => {
@@ -76,6 +84,8 @@ describe.each([
 
 /** Serves a function, and counts its requests, and those whose response is not complete. */
 class CountedServer {
+  /** The function. */
+  serve: Fetch = async () => new Response(null, { status: 503 });
   open = 0;
   /** The MCP methods of the requests so far. */
   readonly methods: string[] = [];
@@ -85,12 +95,12 @@ class CountedServer {
     this.#node = node;
   }
 
-  static async start(serve: Fetch): Promise<CountedServer> {
+  static async start(): Promise<CountedServer> {
     const server: CountedServer = new CountedServer(
       await serveOnNode(async (request) => {
         server.open += 1;
         server.methods.push(request.headers.get('mcp-method') ?? request.method);
-        const { body, headers, status } = await serve(request);
+        const { body, headers, status } = await server.serve(request);
         const bytes = (body ?? new Blob().stream()).pipeThrough(
           new TransformStream({
             flush: () => {
@@ -124,6 +134,21 @@ async function lambda(): Promise<Fetch> {
     handler: (event: LambdaEvent, context: object) => Promise<LambdaResult>;
   };
   return apiGateway(handler);
+}
+
+/** The function in a process of Deno, which is ended after the tests of its host. */
+async function supabase(): Promise<Fetch> {
+  const { PUBLISH_TOKEN = '', PUBLISH_URL = '' } = process.env;
+  const port = String(await lastingPort());
+  const address = { PORT: port, DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${port}` };
+  const { url } = await startedExample(
+    'frameworks/supabase',
+    'deno',
+    ['run', '--quiet', '--allow-net', '--allow-read', '--allow-env', 'index.ts'],
+    { ...address, PUBLISH_TOKEN, PUBLISH_URL },
+    (stop) => processes.push(stop),
+  );
+  return createProxy(url);
 }
 
 /** An example; its dependencies are installed in this lane only. */

@@ -112,12 +112,7 @@ test('PHP publishes', async () => {
 test('the function of docs/serverless.md publishes in Deno, as on Supabase', async () => {
   const stream = await listening();
   const example = join(root, 'examples', 'frameworks', 'publish.ts');
-  const code = (await readFile(example, 'utf8')).replace(
-    "const { PUBLISH_TOKEN = '', PUBLISH_URL = '' } = process.env;",
-    `const PUBLISH_TOKEN = Deno.env.get('PUBLISH_TOKEN') ?? '';
-     const PUBLISH_URL = Deno.env.get('PUBLISH_URL') ?? '';`,
-  );
-  expect(code).toContain('Deno.env.get');
+  const code = await readFile(example, 'utf8');
   const call = `await publish({ kind: 'resource_updated', uri: 'note://todo' });`;
   const deno = ['deno', 'run', '--quiet', '--allow-net', '--allow-env'];
   await run(deno, 'publish.ts', `${code}\n${call}\n`);

@@ -18,14 +18,15 @@ export interface StartedExample {
 }
 
 /**
- * Starts an example on the port `PORT`, or any free one, until the end of the test; resolves when
- * it responds.
+ * Starts an example on the port `PORT`, or any free one, until the end of the test, or until what
+ * `later` receives is called; resolves when it responds.
  */
 export async function startedExample(
   example: string,
   command: string,
   args: string[],
   variables: Record<string, string> = {},
+  later: (stop: () => Promise<void>) => void = onTestFinished,
 ): Promise<StartedExample> {
   const port = variables['PORT'] ?? String(await lastingPort());
   const child = spawn(command, args, {
@@ -33,7 +34,7 @@ export async function startedExample(
     env: { ...environment, ...variables, PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  onTestFinished(() => stopped(child));
+  later(() => stopped(child));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const url = `http://127.0.0.1:${port}/mcp`;

@@ -66,6 +66,17 @@ describe('a version that is prepared and committed on main', () => {
     );
   });
 
+  test('titles the entries of the changelog of this repository', async () => {
+    await cp(join(root, 'CHANGELOG.md'), join(folder, 'CHANGELOG.md'));
+    const before = await read('CHANGELOG.md');
+    await prepare(folder, '1.3.0', '2026-12-01');
+    const [head = '', entries = '', ...others] = before.split('## Unreleased\n');
+    expect(others).toEqual([]);
+    expect(await read('CHANGELOG.md')).toBe(
+      `${head}## Unreleased\n\n## 1.3.0 - 2026-12-01\n${entries}`,
+    );
+  });
+
   test('is not changed by preparing it again', async () => {
     await prepare(folder, '1.2.0', '2026-12-01');
     expect(await git('status', '--porcelain')).toBe('');

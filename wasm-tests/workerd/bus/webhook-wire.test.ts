@@ -70,11 +70,11 @@ const TRIM = 'DELETE FROM event WHERE position < (SELECT MAX(position) FROM even
 const FORBIDDEN = '{"error":{"forbidden":{}}}';
 
 test('calls of wire 3 get the replies of that version', async () => {
-  for (const { answer, call, name, object } of casesOf<WireCall>('webhooks/calls')) {
+  for (const { call, name, object, response } of casesOf<WireCall>('webhooks/calls')) {
     const [method, argument] = call as [string, object];
     const text = await at<string | null>(object, method, JSON.stringify(argument));
     const given = text && JSON.parse(text.replace(/(?<="epoch":")[^"]+/, 'an epoch'));
-    expect([name, given], CHANGED).toEqual([name, answer]);
+    expect([name, given], CHANGED).toEqual([name, response]);
   }
 });
 

@@ -39,10 +39,10 @@ describe.each(allVersionsOf(ROWS))('an object on rows of wire %i', (version) => 
   test('reads all rows', async () => {
     const tables = await restore(version);
     const stream = await fixture.open(0, FILTER, EUROPE);
-    for (const { answer, call, name, object } of tables.flatMap(({ reads }) => reads)) {
+    for (const { call, name, object, response } of tables.flatMap(({ reads }) => reads)) {
       // The rows settle after the object has done the work that they request.
-      if (call[0] === 'rows') await expect.poll(() => callObject(object, call)).toEqual(answer);
-      expect([name, await callObject(object, call)], CHANGED).toEqual([name, answer]);
+      if (call[0] === 'rows') await expect.poll(() => callObject(object, call)).toEqual(response);
+      expect([name, await callObject(object, call)], CHANGED).toEqual([name, response]);
     }
     stream.drop();
   });
@@ -53,10 +53,10 @@ describe.each(versionsOf('edge/calls'))('calls of edges of wire %i', (version) =
 
   test('get the replies of that version', async () => {
     await restore(version);
-    for (const { answer, call, name, object } of casesOf<WireCall>('edge/calls', version)) {
+    for (const { call, name, object, response } of casesOf<WireCall>('edge/calls', version)) {
       expect([name, placeholderFor(await callObject(object, call))], CHANGED).toEqual([
         name,
-        answer,
+        response,
       ]);
     }
   });
