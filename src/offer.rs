@@ -25,11 +25,9 @@ pub fn withhold_changes(body: &[u8]) -> Option<String> {
 
 /// Returns a response with its capabilities replaced by those that `known` derives from them.
 fn changed(body: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {
-    changed_message(body, known).or_else(|| {
-        let messages = sse::data(core::str::from_utf8(body).ok()?);
-        let mut messages = messages.iter();
-        messages.find_map(|message| changed_message(message.as_bytes(), known))
-    })
+    let messages = sse::messages(body);
+    let mut messages = messages.iter();
+    messages.find_map(|message| changed_message(message, known))
 }
 
 fn changed_message(text: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {

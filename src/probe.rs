@@ -35,10 +35,8 @@ pub fn acknowledged(body: &[u8]) -> Option<SubscriptionFilter> {
         task_ids: usize::MAX,
         ..Limits::default()
     };
-    // The body may be cut in the middle of a character.
-    let text = String::from_utf8_lossy(body);
-    let messages = sse::data(&text);
-    match Incoming::read(messages.first()?.as_bytes(), &limits)? {
+    let messages = sse::data(body);
+    match Incoming::read(messages.first()?, &limits)? {
         (id, Incoming::Acknowledged(filter)) if id == RequestId::from_text(ID) => Some(filter),
         _ => None,
     }
@@ -47,10 +45,11 @@ pub fn acknowledged(body: &[u8]) -> Option<SubscriptionFilter> {
 /// Whether a response, a JSON body or an event stream, is an error for an unknown method or
 /// revision.
 pub fn is_unknown(body: &[u8]) -> bool {
-    let says_so =
-        |message: &[u8]| RpcError::read(message).is_some_and(|error| UNKNOWN.contains(&error.code));
-    let messages = || sse::data(core::str::from_utf8(body).unwrap_or_default());
-    says_so(body) || messages().iter().any(|message| says_so(message.as_bytes()))
+    let messages = sse::messages(body);
+    let mut errors = messages
+        .iter()
+        .filter_map(|message| RpcError::read(message));
+    errors.any(|error| UNKNOWN.contains(&error.code))
 }
 
 /// Whether a response is an error for a request that exceeds a limit of the server.

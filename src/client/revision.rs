@@ -9,12 +9,13 @@ use crate::{
     json::{self, Node},
     legacy,
     message::{self, DISCOVER, PROTOCOL_VERSION},
+    sse,
     vocabulary::id::RequestId,
 };
 
 use super::http::{
     request::HttpRequest,
-    response::{Media, RpcError, is_success, messages},
+    response::{Media, RpcError, is_success},
 };
 
 /// The revisions that a client speaks, the latest first.
@@ -73,16 +74,15 @@ pub fn of_response(
     if !is_success(status) && !is_refusal {
         return RevisionOutcome::Unknown;
     }
-    let messages = messages(body).filter(|_| media != Media::Other);
-    let mut outcomes = messages.filter_map(|message| {
-        let of_result = is_success(status).then(|| of_result(&message, tried, spoken));
+    let messages = sse::messages(body);
+    let mut messages = messages.iter().filter(|_| media != Media::Other);
+    let outcome = messages.find_map(|message| {
+        let of_result = is_success(status).then(|| of_result(message, tried, spoken));
         of_result
             .flatten()
-            .or_else(|| of_error(&message, Some(status), tried, spoken))
+            .or_else(|| of_error(message, Some(status), tried, spoken))
     });
-    outcomes
-        .next()
-        .unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
+    outcome.unwrap_or(RevisionOutcome::Settled(Revision::Legacy))
 }
 
 /// Evaluates the absence of any response. In a page, the server may be one of an earlier revision

@@ -38,12 +38,9 @@ pub fn initialized(
     body: &[u8],
     known: Option<Capabilities>,
 ) -> Option<Initialized> {
-    let of_stream = || sse::data(core::str::from_utf8(body).unwrap_or_default());
-    from_message(id, body, known, spoken).or_else(|| {
-        let messages = of_stream();
-        let mut responses = messages.iter();
-        responses.find_map(|message| from_message(id, message.as_bytes(), known, spoken))
-    })
+    let messages = sse::messages(body);
+    let mut messages = messages.iter();
+    messages.find_map(|message| from_message(id, message, known, spoken))
 }
 
 /// As [`initialized`], for an MCP server that stays with its client, whatever revision

@@ -64,12 +64,9 @@ impl Discovered {
     /// The response is fresh for its `ttlMs`, but at most an hour, and belongs to one caller unless
     /// its `cacheScope` is public (2026-07-28, Caching).
     pub fn from_response(body: &[u8], now: Millis) -> Option<Self> {
-        let messages = sse::data(core::str::from_utf8(body).ok()?);
-        Self::from_message(body, now).or_else(|| {
-            messages
-                .iter()
-                .find_map(|message| Self::from_message(message.as_bytes(), now))
-        })
+        let messages = sse::messages(body);
+        let mut messages = messages.iter();
+        messages.find_map(|message| Self::from_message(message, now))
     }
 
     /// Whether the response is still fresh.

@@ -58,6 +58,8 @@ fn only_unknown_method_and_version_errors_count() {
     };
     for code in [-32_601, -32_022, -32_000] {
         assert!(is_unknown(error(code).as_bytes()), "{code}");
+        let indented = format!("\r\n  {}", error(code));
+        assert!(is_unknown(indented.as_bytes()), "{code}");
         let stream = format!("data: {}\n\n", error(code));
         assert!(is_unknown(stream.as_bytes()), "{code}");
     }

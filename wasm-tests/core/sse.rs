@@ -32,7 +32,8 @@ fn event_data_is_found_with_any_line_ending() {
         ": c\r\n\r\ndata: {}\r\n\r\n",
         "id: 1\rdata:{}\r\r",
     ] {
-        assert_eq!(sse::data(body), ["{}"], "{body:?}");
+        assert_eq!(sse::data(body.as_bytes()), [b"{}"], "{body:?}");
     }
-    assert_eq!(sse::data("data: a\ndata: b\n\ndata: c\n\n"), ["a\nb", "c"]);
+    let body = b"data: a\ndata: b\n\ndata: c\n\n";
+    assert_eq!(sse::data(body), [b"a\nb".as_slice(), b"c"]);
 }

@@ -69,10 +69,11 @@ impl Reader {
             });
         }
         let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are not text"))?;
-        let data = sse::data(&text);
+        let data = sse::data(text.as_bytes());
         let [message] = data.as_slice() else {
             return Err(garbled(&text));
         };
+        let message = std::str::from_utf8(message).map_err(|_| garbled(&text))?;
         match self {
             Self::Subscription(id) => with_id(id, message),
             Self::Watch(id) => with_id(id, message).map(|read| Read {

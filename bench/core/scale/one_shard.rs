@@ -1,4 +1,5 @@
-//! The cost of one shard as it grows: a publish that reaches one edge, and waking with all edges.
+//! The cost of one shard as it grows: a publish that reaches one edge, waking with all edges, and a
+//! session's stream that opens and leaves while all others wait for the root.
 
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use mcp_listen::{
     position::{Cursor, Position},
     topic::{Topic, Topics},
     uri::Uri,
-    wire::Follow,
+    wire::{Claim, Follow},
 };
 
 /// The streams of each row of the table.
@@ -24,7 +25,8 @@ pub(crate) fn print(sizes: &[u32]) {
         let mut pair = Pair::new(streams);
         let (median, late) = pair.publishes();
         let waking = waking(streams);
-        println!("| {streams} | {median:.1} | {late:.1} | {waking:.1} |");
+        let session = session_stream(streams);
+        println!("| {streams} | {median:.1} | {late:.1} | {waking:.1} | {session:.1} |");
     }
 }
 
@@ -107,6 +109,39 @@ fn waking(streams: u32) -> f64 {
     times.fold(f64::INFINITY, f64::min) / f64::from(streams)
 }
 
+/// Microseconds in which the stream of one more session opens and leaves, while the streams of
+/// `others` sessions wait for the reply to a call: the median.
+fn session_stream(others: u32) -> f64 {
+    let mut shard = Shard::new(0);
+    for session in 0..others {
+        open(&mut shard, session, 1);
+    }
+    shard.poll_call(NOW).expect("a call");
+    let mut times: Vec<f64> = (1..=ROUNDS)
+        .map(|stream| {
+            let started = Instant::now();
+            let edge = open(&mut shard, others, stream);
+            assert!(shard.poll_timeout().is_some(), "the call is in flight");
+            shard.disconnect(edge, NOW);
+            started.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[ROUNDS / 2]
+}
+
+fn open(shard: &mut Shard, session: u32, stream: usize) -> EdgeId {
+    let edge = shard.connect();
+    let claim = Claim::from_text(&format!("session-{session:07} {stream}"));
+    let follow = Follow {
+        joined: vec![claim.expect("a claim")],
+        ..Follow::fresh(1, vec![Topic::Tools])
+    };
+    let received = shard.handle_message(edge, &follow.to_json(), NOW);
+    received.expect("a follow");
+    edge
+}
+
 fn attach(shard: &mut Shard, edge: EdgeId, stream: u32) {
     let text = Follow::fresh(1, topics(stream)).to_json();
     shard.handle_message(edge, &text, NOW).expect("a follow");
@@ -138,5 +173,6 @@ fn cursor() -> Cursor {
 }
 
 const HEAD: &str = "\
-| streams | a publish that reaches one of them, us | 99th percentile, us | waking, us a stream |
-|---|---|---|---|";
+| streams | a publish that reaches one of them, us | 99th percentile, us | waking, us a stream \
+| a session's stream opens and leaves, us |
+|---|---|---|---|---|";

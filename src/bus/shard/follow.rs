@@ -12,6 +12,7 @@ use crate::{
 
 use super::{
     EdgeCloseReason, Shard, ShardOutput, ShardReceived,
+    session::Interests,
     waiting_follows::{Asked, Waiting},
 };
 
@@ -131,6 +132,7 @@ impl Shard {
         missed: Option<&Backlog>,
         joined: &[SessionInterest],
     ) {
+        let mut joined = Interests::new(joined);
         for waiting in self.waiting.take(call, |_| true) {
             let Waiting {
                 edge, seq, what, ..
@@ -142,12 +144,7 @@ impl Shard {
                 }
                 Asked::All { since, session } => (since, session),
             };
-            let interest = session.as_ref().map(|session| {
-                let mut joined = joined.iter();
-                joined
-                    .find(|interest| interest.session == *session)
-                    .cloned()
-            });
+            let interest = session.map(|session| joined.of(&session).cloned());
             match interest {
                 Some(None) => self.close(edge, EdgeCloseReason::Over),
                 interest => {

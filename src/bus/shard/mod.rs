@@ -1,4 +1,5 @@
 mod follow;
+mod held_sessions;
 mod low_watermark;
 mod output;
 mod root;
@@ -26,9 +27,9 @@ use super::{
     registry::{Delivery, EdgeFrame, EdgeId, NameBudget, Registry},
 };
 
+use held_sessions::HeldSessions;
 use low_watermark::LowWatermark;
 pub use output::{EdgeCloseReason, FollowCall, ShardOutput, ShardReceived};
-use session::HeldSessions;
 use waiting_follows::WaitingFollows;
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
@@ -130,7 +131,7 @@ impl Shard {
         }
         let edge = self.edges.restore(topics, last, seq);
         if let Some(session) = session {
-            self.sessions.restore(session, edge);
+            self.sessions.restore(&session, edge);
         }
         self.low
             .handle_count(self.edges.attached(), Millis::default());

@@ -1,4 +1,5 @@
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::{
     bus::registry::EdgeId,
@@ -11,7 +12,13 @@ use crate::{
 
 /// The follows of edges that have no reply yet.
 #[derive(Debug, Default)]
-pub(super) struct WaitingFollows(Vec<Waiting>);
+pub(super) struct WaitingFollows {
+    /// Ordered by edge, those of one edge by their numbers. New edges have the highest numbers, so
+    /// most are added at the end.
+    all: Vec<Waiting>,
+    /// The number of those that wait for the next call.
+    due: usize,
+}
 
 /// A follow that has no reply yet.
 #[derive(Debug)]
@@ -37,41 +44,41 @@ pub(super) enum Asked {
 
 impl WaitingFollows {
     pub(super) fn push(&mut self, waiting: Waiting) {
-        self.0.push(waiting);
+        self.due += usize::from(waiting.is_due());
+        self.all.insert(self.range_of(waiting.edge).end, waiting);
     }
 
     /// Removes the follows of an edge.
     pub(super) fn remove(&mut self, edge: EdgeId) {
-        self.0.retain(|waiting| waiting.edge != edge);
+        let removed = self.all.drain(self.range_of(edge));
+        self.due -= removed.filter(Waiting::is_due).count();
     }
 
     /// Whether any of them needs another call.
     pub(super) fn is_due(&self) -> bool {
-        self.0.iter().any(|waiting| waiting.call.is_none())
+        self.due > 0
     }
 
     /// Lets all of them wait for this call. Returns the sessions that it has to name.
     pub(super) fn assign(&mut self, call: u64) -> Vec<Claim> {
-        let mut sessions = Vec::new();
-        for waiting in &mut self.0 {
-            waiting.call = Some(call);
-            if let Asked::All { session, .. } = &waiting.what {
-                sessions.extend(session.clone());
-            }
-        }
-        sessions
+        self.wait_for(Some(call));
+        self.due = 0;
+        let sessions = self.all.iter().filter_map(|waiting| match &waiting.what {
+            Asked::All { session, .. } => session.clone(),
+            Asked::More(_) => None,
+        });
+        sessions.collect()
     }
 
     /// Lets all of them wait for the next call.
     pub(super) fn ask_again(&mut self) {
-        for waiting in &mut self.0 {
-            waiting.call = None;
-        }
+        self.wait_for(None);
+        self.due = self.all.len();
     }
 
     /// Returns the earliest position from which an edge needs events.
     pub(super) fn oldest_since(&self) -> Option<Position> {
-        let all = self.0.iter().filter_map(|waiting| match &waiting.what {
+        let all = self.all.iter().filter_map(|waiting| match &waiting.what {
             Asked::All { since, .. } => since.as_ref(),
             Asked::More(_) => None,
         });
@@ -80,10 +87,29 @@ impl WaitingFollows {
 
     /// Removes those of the edges that match and that wait for this call.
     pub(super) fn take(&mut self, call: u64, is: impl Fn(EdgeId) -> bool) -> Vec<Waiting> {
-        let all = core::mem::take(&mut self.0).into_iter();
+        let all = core::mem::take(&mut self.all).into_iter();
         let (taken, left) =
             all.partition(|waiting: &Waiting| waiting.call == Some(call) && is(waiting.edge));
-        self.0 = left;
+        self.all = left;
         taken
+    }
+
+    fn wait_for(&mut self, call: Option<u64>) {
+        for waiting in &mut self.all {
+            waiting.call = call;
+        }
+    }
+
+    fn range_of(&self, edge: EdgeId) -> Range<usize> {
+        let start = self.all.partition_point(|waiting| waiting.edge < edge);
+        let own = self.all.iter().skip(start);
+        start..start + own.take_while(|waiting| waiting.edge == edge).count()
+    }
+}
+
+impl Waiting {
+    /// Whether it waits for the next call.
+    fn is_due(&self) -> bool {
+        self.call.is_none()
     }
 }

@@ -4,7 +4,6 @@ use crate::{
     clock::Millis,
     http::Headers,
     json::{self, Node},
-    sse,
 };
 
 /// The media type of a response body.
@@ -66,12 +65,6 @@ impl RpcError {
                 .collect(),
         })
     }
-}
-
-/// Returns every message that a body may hold: the body itself, and the data of each of its events.
-pub(crate) fn messages(body: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    let events = sse::data(core::str::from_utf8(body).unwrap_or_default());
-    core::iter::once(body.to_vec()).chain(events.into_iter().map(String::into_bytes))
 }
 
 /// Whether the status is a 2xx.

@@ -14,6 +14,7 @@ use crate::{
     legacy::VERSIONS,
     listen::Incoming,
     message::{self, SUBSCRIBE, UNSUBSCRIBE},
+    sse,
     vocabulary::{capabilities::Capabilities, event::ServerEvent, id::RequestId, limits::Limits},
 };
 
@@ -21,7 +22,7 @@ use crate::client::{
     end::Refusal,
     http::{
         request::{HttpRequest, VERSION},
-        response::{RpcError, is_success, messages},
+        response::{RpcError, is_success},
     },
 };
 
@@ -110,8 +111,8 @@ pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
 /// Whether the response to a request, a JSON body or an event stream, is a result; `None` if it is
 /// neither that nor an error.
 pub(crate) fn is_accepted(body: &[u8]) -> Option<bool> {
-    messages(body).find_map(|message| {
-        let document = json::read(&message, json::MAX_PEER_DEPTH).ok()?;
+    sse::messages(body).iter().find_map(|message| {
+        let document = json::read(message, json::MAX_PEER_DEPTH).ok()?;
         let is_result = document.root.get("result").is_some();
         (is_result || document.root.get("error").is_some()).then_some(is_result)
     })
@@ -127,7 +128,9 @@ impl ClientSession {
         headers: &Headers<'_>,
         body: &[u8],
     ) -> Result<Self, SessionError> {
-        match messages(body).find_map(|message| InitializeResponse::read(&message)) {
+        let messages = sse::messages(body);
+        let mut messages = messages.iter();
+        match messages.find_map(|message| InitializeResponse::read(message)) {
             Some(InitializeResponse::Result(version, capabilities)) if is_success(status) => {
                 Self::new(headers, &version, capabilities)
             }

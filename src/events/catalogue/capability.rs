@@ -21,11 +21,9 @@ pub fn capability(list_changed: bool) -> &'static str {
 /// one message that offers events with these settings: as an extension and, for clients of earlier
 /// drafts, as the capability `events`. `None` if it has no result with capabilities.
 pub fn advertised(body: &[u8], settings: &str) -> Option<String> {
-    in_message(body, settings).or_else(|| {
-        let messages = sse::data(core::str::from_utf8(body).ok()?);
-        let mut messages = messages.iter();
-        messages.find_map(|message| in_message(message.as_bytes(), settings))
-    })
+    let messages = sse::messages(body);
+    let mut messages = messages.iter();
+    messages.find_map(|message| in_message(message, settings))
 }
 
 fn in_message(text: &[u8], settings: &str) -> Option<String> {

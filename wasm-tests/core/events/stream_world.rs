@@ -65,9 +65,9 @@ pub(crate) fn read(bytes: &[u8]) -> Vec<Value> {
         !text.contains("\n:") && !text.starts_with(':'),
         "no comments"
     );
-    let messages = sse::data(text).into_iter();
+    let messages = sse::data(bytes).into_iter();
     messages
-        .map(|text| serde_json::from_str(&text).unwrap())
+        .map(|message| serde_json::from_slice(&message).unwrap())
         .collect()
 }
 

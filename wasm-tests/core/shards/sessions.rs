@@ -125,6 +125,33 @@ fn the_stream_of_a_session_gets_its_subscriptions() {
 }
 
 #[test]
+fn each_stream_of_a_call_gets_the_subscriptions_of_its_session() {
+    for is_reversed in [false, true] {
+        let mut pair = Pair::new();
+        for session in ["a 1", "ended 1", "b 1", "c 1"] {
+            pair.attach(session);
+        }
+        let call = pair.shard.poll_call(NOW).unwrap();
+        let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
+        let mut known = [(0, "a"), (2, "b"), (3, "c")];
+        if is_reversed {
+            known.reverse();
+        }
+        for (_, name) in known {
+            let interest = watched(&format!("{name} 1"), vec![uri(name)]);
+            reply.push_interest(&mut pair.bus, interest);
+        }
+        let frame = reply.finish(&mut pair.bus).remove(0);
+        pair.shard.handle_response(call.seq, &frame, NOW, 0.5);
+        let said = pair.said();
+        for (edge, name) in known {
+            assert!(said.contains(&(edge, stored(&[name]))), "{said:?}");
+        }
+        assert!(said.contains(&(1, "Over".to_owned())), "{said:?}");
+    }
+}
+
+#[test]
 fn an_ended_session_has_no_stream() {
     let mut pair = Pair::new();
     pair.attach("s 1");
