@@ -1,7 +1,6 @@
 import {
   type Broker,
   type BrokerBusOptions,
-  type BrokerListener,
   brokerBus,
   type ListenBus,
   type ServerEvent,
@@ -9,28 +8,7 @@ import {
 import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { open, serving, TOOLS } from '../serving.ts';
-
-/** A broker within one process, as a user would write it. */
-class LoopBroker implements Broker {
-  listener: BrokerListener | undefined;
-  lose: (error: Error) => void = () => {};
-  isContiguous = true;
-
-  async publish(events: string): Promise<void> {
-    this.listener?.onEvents(events);
-  }
-
-  follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
-    this.listener = listener;
-    listener.onReady({ isContiguous: this.isContiguous });
-    return new Promise((resolve, reject) => {
-      this.lose = reject;
-      signal.addEventListener('abort', () => resolve());
-    });
-  }
-
-  async close(): Promise<void> {}
-}
+import { LoopBroker } from './loop-broker.ts';
 
 test('brokerBus reports a loss once, reconnects, and cues its streams after a gap', async () => {
   const broker = new LoopBroker();
