@@ -245,6 +245,7 @@ class RequestHandler {
       ...{ authorizationTtlMs, keepAliveMs },
       bodyMs: this.#timeouts.bodyMs,
       writeMs: this.#timeouts.writeMs,
+      limits: this.#limits,
       reading: { limits: this.#reading, onError: this.#onError },
       onError: this.#onError,
       open: (stream) => this.#streams.openInner(stream),

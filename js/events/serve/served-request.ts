@@ -107,12 +107,14 @@ export class ServedRequest {
   }
 
   async #opened(step: Extract<EventStep, { kind: 'stream' }>): Promise<Response> {
-    const opened = await this.#of.streams.open(
+    const { host, streams } = this.#of;
+    const opened = await streams.open(
       this.#exchange,
       { ...step, arguments: this.#arguments },
       this.#context,
     );
     if (opened instanceof Response) return opened;
+    if (typeof opened === 'number') return host.denied(this.#inbound, opened, this.#caller);
     return this.#response(this.#exchange.refuse(opened) as HttpResponse);
   }
 
