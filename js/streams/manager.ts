@@ -22,6 +22,7 @@ import {
   Retirement,
   type Service,
 } from '../wasm/server/bindings.js';
+import { ignoringTrap } from '../wasm/server/guard.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout/driver.js';
 import { continentOf, exceeds, scopeOf } from './opening/caller.js';
@@ -308,8 +309,10 @@ export class StreamManager {
    * once.
    */
   #assumeLoss(): false {
-    this.#fanout?.gap(true);
-    this.#sessions.assumeLoss();
+    ignoringTrap(() => {
+      this.#fanout?.gap(true);
+      this.#sessions.assumeLoss();
+    });
     return false;
   }
 
