@@ -127,7 +127,7 @@ export class ServedRequest {
     try {
       this.#page = await this.#of.log.page(query);
     } catch (error) {
-      this.#of.host.onError(error as Error);
+      this.#report(error as Error);
       return this.#response(this.#exchange.refuse(BUS_AWAY) as HttpResponse);
     }
     calling(() => this.#exchange.handlePage(this.#page, Date.now()));
@@ -175,13 +175,18 @@ export class ServedRequest {
 
   /** Asks the bus about the subscription of a webhook; resolves with its response. */
   async #asked(ask: (webhooks: WebhookSubscriptions) => Promise<string>): Promise<string> {
-    const { host, log } = this.#of;
+    const { webhooks } = this.#of.log;
     try {
-      if (log.webhooks !== undefined) return await ask(log.webhooks);
+      if (webhooks !== undefined) return await ask(webhooks);
     } catch (error) {
-      host.onError(error as Error);
+      this.#report(error as Error);
     }
     return JSON.stringify({ error: { internal: 'bus' } });
+  }
+
+  /** A client that has disconnected is not an error. */
+  #report(error: Error): void {
+    if (!this.#inbound.request.signal.aborted) this.#of.host.onError(error);
   }
 
   get #context(): CallerContext {

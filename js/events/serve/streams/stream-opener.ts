@@ -74,7 +74,8 @@ export class StreamOpener {
       }
     } catch (error) {
       stream.listen?.abort();
-      host.onError(error as Error);
+      // A client that has disconnected is not an error.
+      if (!caller.request.signal.aborted) host.onError(error as Error);
     }
     place.leave();
     return refused;
