@@ -124,13 +124,16 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const emit = (event: ServerEvent): void => listener(event as Known);
+    let isOver = false;
+    const emit = (event: ServerEvent): void => {
+      if (!isOver) listener(event as Known);
+    };
     const attachment: AttachmentListener = {
       onFrame: (frame) => {
         for (const event of eventsIn(frame)) emit(JSON.parse(event) as ServerEvent);
       },
       onLost: (error) => {
-        if ((error as ListenError).code === 'bus-released') return;
+        if (isOver || (error as ListenError).code === 'bus-released') return;
         connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
         // Changed resources cannot be determined; the lists can be named.
         for (const { kind } of LISTS) emit({ kind });
@@ -138,8 +141,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     };
     let connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
     return () => {
-      // After a reset of the core, the listener is connected again first.
-      this.#ensureCurrent();
+      isOver = true;
       connection.close();
     };
   }
@@ -212,10 +214,6 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 
   get #bus(): Bus {
     return this.#instance.value.core;
-  }
-
-  #ensureCurrent(): BusInstance {
-    return this.#instance.value;
   }
 
   async #emit(text: string): Promise<EventReceipt> {

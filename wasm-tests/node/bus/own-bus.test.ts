@@ -27,6 +27,20 @@ test('brokerBus reports a loss once, reconnects, and cues its streams after a ga
   expect(await stream.message()).toBeUndefined();
 });
 
+test('a listener that leaves while another one handles a gap receives nothing more', async () => {
+  const broker = new LoopBroker();
+  const bus = brokerBus(broker, { onError: () => {} });
+  const received: string[] = [];
+  bus.subscribe(() => leave());
+  const leave = bus.subscribe(({ kind }) => received.push(kind));
+  await bus.ready();
+  received.length = 0;
+  broker.listener?.onGap();
+  await bus.publish({ kind: 'tools_list_changed' });
+  expect(received).toEqual([]);
+  await bus.close();
+});
+
 test('processes inform each other what is wanted over a broker that has only events', async () => {
   const brokers: LoopBroker[] = [];
   const published: string[] = [];
