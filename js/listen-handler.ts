@@ -265,6 +265,7 @@ class RequestHandler {
       bounds,
       onError: this.#onError,
       refusals: this.#refusals,
+      waitUntil: (work: Promise<void>) => this.bus.waitUntil?.(work),
       offers: this.#offers.bind(this),
     };
     return new SessionHandler(host, sessionsOf(this.bus));
