@@ -20,7 +20,7 @@ import { ListenError } from './model/error.js';
 import { coreLimits, type ListenLimits, limitsOf } from './model/limits.js';
 import type { ListenStats } from './model/stats/listen.js';
 import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
-import { onceEach, report } from './observe/on-error.js';
+import { onceEach, report, safeOnError } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
 import { setOperator } from './operator/operators.js';
 import {
@@ -104,7 +104,7 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   const { bus, close, disconnect, drain, fetch, legacy, listeners, stats } = requestHandler;
   const { onError = report, tracer } = options;
   const event = requestHandler.events?.publish.bind(requestHandler.events);
-  const notify = notifierOn(bus, tracer && { tracer, onError }, event);
+  const notify = notifierOn(bus, tracer && { tracer, onError: safeOnError(onError) }, event);
   const server = { fetch, notify, close, drain, disconnect, listeners, stats, bus, legacy };
   setOperator(server, bus, requestHandler.operated);
   return { server, isIdle: () => requestHandler.isIdle };
@@ -140,7 +140,7 @@ class RequestHandler {
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
     const { authorize, principal } = options;
-    const onError = onceEach(options.onError ?? report);
+    const onError = onceEach(safeOnError(options.onError ?? report));
     const holdsStreams = expectListen(options);
     this.#advertisesAll = advertisesAll(options) && holdsStreams;
     this.#limits = limitsOf(options.limits);
@@ -245,6 +245,7 @@ class RequestHandler {
       ...{ authorizationTtlMs, keepAliveMs },
       bodyMs: this.#timeouts.bodyMs,
       writeMs: this.#timeouts.writeMs,
+      limits: this.#limits,
       reading: { limits: this.#reading, onError: this.#onError },
       onError: this.#onError,
       open: (stream) => this.#streams.openInner(stream),
@@ -264,6 +265,7 @@ class RequestHandler {
       bounds,
       onError: this.#onError,
       refusals: this.#refusals,
+      waitUntil: (work: Promise<void>) => this.bus.waitUntil?.(work),
       offers: this.#offers.bind(this),
     };
     return new SessionHandler(host, sessionsOf(this.bus));

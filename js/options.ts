@@ -275,12 +275,10 @@ export function advertisesAll({ advertise = 'declared', server }: ListenHandlerO
  *
  * @throws ListenError `invalid-options`.
  */
-export function legacyOf(
-  { legacy, listen }: ListenHandlerOptions,
-  { sessions }: AttachableBus,
-): LegacyMode {
+export function legacyOf({ legacy, listen }: ListenHandlerOptions, bus: AttachableBus): LegacyMode {
+  // Without streams the bus is not read: some follow their broker once their sessions are read.
   if (legacy === undefined)
-    return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
+    return listen !== 'off' && bus.sessions?.isShared === true ? 'sessions' : 'stateless';
   if (['reject', 'sessions', 'stateless'].includes(legacy)) return legacy;
   throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
 }

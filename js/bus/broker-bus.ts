@@ -294,7 +294,12 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
         firstError ??= error as ListenError;
       }
     }
-    this.#local.deliver(texts);
+    try {
+      this.#local.deliver(texts);
+    } catch (error) {
+      // The broker's client cannot handle a trap of the core. Listeners are attached again.
+      this.#onError(error as Error);
+    }
     if (firstError !== undefined) this.#reportDropped(firstError);
   }
 

@@ -69,7 +69,8 @@ export interface ListenLimits {
   maxSubscriptions?: number;
   /**
    * Number of streams that this handler holds at the same time for one caller that `principal`
-   * named. Further ones get 429 with `Retry-After`. 0 refuses all callers with a name.
+   * named. Further ones get 429 with `Retry-After`. 0 refuses all callers with a name. Streams of
+   * events have a limit of their own.
    *
    * @default 16
    */

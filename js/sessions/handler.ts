@@ -5,7 +5,7 @@ import type { FetchHandler } from '../handler/handler.js';
 import type { ResponseLimits } from '../handler/upstream-response.js';
 import type { ErrorResponses } from '../http/error-response.js';
 import { forward, type Inbound, type InboundExchange, withClientSession } from '../http/inbound.js';
-import { type Exchange, type LegacyInitialized, Refusal } from '../wasm/server/bindings.js';
+import { type LegacyInitialized, Refusal } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
 
 /** The parts of the server that serve sessions. */
@@ -19,6 +19,8 @@ export interface SessionHost {
   readonly bounds: SessionLimits;
   readonly onError: (error: Error) => void;
   readonly refusals: ErrorResponses;
+  /** Keeps the host running until this has settled. */
+  readonly waitUntil: (work: Promise<void>) => void;
   /** Whether changes of everything that the handler offers are announced. */
   readonly advertisesAll: boolean;
   /** Serves MCP Events in sessions; undefined: the handler receives requests about them. */
@@ -97,7 +99,7 @@ export class SessionHandler {
       );
     const { onError, refusals } = this.#host;
     return refusals.reporting(inbound, onError, () =>
-      this.#begin(core, initialized, headers, context),
+      this.#begin(inbound, initialized, headers, context),
     );
   }
 
@@ -107,11 +109,12 @@ export class SessionHandler {
   }
 
   async #begin(
-    core: Exchange,
+    inbound: InboundExchange,
     { capabilities, response }: LegacyInitialized,
     headers: Headers,
     { principal, request }: CallerContext,
   ): Promise<Response> {
+    const { core } = inbound;
     const { bounds, idleMs } = this.#host;
     const session: NewSession = { capabilities, idleMs };
     const upstreamId = headers.get('mcp-session-id');
@@ -119,11 +122,26 @@ export class SessionHandler {
     const address = addressOf(request);
     if (principal !== undefined) session.principal = principal;
     else if (address !== undefined) session.address = address;
-    const id = await this.#sessions.begin(session, bounds);
+    let id: string | undefined;
+    try {
+      id = await this.#sessions.begin(session, bounds);
+    } finally {
+      if (id === undefined && upstreamId !== null) this.#discard(inbound, upstreamId);
+    }
     if (id === undefined) return this.#host.refusals.respond(core.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
     headers.set('mcp-session-id', id);
     return new Response(response, { headers });
+  }
+
+  /** Ends a session of the handler that the client does not learn of, without waiting for it. */
+  #discard({ request, rest }: Inbound, upstreamId: string): void {
+    const headers = new Headers(request.headers);
+    for (const name of ['content-length', 'content-type']) headers.delete(name);
+    const ending = new Request(request.url, { method: 'DELETE', headers });
+    const ended = forward(this.#host.handler, { request: ending, rest }, upstreamId);
+    // If this fails, the handler ends the session itself once it is idle.
+    this.#host.waitUntil(ended.then(({ body }) => body?.cancel()).catch(() => {}));
   }
 
   /** Passes on a request without a session of ours, which has no session of the handler either. */

@@ -22,6 +22,7 @@ import {
   Retirement,
   type Service,
 } from '../wasm/server/bindings.js';
+import { ignoringTrap } from '../wasm/server/guard.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout/driver.js';
 import { continentOf, exceeds, scopeOf } from './opening/caller.js';
@@ -119,9 +120,8 @@ export class StreamManager {
     inner?: InnerStream,
   ): Promise<ServerStream | Refusal> {
     const granting = new Granting(inner === undefined ? this.#options.bus.interest : undefined);
-    const stream = await this.#admitted('listen', core, caller, () =>
-      this.#begin(core, caller, granting, inner),
-    );
+    const begin = () => this.#begin(core, caller, granting, inner);
+    const stream = await this.#admitted('listen', core, caller, begin, inner !== undefined);
     if (typeof stream === 'number') granting.release();
     else {
       granting.keep();
@@ -153,18 +153,19 @@ export class StreamManager {
 
   /**
    * Opens a stream if there is room for it, and waits until the bus has confirmed it. `begin`
-   * returns the stream.
+   * returns the stream. `isInner`: the server itself reads it.
    */
   async #admitted(
     kind: LoggedStream,
     core: Exchange,
     caller: CallerContext,
     begin: () => Promise<ServerStream>,
+    isInner = false,
   ): Promise<ServerStream | Refusal> {
     const names = core.names(scopeOf(caller));
-    const refusal = this.#refusal(caller, names);
+    const refusal = this.#refusal(caller, names, isInner);
     if (refusal !== undefined) return refusal;
-    const share = this.#quota.reserve(caller, names);
+    const share = this.#quota.reserve(caller, names, isInner);
     const since = performance.now();
     try {
       core.confirm();
@@ -189,14 +190,14 @@ export class StreamManager {
    * Returns why the caller cannot open another stream now; undefined if it can. `names` is the
    * number of bytes that the names of the stream count.
    */
-  #refusal(caller: CallerContext, names: number): Refusal | undefined {
+  #refusal(caller: CallerContext, names: number, isInner: boolean): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     const { headerBytes } = this.#options.limits;
     if (this.#preparer.isReauthorized && exceeds(caller.request, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#quota.opening >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
-    return this.#quota.refusal(caller, names);
+    return this.#quota.refusal(caller, names, isInner);
   }
 
   async #begin(
@@ -308,8 +309,10 @@ export class StreamManager {
    * once.
    */
   #assumeLoss(): false {
-    this.#fanout?.gap(true);
-    this.#sessions.assumeLoss();
+    ignoringTrap(() => {
+      this.#fanout?.gap(true);
+      this.#sessions.assumeLoss();
+    });
     return false;
   }
 

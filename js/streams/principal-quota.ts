@@ -8,10 +8,11 @@ import { Refusal } from '../wasm/server/bindings.js';
 
 /**
  * The share of the quota that one stream uses: its caller, if it can be distinguished from others,
- * and the bytes of its names.
+ * whether the server itself reads it, and the bytes of its names.
  */
 export interface QuotaShare {
   readonly caller: string | undefined;
+  readonly isInner: boolean;
   readonly names: number;
 }
 
@@ -31,7 +32,7 @@ export class PrincipalQuota {
   /** Bytes that all streams share beyond their reserved ones. */
   readonly #sharedBytes: number;
   readonly #maxPerCaller: number;
-  readonly #used = new Map<string, { streams: number; names: number }>();
+  readonly #used = new Map<string, Used>();
   /**
    * The shares of streams that are opening. They expire, because Workers may stop without running
    * `catch` or `finally` when the client disconnects.
@@ -59,19 +60,17 @@ export class PrincipalQuota {
 
   /**
    * Returns why the caller cannot open another stream now, whose names count `names` bytes;
-   * undefined if it can.
+   * undefined if it can. Streams that the server itself reads (`isInner`) and others do not count
+   * together; who reads them limits those of callers with a name.
    */
-  refusal(context: CallerContext, names: number): Refusal | undefined {
-    const { maxSubscriptionsPerAddress, maxSubscriptionsPerPrincipal } = this.#limits;
+  refusal(context: CallerContext, names: number, isInner: boolean): Refusal | undefined {
     this.#expire();
     const caller = callerId(context);
     if (caller !== undefined) {
-      const used = this.#used.get(caller) ?? { streams: 0, names: 0 };
-      const max =
-        context.principal === undefined ? maxSubscriptionsPerAddress : maxSubscriptionsPerPrincipal;
-      const isBeyond =
-        used.streams >= max || (names > 0 && used.names + names > this.#maxPerCaller);
-      if (isBeyond) return Refusal.TooManyOfCaller;
+      const used = this.#used.get(caller) ?? UNUSED;
+      const isFull = (isInner ? used.inner : used.streams) >= this.#max(context, isInner);
+      if (isFull || (names > 0 && used.names + names > this.#maxPerCaller))
+        return Refusal.TooManyOfCaller;
     }
     const excess = this.#excess(names);
     return excess > 0 && this.#large + excess > this.#sharedBytes
@@ -82,12 +81,13 @@ export class PrincipalQuota {
   /** Returns how many streams the caller with this name holds or is opening. */
   streamsOf(principal: string): number {
     this.#expire();
-    return this.#used.get(`principal ${principal}`)?.streams ?? 0;
+    const { inner, streams } = this.#used.get(`principal ${principal}`) ?? UNUSED;
+    return inner + streams;
   }
 
   /** Counts a stream that is opening. */
-  reserve(context: CallerContext, names: number): QuotaShare {
-    const share = { caller: callerId(context), names };
+  reserve(context: CallerContext, names: number, isInner: boolean): QuotaShare {
+    const share = { caller: callerId(context), isInner, names };
     this.#opening.add(share, Date.now());
     this.#count(share, 1);
     return share;
@@ -111,6 +111,11 @@ export class PrincipalQuota {
     if (share !== undefined && this.#shares.delete(stream)) this.#count(share, -1);
   }
 
+  #max({ principal }: CallerContext, isInner: boolean): number {
+    if (principal === undefined) return this.#limits.maxSubscriptionsPerAddress;
+    return isInner ? Number.POSITIVE_INFINITY : this.#limits.maxSubscriptionsPerPrincipal;
+  }
+
   #excess(names: number): number {
     return Math.max(0, names - this.#reservedBytes);
   }
@@ -120,16 +125,25 @@ export class PrincipalQuota {
   }
 
   /** Adds `streams`, 1 or -1, streams with this share. */
-  #count({ caller, names }: QuotaShare, streams: 1 | -1): void {
+  #count({ caller, isInner, names }: QuotaShare, streams: 1 | -1): void {
     this.#large += streams * this.#excess(names);
     if (caller === undefined) return;
-    const used = this.#used.get(caller) ?? { streams: 0, names: 0 };
-    used.streams += streams;
+    const used = this.#used.get(caller) ?? { ...UNUSED };
+    used[isInner ? 'inner' : 'streams'] += streams;
     used.names += streams * names;
-    if (used.streams > 0) this.#used.set(caller, used);
+    if (used.inner + used.streams > 0) this.#used.set(caller, used);
     else this.#used.delete(caller);
   }
 }
+
+/** What a caller uses. `inner`: streams that the server itself reads; `streams`: all others. */
+interface Used {
+  streams: number;
+  inner: number;
+  names: number;
+}
+
+const UNUSED: Readonly<Used> = { streams: 0, inner: 0, names: 0 };
 
 /** Bytes reserved for each stream, unless that takes more than half of the total. */
 const MAX_RESERVED_BYTES = 4_096;

@@ -15,6 +15,8 @@ export class IssuerKeys {
   readonly #staleMs: number;
   readonly #known: JWKSCacheInput = {};
   readonly #current: JWTVerifyGetKey;
+  /** The keys of {@link IssuerKeys.lenient}, imported. */
+  #imported: { jwks: JSONWebKeySet; find: JWTVerifyGetKey } | undefined;
   #failedAt = Number.NEGATIVE_INFINITY;
 
   /**
@@ -61,8 +63,12 @@ export class IssuerKeys {
 
   /** Finds keys among those that were fetched last. */
   #last(cause?: unknown): JWTVerifyGetKey {
-    const keys = this.#lastKeys;
-    if (keys !== undefined) return createLocalJWKSet(keys);
+    const jwks = this.#lastKeys;
+    if (jwks !== undefined) {
+      // It imports each key once.
+      if (this.#imported?.jwks !== jwks) this.#imported = { jwks, find: createLocalJWKSet(jwks) };
+      return this.#imported.find;
+    }
     throw new ListenError('authorizer-failed', 'the keys of the issuer cannot be fetched', {
       cause,
     });

@@ -4,7 +4,7 @@ import { LISTS } from '../../model/filter.js';
 import { report, safeOnError } from '../../observe/on-error.js';
 import { PerInstance } from '../../wasm/per-instance.js';
 import {
-  Bus,
+  type Bus,
   type BusOutput,
   type Delivery,
   eventsIn,
@@ -30,13 +30,12 @@ import {
   type EventStore,
   occurrenceText,
 } from '../events.js';
-import type { RetentionOptions } from '../retention.js';
+import { type RetentionOptions, retentionOf } from '../retention.js';
 import type { WantedBus } from '../wanted/interest.js';
 import { ProcessInterest, type SessionTopics } from '../wanted/process-interest.js';
 import type { Topic } from '../wanted/topic.js';
 import { wantedChange } from '../wanted/wanted-change.js';
-import { MemoryEventRows } from './event-rows.js';
-import { MemoryLog } from './log.js';
+import { type BusInstance, newInstance } from './instance.js';
 import type { InMemoryBusOptions } from './options.js';
 import { OrderedQueue } from './ordered-queue.js';
 import { MemorySessionTable } from './session-table.js';
@@ -64,12 +63,13 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     change: () => wantedChange(this.#bus),
   };
   readonly #rows = new MemorySessionTable();
-  readonly #instance: PerInstance<BusInstance>;
+  readonly #retention: RetentionOptions;
   readonly #sinks = new Set<FanoutSink>();
   readonly #onError: (error: Error) => void;
   readonly #openEvents: EventLogMaker | undefined;
   readonly #unsent = new OrderedQueue<Unsent>((batch) => this.#sendBatch(batch));
   readonly #webhooks: MemoryWebhooks | undefined;
+  #created: PerInstance<BusInstance> | undefined;
 
   /**
    * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
@@ -83,12 +83,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   constructor({ events, onError = report, wanted, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
     this.#onError = safeOnError(onError);
-    this.#instance = new PerInstance(
-      () => newInstance(retention, this.#rows),
-      serverGuard,
-      // The core does not have this bus any more, so missed events cannot be determined.
-      (former) => this.#lose(former, new ListenError('bus-lost', 'the core was reset')),
-    );
+    this.#retention = retentionOf(retention);
     this.#openEvents = events;
     this.#webhooks = events?.deliver && this.#webhooksOf(events.deliver);
     this.events = events && {
@@ -129,13 +124,16 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const emit = (event: ServerEvent): void => listener(event as Known);
+    let isOver = false;
+    const emit = (event: ServerEvent): void => {
+      if (!isOver) listener(event as Known);
+    };
     const attachment: AttachmentListener = {
       onFrame: (frame) => {
         for (const event of eventsIn(frame)) emit(JSON.parse(event) as ServerEvent);
       },
       onLost: (error) => {
-        if ((error as ListenError).code === 'bus-released') return;
+        if (isOver || (error as ListenError).code === 'bus-released') return;
         connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
         // Changed resources cannot be determined; the lists can be named.
         for (const { kind } of LISTS) emit({ kind });
@@ -143,8 +141,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     };
     let connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
     return () => {
-      // After a reset of the core, the listener is connected again first.
-      this.#ensureCurrent();
+      isOver = true;
       connection.close();
     };
   }
@@ -204,12 +201,19 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.#eachSink((sink) => sink.release());
   }
 
-  get #bus(): Bus {
-    return this.#instance.value.core;
+  /** Created at its first use: Workers have no random values while their modules are evaluated. */
+  get #instance(): PerInstance<BusInstance> {
+    this.#created ??= new PerInstance(
+      () => newInstance(this.#retention, this.#rows),
+      serverGuard,
+      // The core does not have this bus any more, so missed events cannot be determined.
+      (former) => this.#lose(former, new ListenError('bus-lost', 'the core was reset')),
+    );
+    return this.#created;
   }
 
-  #ensureCurrent(): BusInstance {
-    return this.#instance.value;
+  get #bus(): Bus {
+    return this.#instance.value.core;
   }
 
   async #emit(text: string): Promise<EventReceipt> {
@@ -366,15 +370,6 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 }
 
-/** What a reset of the core or a loss of events replaces: the log, the core on it, who listens. */
-interface BusInstance {
-  readonly log: MemoryLog;
-  readonly core: Bus;
-  readonly listeners: Map<number, AttachmentListener>;
-  readonly eventRows: MemoryEventRows;
-  occurrences: EventStore | undefined;
-}
-
 /** A batch that was published and is not sent yet. */
 interface Unsent {
   deliveries: Delivery[];
@@ -382,15 +377,6 @@ interface Unsent {
   lines: string;
   /** The instance of the bus in which they were published. */
   instance: BusInstance;
-}
-
-/** Creates an instance. The sessions have no streams: those of a previous instance attach again. */
-function newInstance(retention: RetentionOptions, rows: MemorySessionTable): BusInstance {
-  const log = new MemoryLog(retention);
-  const core = new Bus(log, rows);
-  core.restored(performance.now());
-  const eventRows = new MemoryEventRows();
-  return { core, eventRows, listeners: new Map(), log, occurrences: undefined };
 }
 
 /**

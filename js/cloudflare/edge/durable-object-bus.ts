@@ -25,7 +25,7 @@ import { type Topic, textOfTopic } from '../../bus/wanted/topic.js';
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import type { StreamLogger } from '../../observe/log.js';
-import { report } from '../../observe/on-error.js';
+import { report, safeOnError } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/index.js';
 import { DEFAULT_BUS, isReserved } from '../wire/names.js';
@@ -132,7 +132,8 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus, Coun
   readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
-    const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
+    const { bus: name = DEFAULT_BUS, onLog, sockets = 'auto' } = options;
+    const onError = safeOnError(options.onError ?? report);
     if (options.wanted === true)
       this.interest = new EdgeInterest((topics, caller) =>
         this.#call(MAX_ATTEMPTS, (stub) => stub.want(topics, caller)),

@@ -47,11 +47,15 @@ export interface EventDefinition<
     | ((args: Described<Input>, data: Described<Payload>) => boolean | Promise<boolean>);
   /**
    * Returns the payload for a subscription with these arguments. It must depend on nothing else.
-   * If it throws, or returns no valid payload, the occurrence has failed.
+   * If it throws, returns no valid payload, or takes longer than `match` may, the occurrence has
+   * failed.
    *
    * @default the payload as it was published
    */
-  transform?: (data: Described<Payload>, args: Described<Input>) => Record<string, unknown>;
+  transform?: (
+    data: Described<Payload>,
+    args: Described<Input>,
+  ) => Record<string, unknown> | Promise<Record<string, unknown>>;
   /**
    * Further members of the entry in `events/list`.
    *

@@ -108,10 +108,10 @@ class EventType {
     try {
       const passes =
         typeof match === 'function'
-          ? await inTime(ms, match(args, data))
+          ? await inTime(ms, 'match', match(args, data))
           : isMatch(match, args, data);
       if (!passes || transform === undefined) return resultOf(passes);
-      return resultOf({ data: transform(data, args) });
+      return resultOf({ data: await inTime(ms, 'transform', transform(data, args)) });
     } catch (error) {
       // The core reports the failure to the subscriber.
       onError(error as Error);
@@ -133,10 +133,11 @@ function resultOf(result: unknown): string {
   throw new ListenError('invalid-event-data', problem);
 }
 
-/** Waits for a decision, which is mostly there at once. */
-function inTime(ms: number, decision: boolean | Promise<boolean>): boolean | Promise<boolean> {
-  if (ms === 0 || typeof decision === 'boolean') return decision;
-  return withTimeout(ms, decision, () => new Error('match took too long'));
+/** Waits for the result of a function, which is mostly there at once. */
+function inTime<T>(ms: number, name: string, result: T | Promise<T>): T | Promise<T> {
+  const isPromised = typeof (result as Partial<Promise<T>> | undefined)?.then === 'function';
+  if (ms === 0 || !isPromised) return result;
+  return withTimeout(ms, result, () => new Error(`${name} took too long`));
 }
 
 /** Matches fields as the core does, for a type whose payloads are transformed here. */

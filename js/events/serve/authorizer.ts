@@ -50,7 +50,8 @@ export class EventAuthorizer {
         await callUserFunction(authorizeMs, 'authorize', () => authorize(context)),
       );
     } catch (error) {
-      this.#host.onError(error as Error);
+      // A client that has disconnected is not an error.
+      if (!caller.request.signal.aborted) this.#host.onError(error as Error);
       return false;
     }
   }

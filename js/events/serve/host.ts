@@ -12,6 +12,7 @@ import type { ServerStream } from '../../bus/server-stream.js';
 import type { Reading } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
 import type { InboundExchange } from '../../http/inbound.js';
+import type { ListenLimits } from '../../model/limits.js';
 import type { InnerStreamOptions } from '../../streams/index.js';
 import type { PostedEvents } from '../../wasm/events/bindings.js';
 import type { Refusal } from '../../wasm/server/bindings.js';
@@ -37,6 +38,8 @@ export interface EventHost {
   bodyMs: number;
   /** Milliseconds within which a client must read pending output; 0 disables this. */
   writeMs: number;
+  /** Limits on the streams of one address, and of the server. */
+  limits: Required<Pick<ListenLimits, 'maxSubscriptions' | 'maxSubscriptionsPerAddress'>>;
   /** Limits on reading responses of the handler. */
   reading: Reading;
   onError: (error: Error) => void;

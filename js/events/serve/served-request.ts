@@ -107,12 +107,14 @@ export class ServedRequest {
   }
 
   async #opened(step: Extract<EventStep, { kind: 'stream' }>): Promise<Response> {
-    const opened = await this.#of.streams.open(
+    const { host, streams } = this.#of;
+    const opened = await streams.open(
       this.#exchange,
       { ...step, arguments: this.#arguments },
       this.#context,
     );
     if (opened instanceof Response) return opened;
+    if (typeof opened === 'number') return host.denied(this.#inbound, opened, this.#caller);
     return this.#response(this.#exchange.refuse(opened) as HttpResponse);
   }
 
@@ -125,7 +127,7 @@ export class ServedRequest {
     try {
       this.#page = await this.#of.log.page(query);
     } catch (error) {
-      this.#of.host.onError(error as Error);
+      this.#report(error as Error);
       return this.#response(this.#exchange.refuse(BUS_AWAY) as HttpResponse);
     }
     calling(() => this.#exchange.handlePage(this.#page, Date.now()));
@@ -173,13 +175,18 @@ export class ServedRequest {
 
   /** Asks the bus about the subscription of a webhook; resolves with its response. */
   async #asked(ask: (webhooks: WebhookSubscriptions) => Promise<string>): Promise<string> {
-    const { host, log } = this.#of;
+    const { webhooks } = this.#of.log;
     try {
-      if (log.webhooks !== undefined) return await ask(log.webhooks);
+      if (webhooks !== undefined) return await ask(webhooks);
     } catch (error) {
-      host.onError(error as Error);
+      this.#report(error as Error);
     }
     return JSON.stringify({ error: { internal: 'bus' } });
+  }
+
+  /** A client that has disconnected is not an error. */
+  #report(error: Error): void {
+    if (!this.#inbound.request.signal.aborted) this.#of.host.onError(error);
   }
 
   get #context(): CallerContext {

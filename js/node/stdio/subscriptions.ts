@@ -16,6 +16,7 @@ import {
   type Discovered,
   Refusal,
 } from '../../wasm/server/bindings.js';
+import { serverGuard } from '../../wasm/server/guard.js';
 import { eachLine } from './lines.js';
 import type { StdioAuthorizeContext } from './options.js';
 
@@ -170,11 +171,14 @@ export class Subscriptions implements FanoutSink {
 
   #handleInput(input: ChannelInput): Uint8Array | undefined {
     if (input.kind === 'forward') return input.bytes;
-    void this.#serve(
+    this.#serve(
       input.handle,
       JSON.parse(input.requested) as SubscriptionFilter,
       input.kind === 'session',
-    );
+    ).catch((error: Error) => {
+      // The connection has reported a trap.
+      if (!serverGuard.isTrapError(error)) this.#options.onError(error);
+    });
     return undefined;
   }
 

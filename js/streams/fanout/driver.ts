@@ -336,12 +336,12 @@ export class FanoutDriver implements FanoutSink, FanoutOwner {
   #handleTrap(error: Error): void {
     this.#options.onTrapped?.();
     const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
-    for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
     for (const stream of streams) {
       this.#bodies.forget(stream.id);
       stream.id = NONE;
       this.#trapEnds.schedule(stream, () => this.end(stream));
     }
+    for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
   }
 
   #counted(open: () => number): number {

@@ -1,7 +1,6 @@
 import {
   type Broker,
   type BrokerBusOptions,
-  type BrokerListener,
   brokerBus,
   type ListenBus,
   type ServerEvent,
@@ -9,28 +8,7 @@ import {
 import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { open, serving, TOOLS } from '../serving.ts';
-
-/** A broker within one process, as a user would write it. */
-class LoopBroker implements Broker {
-  listener: BrokerListener | undefined;
-  lose: (error: Error) => void = () => {};
-  isContiguous = true;
-
-  async publish(events: string): Promise<void> {
-    this.listener?.onEvents(events);
-  }
-
-  follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
-    this.listener = listener;
-    listener.onReady({ isContiguous: this.isContiguous });
-    return new Promise((resolve, reject) => {
-      this.lose = reject;
-      signal.addEventListener('abort', () => resolve());
-    });
-  }
-
-  async close(): Promise<void> {}
-}
+import { LoopBroker } from './loop-broker.ts';
 
 test('brokerBus reports a loss once, reconnects, and cues its streams after a gap', async () => {
   const broker = new LoopBroker();
@@ -47,6 +25,20 @@ test('brokerBus reports a loss once, reconnects, and cues its streams after a ga
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   await bus.close();
   expect(await stream.message()).toBeUndefined();
+});
+
+test('a listener that leaves while another one handles a gap receives nothing more', async () => {
+  const broker = new LoopBroker();
+  const bus = brokerBus(broker, { onError: () => {} });
+  const received: string[] = [];
+  bus.subscribe(() => leave());
+  const leave = bus.subscribe(({ kind }) => received.push(kind));
+  await bus.ready();
+  received.length = 0;
+  broker.listener?.onGap();
+  await bus.publish({ kind: 'tools_list_changed' });
+  expect(received).toEqual([]);
+  await bus.close();
 });
 
 test('processes inform each other what is wanted over a broker that has only events', async () => {

@@ -94,3 +94,32 @@ test('groups that are not valid are an error of `principal`', async () => {
   expect((await server.fetch(requestOf('events/list', {}, 1))).status).toBe(503);
   expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
 });
+
+test('a transform may return a promise, which fails its occurrence if it rejects or is late', async () => {
+  const errors: Error[] = [];
+  const server = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents({
+      measured: {
+        transform: async ({ value }) => {
+          if (value === 'broken') throw new Error('broken');
+          if (value === 'late') await new Promise(() => {});
+          return { value, isTransformed: true };
+        },
+      },
+    }),
+    timeouts: { authorizeMs: 100 },
+    onError: (error) => errors.push(error),
+  });
+  const request = requestOf('events/stream', { name: 'measured' }, 1);
+  const reader = new EventReader(await server.fetch(request));
+  await reader.next();
+  for (const value of ['broken', 'late', 'whole']) await server.notify.event('measured', { value });
+  for (const _ of ['broken', 'late'])
+    expect(await reader.next()).toMatchObject({ method: 'notifications/events/error' });
+  const data = { value: 'whole', isTransformed: true };
+  expect(await reader.next()).toMatchObject({ params: { data } });
+  const messages = errors.map(({ message }) => message);
+  expect(messages).toEqual(['broken', 'transform took too long']);
+  reader.drop();
+});

@@ -1,7 +1,9 @@
-import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenLimits } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { describe, expect, test } from 'vitest';
 import { EventReader } from '../../host/events.ts';
+import { CAPABILITIES, declaring } from '../../host/options.ts';
+import { listenRequest, TOOLS } from '../serving.ts';
 import { discovering, EXTENSION, requestOf } from './requests.ts';
 
 function served(options: Parameters<typeof defineEvents>[1] = {}) {
@@ -211,6 +213,63 @@ describe('callers', () => {
     expect(await refused[0]?.json()).toMatchObject({
       error: { data: { limit: 'streams', max: 16 } },
     });
+  });
+});
+
+describe('a stream of events', () => {
+  const ada = { authorization: 'ada' };
+  const principal = (request: Request) => request.headers.get('authorization') ?? undefined;
+
+  function limited(limits: ListenLimits, max?: number) {
+    const bus = new InMemoryBus({ events: eventLog() });
+    const options = max === undefined ? {} : { maxSubscriptionsPerPrincipal: max };
+    const events = defineEvents({ 'order.paid': {} }, options);
+    const server = createListenHandler(discovering, {
+      ...{ bus, events, limits, principal },
+      server: declaring(CAPABILITIES),
+    });
+    const stream = (headers: Record<string, string> = ada) => {
+      const request = requestOf('events/stream', { name: 'order.paid' }, 1);
+      for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+      return server.fetch(request);
+    };
+    const listen = () => server.fetch(listenRequest(TOOLS, { headers: ada }));
+    return { listen, server, stream };
+  }
+
+  test('does not count as a listen of its caller, and no listen counts as one', async () => {
+    const { listen, server, stream } = limited({ maxSubscriptionsPerPrincipal: 1 }, 3);
+    expect((await listen()).status).toBe(200);
+    for (let count = 0; count < 3; count += 1) expect((await stream()).status).toBe(200);
+    expect(await (await stream()).json()).toMatchObject({ error: { data: { max: 3 } } });
+    expect((await listen()).status).toBe(429);
+    expect(server.listeners('ada')).toBe(4);
+    await server.close();
+  });
+
+  test('is refused as beyond a limit by a server that holds no more streams', async () => {
+    const { server, stream } = limited({ maxSubscriptions: 1 });
+    expect((await stream()).status).toBe(200);
+    const refused = await stream();
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: { data: { limit: 'streams', max: 1 } },
+    });
+    await server.close();
+  });
+
+  test('whose header fields are larger than it may keep gets 431', async () => {
+    const { server, stream } = limited({ headerBytes: 1_000 });
+    expect((await stream({ ...ada, 'x-large': 'x'.repeat(1_000) })).status).toBe(431);
+    await server.close();
+  });
+
+  test('is unavailable at a server that closes', async () => {
+    const { server, stream } = limited({});
+    await server.close();
+    const refused = await stream();
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ error: { data: { reason: 'closing' } } });
   });
 });
 

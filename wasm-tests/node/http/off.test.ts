@@ -1,5 +1,6 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import {
+  brokerBus,
   createListenHandler,
   InMemoryBus,
   type ListenBus,
@@ -10,6 +11,7 @@ import {
 import { afterEach, expect, test, vi } from 'vitest';
 import { Exchange, Fanout } from '../../../dist/wasm/server/bindings.js';
 import { callRequest } from '../../host/call.ts';
+import { LoopBroker } from '../bus/loop-broker.ts';
 import { listenRequest, serving, TOOLS, URL } from '../serving.ts';
 import { sdkServer } from '../sessions/serving.ts';
 
@@ -169,6 +171,29 @@ test('a server without streams publishes to the listeners of its bus', async () 
   expect(received).toEqual([{ kind: 'tools_list_changed' }]);
 });
 
+test('a server without streams does not follow the broker of its bus', async () => {
+  const broker = new LoopBroker();
+  const follow = vi.spyOn(broker, 'follow');
+  const bus = brokerBus(broker);
+  const server = off({ bus });
+  expect((await server.fetch(listenRequest(TOOLS))).status).toBe(404);
+  await server.notify.toolsChanged();
+  expect(follow).not.toHaveBeenCalled();
+  await bus.close();
+});
+
+test.each([OFF, {}])('a server with %j can be created where nothing is random', async (options) => {
+  // Workers refuse random values while a module is evaluated.
+  const random = [
+    vi.spyOn(crypto, 'randomUUID').mockImplementation(atTop),
+    vi.spyOn(crypto, 'getRandomValues').mockImplementation(atTop),
+  ];
+  const server = serving(options);
+  for (const spy of random) spy.mockRestore();
+  expect((await server.fetch(listenRequest(TOOLS))).status).toBe('listen' in options ? 404 : 200);
+  await server.close();
+});
+
 test.each([{ listen: 'none' }, { listen: 'off', legacy: 'sessions' }])(
   'the options %j are refused',
   (options) => {
@@ -177,6 +202,10 @@ test.each([{ listen: 'none' }, { listen: 'off', legacy: 'sessions' }])(
     );
   },
 );
+
+function atTop(): never {
+  throw new Error('Disallowed operation called within global scope');
+}
 
 interface Discovery {
   capabilities: object;

@@ -1,8 +1,9 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { createListenHandler } from 'mcp-listen';
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { initialize, LegacySession, post } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
+import { INITIALIZED } from '../../host/servers/behind.ts';
 import { refusal } from '../serving.ts';
 import { sdkServer, sendTo, sessionServer } from './serving.ts';
 
@@ -142,6 +143,39 @@ test('an idle session expires, and makes room for another', async () => {
   expect((await session.post(ping())).status).toBe(404);
   expect(bus.sessions.size).toBe(1);
   now.mockRestore();
+});
+
+test.each<[string, number, (bus: InMemoryBus) => void]>([
+  ['for which there is no room', 0, () => {}],
+  [
+    'that the bus does not begin',
+    1,
+    (bus) => void vi.spyOn(bus.sessions, 'begin').mockRejectedValue(new Error('away')),
+  ],
+])('a session %s ends at the upstream server too', async (_, sessions, prepare) => {
+  const ended: Request[] = [];
+  const handler = (request: Request) => {
+    if (request.method === 'POST')
+      return new Response(INITIALIZED, {
+        headers: { 'content-type': 'application/json', 'mcp-session-id': 'upstream' },
+      });
+    ended.push(request);
+    return new Response(null, { status: 204 });
+  };
+  const bus = new InMemoryBus();
+  prepare(bus);
+  const server = createListenHandler(handler, {
+    ...{ bus, legacy: 'sessions', limits: { sessions }, onError: () => {} },
+    server: declaring({}),
+  });
+  const init = initialize('2025-11-25');
+  const response = await post(sendTo(server), init, { authorization: 'Bearer ann' });
+  expect(response.status).toBe(503);
+  expect(response.headers.has('mcp-session-id')).toBe(false);
+  expect(ended.map(({ method }) => method)).toEqual(['DELETE']);
+  expect(Object.fromEntries(ended[0]?.headers ?? [])).toMatchObject({
+    ...{ authorization: 'Bearer ann', 'mcp-session-id': 'upstream' },
+  });
 });
 
 test('by default, InMemoryBus leaves earlier revisions to the upstream server', async () => {

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { BusFollower, Channel } from '../../../dist/wasm/server/bindings.js';
 import { listenBody } from '../../host/listen.ts';
 import { poison } from '../../host/poison.ts';
 import { requestLine } from '../../host/stdio.ts';
@@ -48,6 +49,16 @@ test('a connection ends when the core traps before the capabilities are known', 
   await expect.poll(() => connection.received.readableLength).toBeGreaterThan(0);
   poison();
   connection.send(requestLine('2', 'tools/list'));
+  await expectEnd(connection);
+});
+
+test('a connection ends when the core traps on a refusal', async () => {
+  vi.spyOn(Channel.prototype, 'refuse').mockImplementationOnce(() => {
+    poison();
+    new BusFollower(1);
+  });
+  const connection = connected({ authorize: () => ({ denied: 403 }) });
+  connection.send(listenBody(TOOLS, '1'));
   await expectEnd(connection);
 });
 

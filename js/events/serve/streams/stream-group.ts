@@ -16,6 +16,8 @@ import {
 import { eventsGuard } from '../../../wasm/events/guard.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
 import type { EventStream, EventStreamGroup, OwnPage } from './event-stream.js';
+import { LogReader } from './log-reader.js';
+import { nextReader } from './reader-number.js';
 
 /** What a group of streams needs. */
 export interface StreamGroupOptions {
@@ -38,6 +40,7 @@ export class StreamGroup implements EventStreamGroup {
   readonly bodies: StreamBodies;
   readonly #options: StreamGroupOptions;
   readonly #core = new EventStreams();
+  readonly #log: LogReader;
   readonly #streams: (EventStream | undefined)[] = [];
   /** When the latest reading of each name for all streams is done. */
   readonly #readings = new Map<string, Promise<void>>();
@@ -53,6 +56,7 @@ export class StreamGroup implements EventStreamGroup {
 
   constructor(options: StreamGroupOptions) {
     this.#options = options;
+    this.#log = new LogReader(options.log, options.onError);
     this.bodies = options.hasOwnContexts
       ? new OwnBodies((id, body) => this.#handleRefusedWrite(id, body))
       : new FanoutBodies();
@@ -83,6 +87,7 @@ export class StreamGroup implements EventStreamGroup {
     this.#cued.add(name);
     queueMicrotask(() => {
       this.#cued.delete(name);
+      this.#log.cued(name);
       try {
         this.#handleCue(name);
       } catch (error) {
@@ -92,7 +97,8 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   #handleCue(name: string): void {
-    if (this.isCurrent) this.#beginReading(name, this.#core.cued(name, performance.now()));
+    if (this.isCurrent && !this.#log.isWaiting(name))
+      this.#beginReading(name, this.#core.cued(name, performance.now()));
   }
 
   /** Writes a heartbeat. */
@@ -108,10 +114,10 @@ export class StreamGroup implements EventStreamGroup {
 
   /** Reads pages for a stream that is behind, while its body has room. */
   catchUp(stream: EventStream): void {
-    if (stream.isReading || !this.#holds(stream)) return;
+    if (stream.isReading || !this.#holds(stream) || this.#log.isWaiting(stream.name)) return;
     stream.isReading = true;
     stream.listen?.inContext(() => {
-      this.#caughtUp(stream).catch(this.#options.onError);
+      this.#caughtUp(stream).catch((error: unknown) => this.#log.failed(stream.name, error));
     });
   }
 
@@ -192,21 +198,22 @@ export class StreamGroup implements EventStreamGroup {
 
   /** Reads the log for all streams of a name, if that is due and not under way. */
   #read(name: string): void {
-    this.#beginReading(name, this.#core.query(name, performance.now()));
+    if (!this.#log.isWaiting(name))
+      this.#beginReading(name, this.#core.query(name, performance.now()));
   }
 
   #beginReading(name: string, query: string | undefined): void {
     if (query === undefined) return;
     const number = this.#core.reading;
     const done = this.#spread(name, number, query).catch((error: unknown) => {
-      this.#options.onError(error as Error);
+      this.#log.failed(name, error);
       if (this.isCurrent) eventsGuard.ignoringTrap(() => this.#core.failed(name, number));
     });
     this.#readings.set(name, done);
   }
 
   async #spread(name: string, number: number, query: string): Promise<void> {
-    const page = await this.#options.log.page(query);
+    const page = await this.#log.page(name, query);
     const classes = this.isCurrent ? this.#core.classes(name, number) : undefined;
     if (classes === undefined) return;
     const results = await this.#matchResultsByClass(name, classes, page);
@@ -322,7 +329,7 @@ export class StreamGroup implements EventStreamGroup {
       const query = this.#core.queryOf(stream.id);
       if (query === undefined) return undefined;
       if (unsent?.query === query && unsent.groupChanges === groupChanges) return unsent;
-      const page = await this.#options.log.page(query);
+      const page = await this.#log.page(stream.name, query);
       if (!this.#holds(stream)) return undefined;
       const results = await this.#matchResults(stream, page);
       if (!this.#holds(stream)) return undefined;
@@ -370,14 +377,6 @@ export class StreamGroup implements EventStreamGroup {
     return this.isCurrent && this.#streams[stream.id] === stream;
   }
 }
-
-/** Returns the number of the next group. */
-function nextReader(): number {
-  readers += 1;
-  return readers;
-}
-
-let readers = 0;
 
 /** Throws an error again, unless it says that match results are late. */
 function ignoreLate(error: unknown): void {

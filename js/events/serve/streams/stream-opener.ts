@@ -6,6 +6,7 @@ import type { EventSource } from '../../../bus/events.js';
 import type { ServerStream } from '../../../bus/server-stream.js';
 import { ConcurrencyLimit } from '../../../timing/concurrency-limit.js';
 import { cueGroups, type EventExchange, type EventStep } from '../../../wasm/events/bindings.js';
+import { Refusal } from '../../../wasm/server/bindings.js';
 import { bodiless } from '../../../web/request-body.js';
 import type { EventOptions } from '../../define/definitions.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
@@ -38,14 +39,14 @@ export class StreamOpener {
   }
 
   /**
-   * Opens the stream of an exchange; returns why not, as JSON text for the core, if it cannot be
-   * opened now.
+   * Opens the stream of an exchange. Returns why not if it cannot be opened now: an error as JSON
+   * text for the core, or a refusal of the request.
    */
   async open(
     exchange: EventExchange,
     step: StreamRequest,
     caller: CallerContext,
-  ): Promise<Response | string> {
+  ): Promise<Response | Refusal | string> {
     const { maxSubscriptionsPerPrincipal: max = 16 } = this.#of.options;
     const { principal } = caller;
     const place = this.#callers.enter(principal, principal === undefined ? undefined : max);
@@ -54,6 +55,7 @@ export class StreamOpener {
     const stream = new EventStream(step.name, { leave: place.leave, writeMs: host.writeMs });
     const reauthorizer = this.#reauthorizer(stream, step, caller);
     stream.isReauthorized = reauthorizer !== undefined;
+    let refused: Refusal | string = internal('bus');
     try {
       const opened = await host.open({
         uri: step.uri,
@@ -62,7 +64,9 @@ export class StreamOpener {
         onChunk: (chunk) => this.#reporting(() => stream.handleChunk(chunk)),
         onEnd: (ending) => this.#reporting(() => stream.handleEnd(ending)),
       });
-      if (typeof opened !== 'number' && !stream.hasEnded) {
+      if (typeof opened === 'number') {
+        refused = this.#refused(opened, principal === undefined ? undefined : max);
+      } else if (!stream.hasEnded) {
         stream.listen = opened;
         await this.#groupOf(opened).begin(exchange, stream);
         place.keep();
@@ -70,10 +74,26 @@ export class StreamOpener {
       }
     } catch (error) {
       stream.listen?.abort();
-      host.onError(error as Error);
+      // A client that has disconnected is not an error.
+      if (!caller.request.signal.aborted) host.onError(error as Error);
     }
     place.leave();
-    return JSON.stringify({ internal: 'bus' });
+    return refused;
+  }
+
+  /** Returns the refusal of a stream as one of events. `max`: the limit of a caller with a name. */
+  #refused(refusal: Refusal, max: number | undefined): Refusal | string {
+    const { maxSubscriptions, maxSubscriptionsPerAddress } = this.#of.host.limits;
+    switch (refusal) {
+      case Refusal.TooManyOfCaller:
+        return exhausted(max ?? maxSubscriptionsPerAddress);
+      case Refusal.TooManyStreams:
+        return exhausted(maxSubscriptions);
+      case Refusal.HeadersTooLarge:
+        return refusal;
+      default:
+        return internal(refusal === Refusal.Closing ? 'closing' : 'bus');
+    }
   }
 
   /** Runs an action that the listen stream calls, which a trap of this core must not break. */
@@ -146,6 +166,10 @@ export class StreamOpener {
     const filter = { resourceSubscriptions: [step.uri], groups: cueGroups(groups ?? []) };
     return { filter: JSON.stringify(filter), expiresAt };
   }
+}
+
+function internal(part: string): string {
+  return JSON.stringify({ internal: part });
 }
 
 function exhausted(max: number): string {

@@ -3,7 +3,7 @@ import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import type { ListenHandlerOptions } from 'mcp-listen';
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { acknowledged } from '../../../host/listen.ts';
+import { acknowledged, listChanged } from '../../../host/listen.ts';
 import { listenRequest, serving, streamOf, TOOLS } from '../../serving.ts';
 import {
   AUDIENCE,
@@ -285,6 +285,24 @@ describe('keys', () => {
     await streamOf(await listen(await issuer.token()));
     expect(issuer.asked).toBe(0);
   });
+});
+
+test('keys that cannot be fetched again are imported once for all tokens of open streams', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const issuer = await tokenIssuer();
+  const { listen, server } = guarded(issuer.jwks, { authorizationTtlMs: 1 });
+  const stream = await streamOf(await listen(await issuer.token({ exp: seconds(3_600) })));
+  await stream.message();
+  issuer.instead = { status: 503, body: 'later' };
+  vi.setSystemTime(Date.now() + 601_000);
+  const imports = vi.spyOn(crypto.subtle, 'importKey');
+  for (let count = 0; count < 3; count += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  }
+  expect(imports).toHaveBeenCalledTimes(1);
+  imports.mockRestore();
 });
 
 test('a stream ends when its token expires, without a result', async () => {
