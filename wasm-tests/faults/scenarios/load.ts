@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { listen } from '../../host/listen.ts';
 import type { Listener } from '../clients/listener.ts';
-import { heapOf } from '../heap.ts';
 import { stalledMs, stallsUntil } from '../judgement/stalls.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
@@ -90,26 +89,26 @@ export const LOAD: Scenario[] = [
 
 /** Leaves one stream at the first edge unread; two at the second are read. */
 async function unread(stage: Stage): Promise<void> {
-  const { edges, origins } = stage.world;
+  const { origins } = stage.world;
   const events = stage.isWhole ? 1_000_000 : 5_000;
   const idle = stage.listen(origins[0]);
   await Promise.all(
     [idle, stage.listen(origins[1]), stage.listen(origins[1])].map(({ begun }) => begun),
   );
   idle.pause();
-  const once = () => heapOf(edges[0]?.inspector ?? '', () => stage.world.stats(0));
+  const once = () => stage.world.memory(0);
   // What is kept is there each time; what a request needs meanwhile is not.
-  const heap = async () => Math.min(await once(), await once(), await once());
+  const memory = async () => Math.min(await once(), await once(), await once());
   await publishStates(stage, 1, WARM_UP, WIDE);
-  const before = await heap();
+  const before = await memory();
   await publishStates(stage, WARM_UP + 1, events);
-  const grown = (await heap()) - before;
+  const grown = (await memory()) - before;
   stage.publisher.knows('task', WARM_UP + events);
   const seen = idle.cues;
   idle.resume();
   expect(await stage.publisher.settle(stage.listeners)).toBe(0);
   const kilobytes = Math.round(grown / 1_024);
-  stage.note = `${events} events: the heap of its edge grew by ${kilobytes} KB; it received ${seen} cues before, ${idle.cues - seen} after`;
+  stage.note = `${events} events: the memory of its edge grew by ${kilobytes} KB; it received ${seen} cues before, ${idle.cues - seen} after`;
   expect(grown).toBeLessThanOrEqual(100 * 1_024);
 }
 

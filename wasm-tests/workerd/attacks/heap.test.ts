@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { limitsOf } from '../../../dist/model/limits.js';
 import { sessionLimits } from '../../../dist/sessions/limits.js';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { heapOf } from '../../faults/heap.ts';
+import { heapOf } from '../../faults/judgement/heap.ts';
 import { Fixture } from '../../host/fixture/fixture.ts';
 import { startFixture } from '../../host/fixture/start.ts';
 import { initialize, post } from '../../host/legacy.ts';
