@@ -46,16 +46,18 @@ test('a bus with 10,000 sessions, whose resources use their whole budget, stays 
 
 test('opening and dropping a hundred large streams a second leaves edge and bus below 100 MB', async () => {
   const small = await fixture.open(0, NOTE);
-  const statuses = new Set<number>();
+  const statuses: number[] = [];
   const changes = Array.from({ length: SECONDS * A_SECOND }, async (_, number) => {
     await setTimeout((number * 1_000) / A_SECOND);
     const { body, status } = await openStream(number, LARGE);
-    statuses.add(status);
+    statuses.push(status);
+    if (status === 200) await setTimeout(OPEN_MS);
     await body?.cancel();
   });
   await Promise.all(changes);
-  expect(statuses).toContain(200);
-  expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  const opens = statuses.filter((status) => status === 200).length;
+  expect(opens).toBeGreaterThanOrEqual(statuses.length / 2);
+  expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
   await expectMemory('edge-0');
   await expectMemory('bus');
   await publishTo(small);
@@ -137,3 +139,5 @@ const URI_BYTES = 1_900;
 const TOGETHER = 50;
 const A_SECOND = 100;
 const SECONDS = 10;
+/** Milliseconds that each of them stays open: about ten are open at a time. */
+const OPEN_MS = 100;
