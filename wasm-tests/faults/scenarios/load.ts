@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { listen } from '../../host/listen.ts';
 import { Listener } from '../clients/listener.ts';
+import { publishStates, TASKS, WARM_UP, WIDE } from '../clients/states.ts';
 import { stalledMs, stallsUntil } from '../judgement/stalls.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
@@ -123,19 +124,6 @@ function listenForTasks({ listeners, world }: Stage, edge: 0 | 1): Listener {
   return listener;
 }
 
-/** Publishes states of the tasks in turn; in one call each task once, so that none collapse. */
-async function publishStates(
-  { publisher, world }: Stage,
-  from: number,
-  count: number,
-  digits = 1,
-): Promise<void> {
-  for (let at = from; at < from + count; at += TASKS.length)
-    await world.call('publishStates', TASKS, at, digits);
-  const last = from + count - TASKS.length;
-  for (const [place, task] of TASKS.entries()) publisher.knows(task, last + place);
-}
-
 /** Drains one edge. Streams end in the order of their opening, spread over the window. */
 async function drain(stage: Stage): Promise<void> {
   const { publisher, world } = stage;
@@ -198,12 +186,6 @@ function histogram(shares: number[]): number[] {
   return tenths;
 }
 
-/** As many as one filter may have; their states do not collapse with each other. */
-const TASKS = Array.from({ length: 250 }, (_, place) => `task-${place}`);
-/** Events that fill the buffers of the operating system between an edge and its unread client. */
-const WARM_UP = 3_000;
-/** The digits of their states, so that they are 12 MB together. */
-const WIDE = 4_000;
 const DRAIN_MS = 30_000;
 /** The most ends in a tenth of the window, as a multiple of an even share. */
 const MAX_SHARE = 1.5;
