@@ -74,7 +74,7 @@ function misbehave(what: string, behave: misbehaving.Behavior, count: number): S
   };
 }
 
-/** Clients that read too little for what is published: the edges end their streams by themselves. */
+/** Clients that read too little for what is published: the edges end their streams. */
 function stall(what: string, behave: misbehaving.Behavior): Scenario {
   return {
     name: `clients that ${what}`,
