@@ -52,7 +52,7 @@ function machineOf({
 function incompleteness(reasons: string[]): string[] {
   if (reasons.length === 0) return [];
   const rows = reasons.map((reason) => wrapped(`- ${reason}`, '  '));
-  return [`## Incomplete\n\nThese results are not those of one whole run:\n`, ...rows, ''];
+  return [`## Incomplete\n\n${INCOMPLETE}\n`, ...rows, ''];
 }
 
 function promiseRows(verdicts: Record<string, Verdict>): string {
@@ -182,3 +182,4 @@ const INTRODUCTION = [
   'The machine is that of the latest run.',
   '[README.md](README.md) describes the measurements.',
 ].join(' ');
+const INCOMPLETE = 'These results are not those of one whole run on an idle machine:';
