@@ -7,9 +7,16 @@ import { gaps } from '../../../bench/harness/record/flaws.ts';
 import { judged, load, loadFrom, save } from '../../../bench/harness/record/results.ts';
 import { documentOf } from '../../../bench/report/document.ts';
 import { report } from '../../../bench/report/report.ts';
+import { root } from '../../../scripts/process/project.mjs';
 import { dense } from './outcomes.ts';
 
 describe('the written results', () => {
+  test('of the repository are those of its results.json: `npm run bench -- --report` writes them', async () => {
+    const bench = join(root, 'bench');
+    const results = await load(join(bench, 'results.json'));
+    expect(await readFile(join(bench, 'RESULTS.md'), 'utf8')).toBe(documentOf(results));
+  });
+
   test('are rendered from results.json alone', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
     onTestFinished(() => rm(folder, { recursive: true }));
