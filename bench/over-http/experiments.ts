@@ -7,6 +7,8 @@ import {
   IN_EACH,
   IN_FOUR,
   LIMIT,
+  MERGING_RELAY,
+  MERGING_RELAY_IN_FOUR,
   NODE_LIMIT,
   PEERS,
   PROCESSES,
@@ -126,13 +128,14 @@ function waves(
   const [wide, narrow] = [`waves of ${many.uris} events`, 'waves of one event'];
   const to = `to ${many.streams} streams`;
   const inOne = [...WORKERS_AND_MEMORY, IN_EACH, LIMIT];
+  const merging = [...IN_FOUR, MERGING_RELAY_IN_FOUR];
   const each = (name: string, title: string, candidates: Candidate[], load: Load): Experiment => ({
     ...{ ...common, name, title },
     entrants: entrants(candidates, (server) => Delivery.start(server, load)),
   });
   return [
-    each('workerd', `${wide} ${to} on workerd`, inOne, many),
-    each('workerd-isolates', `${wide} ${to} in four isolates of workerd`, IN_FOUR, many),
+    each('workerd', `${wide} ${to} on workerd`, [...inOne, MERGING_RELAY], many),
+    each('workerd-isolates', `${wide} ${to} in four isolates of workerd`, merging, many),
     each('workerd-single', `${narrow} ${to} on workerd`, inOne, one),
     each('workerd-isolates-single', `${narrow} ${to} in four isolates of workerd`, IN_FOUR, one),
   ];

@@ -67,6 +67,7 @@ function promiseRow(
   { what, bound, goal, unit, value, min, max, holds }: ConditionVerdict,
 ): string[] {
   const figures = [value, min, max].map((number) => (number === null ? '-' : figure(number)));
+  if (goal === null) return [id, what, `no goal (${unit})`, ...figures, ''];
   return [id, what, `${bound} ${figure(goal)} ${unit}`, ...figures, holds ? 'holds' : '**missed**'];
 }
 
