@@ -153,7 +153,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
         warmUps: 1,
         rounds,
       },
-      title: `${streams} streams are opened at once on workerd`,
+      title: `${streams} streams, which all watch one resource, are opened at once on workerd`,
       entrants: entrants([...PEERS, IN_EACH, LIMIT], (server) =>
         Opening.start(server, 0, streams, streams),
       ),
@@ -245,18 +245,19 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   const byUris = { axis: { label: 'URIs a stream', values: uris } };
   const some = Math.ceil(streams / 4);
   const [many, sockets] = [streams * 3, streams * 2];
+  const own = { uris: 1, hasOwn: true };
   return [
     {
       ...{ ...few, name: 'wake-streams', proves: ['S9'], metrics: [BEYOND, COLD] },
-      title: `a publish wakes the hibernating bus of ${many} streams in one isolate on workerd`,
-      entrants: entrants(ALONE, (server) => Waking.start(server, { streams: many, uris: 1 })),
+      title: `a publish wakes the hibernating bus of ${many} streams in one isolate, each of which also watches a resource of its own, on workerd`,
+      entrants: entrants(ALONE, (server) => Waking.start(server, { ...own, streams: many })),
     },
     {
       ...{ ...few, name: 'wake-sockets', proves: ['S9'], metrics: [BEYOND, COLD] },
-      title: `a publish wakes the hibernating bus of ${sockets} streams with a socket each on workerd`,
+      title: `a publish wakes the hibernating bus of ${sockets} such streams with a socket each on workerd`,
       entrants: entrants(
         sharded(() => sockets + 1),
-        (server) => Waking.start(server, { streams: sockets, uris: 1 }),
+        (server) => Waking.start(server, { ...own, streams: sockets }),
       ),
     },
     {
