@@ -202,14 +202,6 @@ describe('the judge of a record', () => {
     expect(judgeOf(['wasm-tests/node/gone.test.ts > works'], blobs)).toBeUndefined();
     expect(judgeOf([], blobs)).toBeUndefined();
   });
-
-  test('of this tree has every file of the last runs', async () => {
-    const files = await blobsOf();
-    const unknown = Object.entries(await records()).filter(
-      ([, { tests }]) => tests.length > 0 && judgeOf(tests, files) === undefined,
-    );
-    expect(unknown).toEqual([]);
-  });
 });
 
 test('the page names what each mutation breaks, the test that fails, and its last run', () => {
