@@ -8,7 +8,7 @@
  * @returns {string[]}
  */
 export function missingIn(page, known, files) {
-  const text = page.replace(/^```[^]*?^```/gm, '').replace(/\s+/g, ' ');
+  const text = page.replace(/^```[\s\S]*?^```/gm, '').replace(/\s+/g, ' ');
   const tests = [...known];
   return [
     ...[...text.matchAll(PATH)].flatMap(([, path = '', titles = '']) => [
@@ -68,7 +68,8 @@ function isRust(name, tests, files) {
   });
 }
 
-const LANES = 'browser|buses|conformance|console|core|faults|fuzz|interop|model|node|package|workerd';
+const LANES =
+  'browser|buses|conformance|console|core|faults|fuzz|interop|model|node|package|workerd';
 const PATH = new RegExp(`\`((?:${LANES})/[\\w./-]+)\`((?:,? "[^"]+")*)`, 'g');
 const RUST = /`((?:[a-z_]\w*::)*[a-z_]\w*)::(\*|[a-z_]\w*)`/g;
 /** A file of the core by its name, and a test of it. */

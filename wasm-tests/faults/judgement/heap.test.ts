@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { bytesIn, resultIn } from './heap.ts';
 
-const USAGE = { usedSize: 3_000_000, embedderHeapUsedSize: 20, backingStorageSize: 1, totalSize: 9 };
+const USAGE = {
+  usedSize: 3_000_000,
+  embedderHeapUsedSize: 20,
+  backingStorageSize: 1,
+  totalSize: 9,
+};
 
 test('a heap is the sum of its objects, those of the runtime and the buffers', () => {
   expect(bytesIn(USAGE)).toBe(3_000_021);
