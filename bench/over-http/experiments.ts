@@ -249,7 +249,7 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   return [
     {
       ...{ ...few, name: 'wake-streams', proves: ['S9'], metrics: [BEYOND, COLD] },
-      title: `a publish wakes the hibernating bus of ${many} streams in one isolate, each of which also watches a resource of its own, on workerd`,
+      title: `a publish wakes the hibernating bus of ${many} streams in one isolate, each of which also watches a resource that no other does, on workerd`,
       entrants: entrants(ALONE, (server) => Waking.start(server, { ...own, streams: many })),
     },
     {

@@ -4,12 +4,12 @@ import { environment, run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { tap } from '../process/tap.mjs';
-import { missingIn } from './evidence.mjs';
-import { documentOf } from './requirements.mjs';
+import { missingIn } from './evidence/pages.mjs';
+import { documentOf } from './evidence/requirements.mjs';
 
-/** @typedef {import('./requirements.mjs').Part} Part */
-/** @typedef {import('./requirements.mjs').Row} Row */
-/** @typedef {import('./requirements.mjs').SuiteRun} SuiteRun */
+/** @typedef {import('./evidence/requirements.mjs').Part} Part */
+/** @typedef {import('./evidence/requirements.mjs').Row} Row */
+/** @typedef {import('./evidence/requirements.mjs').SuiteRun} SuiteRun */
 /**
  * @typedef {object} Evidence
  * @property {Part[]} parts

@@ -49,7 +49,7 @@ function summary(all, records) {
 }
 
 /**
- * Returns how many records are of earlier versions of their tests, in a line of its own.
+ * Returns a line that says how many records are of earlier versions of their tests.
  * @param {Mutant[]} all
  * @param {Records} records
  * @param {Blobs} blobs
@@ -79,7 +79,8 @@ function mutantRow(mutant, records, reason, blobs) {
   const current = currentOf(mutant, records);
   const test = current && (reason ?? firstOf(current.tests.map(code), mutant));
   const isOlder = current !== undefined && isOfEarlierJudge(current, blobs);
-  const run = `${isOlder ? 'an earlier judge: ' : ''}${runOf(records[name], current !== undefined)}`;
+  const last = runOf(records[name], current !== undefined);
+  const run = isOlder ? `an earlier judge: ${last}` : last;
   return [code(name), breaks, shows.join(', '), test ?? '', run];
 }
 

@@ -8,7 +8,7 @@ import {
   rowsOf,
   type SuiteRun,
 } from '../../../scripts/lint/manifest.mjs';
-import { documentOf } from '../../../scripts/lint/requirements.mjs';
+import { documentOf } from '../../../scripts/lint/evidence/requirements.mjs';
 
 const ROW: Row = {
   id: 'A01',
