@@ -64,7 +64,7 @@ async function measure(options: Options, folder: string): Promise<void> {
 
 /**
  * Prints which contenders of this run failed and, if all experiments were to be measured, why the
- * results are not those of one whole run. Then the process ends with 1.
+ * results are not those of one whole run on an idle machine. Then the process ends with 1.
  */
 function complain({ only, size }: Options, now: Outcome[], results: Results): void {
   const isWhole = only === undefined && size === 'full';

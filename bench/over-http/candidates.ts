@@ -73,6 +73,13 @@ const SHARED_RELAY: Candidate = {
     'publish in one isolate, an object that sends a ready frame to a WebSocket an isolate, an edge that copies it to its streams, HTTP',
   start: () => workerdServer('relay'),
 };
+/** The same where an edge writes a wave to each stream at once, as mcp-listen does. */
+export const MERGING_RELAY: Candidate = {
+  name: 'WebSocket relay, a chunk a wave',
+  includes:
+    'as the shared relay, but the object sends the ready frames of a wave together, in one chunk',
+  start: () => workerdServer('relay', { merges: true }),
+};
 const HELD: Candidate = {
   name: 'object-held SSE',
   includes:
@@ -128,6 +135,10 @@ export const IN_FOUR: Candidate[] = [
   },
   { ...SHARED_RELAY, start: () => workerdServer('relay', { isolates: 4 }) },
 ];
+export const MERGING_RELAY_IN_FOUR: Candidate = {
+  ...MERGING_RELAY,
+  start: () => workerdServer('relay', { isolates: 4, merges: true }),
+};
 /** Ours with a bus that accepts no connection. */
 export const AWAY: Candidate[] = [
   { ...ON_WORKERD, start: () => workerdServer('listen', { isAway: true }) },

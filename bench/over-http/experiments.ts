@@ -7,6 +7,8 @@ import {
   IN_EACH,
   IN_FOUR,
   LIMIT,
+  MERGING_RELAY,
+  MERGING_RELAY_IN_FOUR,
   NODE_LIMIT,
   PEERS,
   PROCESSES,
@@ -126,13 +128,14 @@ function waves(
   const [wide, narrow] = [`waves of ${many.uris} events`, 'waves of one event'];
   const to = `to ${many.streams} streams`;
   const inOne = [...WORKERS_AND_MEMORY, IN_EACH, LIMIT];
+  const merging = [...IN_FOUR, MERGING_RELAY_IN_FOUR];
   const each = (name: string, title: string, candidates: Candidate[], load: Load): Experiment => ({
     ...{ ...common, name, title },
     entrants: entrants(candidates, (server) => Delivery.start(server, load)),
   });
   return [
-    each('workerd', `${wide} ${to} on workerd`, inOne, many),
-    each('workerd-isolates', `${wide} ${to} in four isolates of workerd`, IN_FOUR, many),
+    each('workerd', `${wide} ${to} on workerd`, [...inOne, MERGING_RELAY], many),
+    each('workerd-isolates', `${wide} ${to} in four isolates of workerd`, merging, many),
     each('workerd-single', `${narrow} ${to} on workerd`, inOne, one),
     each('workerd-isolates-single', `${narrow} ${to} in four isolates of workerd`, IN_FOUR, one),
   ];
@@ -150,7 +153,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
         warmUps: 1,
         rounds,
       },
-      title: `${streams} streams are opened at once on workerd`,
+      title: `${streams} streams, which all watch one resource, are opened at once on workerd`,
       entrants: entrants([...PEERS, IN_EACH, LIMIT], (server) =>
         Opening.start(server, 0, streams, streams),
       ),
@@ -242,18 +245,19 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   const byUris = { axis: { label: 'URIs a stream', values: uris } };
   const some = Math.ceil(streams / 4);
   const [many, sockets] = [streams * 3, streams * 2];
+  const own = { uris: 1, hasOwn: true };
   return [
     {
       ...{ ...few, name: 'wake-streams', proves: ['S9'], metrics: [BEYOND, COLD] },
-      title: `a publish wakes the hibernating bus of ${many} streams in one isolate on workerd`,
-      entrants: entrants(ALONE, (server) => Waking.start(server, { streams: many, uris: 1 })),
+      title: `a publish wakes the hibernating bus of ${many} streams in one isolate, each of which also watches a resource that no other does, on workerd`,
+      entrants: entrants(ALONE, (server) => Waking.start(server, { ...own, streams: many })),
     },
     {
       ...{ ...few, name: 'wake-sockets', proves: ['S9'], metrics: [BEYOND, COLD] },
-      title: `a publish wakes the hibernating bus of ${sockets} streams with a socket each on workerd`,
+      title: `a publish wakes the hibernating bus of ${sockets} such streams with a socket each on workerd`,
       entrants: entrants(
         sharded(() => sockets + 1),
-        (server) => Waking.start(server, { streams: sockets, uris: 1 }),
+        (server) => Waking.start(server, { ...own, streams: sockets }),
       ),
     },
     {

@@ -52,7 +52,7 @@ function machineOf({
 function incompleteness(reasons: string[]): string[] {
   if (reasons.length === 0) return [];
   const rows = reasons.map((reason) => wrapped(`- ${reason}`, '  '));
-  return [`## Incomplete\n\nThese results are not those of one whole run:\n`, ...rows, ''];
+  return [`## Incomplete\n\n${INCOMPLETE}\n`, ...rows, ''];
 }
 
 function promiseRows(verdicts: Record<string, Verdict>): string {
@@ -67,6 +67,7 @@ function promiseRow(
   { what, bound, goal, unit, value, min, max, holds }: ConditionVerdict,
 ): string[] {
   const figures = [value, min, max].map((number) => (number === null ? '-' : figure(number)));
+  if (goal === null) return [id, what, `no goal (${unit})`, ...figures, ''];
   return [id, what, `${bound} ${figure(goal)} ${unit}`, ...figures, holds ? 'holds' : '**missed**'];
 }
 
@@ -182,3 +183,4 @@ const INTRODUCTION = [
   'The machine is that of the latest run.',
   '[README.md](README.md) describes the measurements.',
 ].join(' ');
+const INCOMPLETE = 'These results are not those of one whole run on an idle machine:';

@@ -7,12 +7,17 @@ export function promiseTable({ verdicts }: Results): string {
   const rows = Object.entries(verdicts).flatMap(([id, { conditions }]) =>
     conditions.map(({ what, holds, value, min, max, unit, bound, goal }, place) => [
       `${place === 0 ? id : '  '}  ${what}`,
-      holds ? 'holds' : 'MISSED',
+      verdictOf(goal, holds),
       value === null ? 'not measured' : `${figure(value)} ${unit}`,
       figure(min ?? Number.NaN),
       figure(max ?? Number.NaN),
-      `${bound} ${figure(goal)}`,
+      goal === null ? '' : `${bound} ${figure(goal)}`,
     ]),
   );
   return `${aligned([['promise', '', 'median', 'min', 'max', 'goal'], ...rows])}\n`;
+}
+
+function verdictOf(goal: number | null, holds: boolean): string {
+  if (goal === null) return '';
+  return holds ? 'holds' : 'MISSED';
 }

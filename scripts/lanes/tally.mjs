@@ -6,9 +6,10 @@ import { main, onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 
 /**
- * The counts of test results, the names of skipped tests, and the failures with their reasons.
+ * The counts of test results, the names of skipped tests, the failures with their reasons, and how
+ * often tests ran again.
  * @typedef {{ passed: number, failed: number, skipped: number, reason?: string, failures?:
- *   string[], skips?: string[] }} Tally
+ *   string[], skips?: string[], repeated?: number }} Tally
  */
 
 /** The exit status of a lane whose external tool is not available. */
@@ -20,6 +21,17 @@ export const UNAVAILABLE = 77;
  */
 export function tallyFile(lane) {
   return join(root, '.build', 'tally', lane);
+}
+
+/** Counts for the running lane, if there is one, that tests which had failed run again. */
+export async function recordRepeat() {
+  const lane = process.env['LANE'];
+  if (lane !== undefined) await appendFile(repeatsFile(lane), '\n');
+}
+
+/** @param {string} lane */
+function repeatsFile(lane) {
+  return `${tallyFile(lane)}.repeats`;
 }
 
 /**
@@ -57,12 +69,25 @@ async function tally() {
  * @returns {Promise<{ status: number, counted: Tally }>}
  */
 async function counting(format, command, lane) {
-  if (format === 'vitest') return countingReport(command, `${tallyFile(lane)}.json`);
+  if (format === 'vitest') return countingRepeats(command, lane);
   const { status, output } = await streamed(command, format === 'check' ? 'inherit' : 'pipe');
   if (format === 'cargo') return { status, counted: cargoTally(output) };
   if (format === 'tap') return { status, counted: tapTally(output) };
   if (format === 'check') return { status, counted: checkTally(command, status) };
   throw new Error(`unknown format ${format}`);
+}
+
+/**
+ * @param {string[]} command
+ * @param {string} lane
+ */
+async function countingRepeats(command, lane) {
+  const file = repeatsFile(lane);
+  await mkdir(dirname(file), { recursive: true });
+  await rm(file, { force: true });
+  const { status, counted } = await countingReport(command, `${tallyFile(lane)}.json`);
+  const repeated = (await readFile(file, 'utf8').catch(() => '')).length;
+  return { status, counted: { ...counted, ...(repeated > 0 && { repeated }) } };
 }
 
 /**
@@ -208,13 +233,15 @@ async function record(lane, counted) {
 export function sum(tallies) {
   /** @type {Tally} */
   const all = { passed: 0, failed: 0, skipped: 0 };
-  for (const { passed, failed, skipped, reason, failures = [], skips = [] } of tallies) {
+  for (const tally of tallies) {
+    const { passed, failed, skipped, reason, failures = [], skips = [], repeated = 0 } = tally;
     all.passed += passed;
     all.failed += failed;
     all.skipped += skipped;
     if (reason !== undefined) all.reason = reason;
     if (failures.length > 0) all.failures = [...(all.failures ?? []), ...failures];
     if (skips.length > 0) all.skips = [...(all.skips ?? []), ...skips];
+    if (repeated > 0) all.repeated = (all.repeated ?? 0) + repeated;
   }
   return all;
 }

@@ -83,9 +83,10 @@ function slotsOf(wanted) {
 }
 
 /** @param {Result} result */
-function line({ lane, seconds, tally: { passed, failed, skipped, reason } }) {
+export function line({ lane, seconds, tally: { passed, failed, skipped, reason, repeated } }) {
   const verdict = failed > 0 ? 'FAILED' : passed > 0 ? 'passed' : 'skipped';
-  const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
+  const again = repeated === undefined ? '' : `, repeated: ${repeated}`;
+  const counts = `${passed} passed, ${failed} failed, ${skipped} skipped${again}`;
   const outcome = `${lane.padEnd(14)} ${verdict.padEnd(8)} ${counts}, ${seconds.toFixed(1)} s`;
   return reason ? `${outcome}: ${reason}` : outcome;
 }

@@ -4,11 +4,12 @@ import { environment, run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { tap } from '../process/tap.mjs';
-import { documentOf } from './requirements.mjs';
+import { missingIn } from './evidence/pages.mjs';
+import { documentOf } from './evidence/requirements.mjs';
 
-/** @typedef {import('./requirements.mjs').Part} Part */
-/** @typedef {import('./requirements.mjs').Row} Row */
-/** @typedef {import('./requirements.mjs').SuiteRun} SuiteRun */
+/** @typedef {import('./evidence/requirements.mjs').Part} Part */
+/** @typedef {import('./evidence/requirements.mjs').Row} Row */
+/** @typedef {import('./evidence/requirements.mjs').SuiteRun} SuiteRun */
 /**
  * @typedef {object} Evidence
  * @property {Part[]} parts
@@ -16,6 +17,8 @@ import { documentOf } from './requirements.mjs';
  * @property {Set<string>} known the names of all tests
  * @property {string[]} commands of the mutations, each of which has to select tests
  * @property {string} document
+ * @property {Array<[name: string, text: string]>} pages that name tests as evidence
+ * @property {string[]} files the paths in `wasm-tests`
  */
 
 /** The folder of the manifest, one file for each part. */
@@ -30,6 +33,9 @@ const records = join(root, 'wasm-tests', 'conformance', 'checks');
 /** The patches of the mutations. */
 const mutations = join(root, 'wasm-tests', 'mutants');
 
+/** The other pages that name tests. */
+const evidencePages = ['attacks', 'promises', 'proven'];
+
 const documentFile = join(root, 'docs', 'requirements.md');
 
 /**
@@ -43,6 +49,8 @@ async function manifest() {
     known: await knownTests(),
     commands: await commands(),
     document: await readDocument(),
+    pages: await pages(),
+    files: await readdir(join(root, 'wasm-tests'), { recursive: true }),
   };
   await tap(checks, evidence);
 }
@@ -75,6 +83,13 @@ export const checks = [
   [
     'every command of a mutation selects a test',
     ({ commands, known }) => commands.filter((command) => !selectsOf(command, [...known])),
+  ],
+  [
+    'every test that a page of evidence names exists',
+    ({ pages, known, files }) =>
+      pages.flatMap(([name, text]) =>
+        missingIn(text, known, files).map((missing) => `docs/${name}.md names ${missing}`),
+      ),
   ],
 ];
 
@@ -235,6 +250,16 @@ async function texts(directory, ending) {
 async function commands() {
   const patches = await texts(mutations, '.patch');
   return patches.map(([, text]) => /^Red:\s*(.+)$/m.exec(text)?.[1] ?? '');
+}
+
+/** @returns {Promise<Array<[name: string, text: string]>>} */
+async function pages() {
+  return Promise.all(
+    evidencePages.map(async (name) => [
+      name,
+      await readFile(join(root, 'docs', `${name}.md`), 'utf8'),
+    ]),
+  );
 }
 
 function readDocument() {

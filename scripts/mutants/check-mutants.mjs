@@ -6,6 +6,7 @@ import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { setUp } from '../setup/setup.mjs';
 import { checkCore } from './core.mjs';
+import { blobsOf, judgeOf } from './judges.mjs';
 import { mutants, rules, survivors } from './mutants.mjs';
 import { firstOf, pageOf } from './page.mjs';
 import { currentOf, record, records } from './records.mjs';
@@ -110,13 +111,16 @@ async function checkPatches(tree, all, tap) {
     commit: await commitOf(MutantTree.path),
     day: new Date().toISOString().slice(0, 10),
   };
+  const blobs = await blobsOf('HEAD', MutantTree.path);
   for (const mutant of all) {
     const { digest } = mutant;
     const result = red.has(mutant.red)
       ? { isOk: false, tests: [], note: 'its command fails without it' }
       : await tried(tree, mutant, reasons[mutant.name]);
     tap.line(result.isOk, `${mutant.name}: ${mutant.breaks}`, [result.note]);
-    await record(mutant.name, result.isOk ? { ...run, tests: result.tests, digest } : undefined);
+    const judge = judgeOf(result.tests, blobs);
+    const killed = { ...run, tests: result.tests, digest, ...(judge !== undefined && { judge }) };
+    await record(mutant.name, result.isOk ? killed : undefined);
   }
 }
 
@@ -203,7 +207,8 @@ async function outcome(tree, { name, red }) {
  */
 async function writePage(all) {
   const { patches: reasons } = await survivors();
-  const content = { all, records: await records(), reasons, rules: await rules() };
+  const [ran, blobs] = [await records(), await blobsOf()];
+  const content = { all, records: ran, reasons, rules: await rules(), blobs };
   await writeFile(page, pageOf(await readFile(page, 'utf8'), content));
 }
 

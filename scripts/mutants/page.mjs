@@ -1,8 +1,11 @@
+import { judgeOf } from './judges.mjs';
 import { currentOf } from './records.mjs';
 
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
 /** @typedef {import('./mutants.mjs').Rule} Rule */
+/** @typedef {import('./records.mjs').PatchRecord} PatchRecord */
 /** @typedef {import('./records.mjs').Records} Records */
+/** @typedef {import('./judges.mjs').Blobs} Blobs */
 
 /**
  * Returns a page whose marked part holds the last result of each patch.
@@ -12,17 +15,19 @@ import { currentOf } from './records.mjs';
  * @param {Records} content.records
  * @param {Record<string, string>} content.reasons
  * @param {Rule[]} content.rules
+ * @param {Blobs} content.blobs of the tree
  */
-export function pageOf(page, { all, records, reasons, rules }) {
-  const rows = all.map((mutant) => mutantRow(mutant, records, reasons[mutant.name]));
+export function pageOf(page, { all, records, reasons, rules, blobs }) {
+  const rows = all.map((mutant) => mutantRow(mutant, records, reasons[mutant.name], blobs));
   const tables = [
     table(['mutant', 'what it breaks', 'rules', 'the test that fails', 'run'], rows),
     table(
       ['rule', 'what it says', 'mutants'],
-      rules.map((rule) => ruleRow(rule, all)),
+      rules.map((rule) => ruleRow(rule, all, records)),
     ),
   ];
-  return page.replace(marked, () => [BEGIN, summary(all, records), ...tables, END].join('\n\n'));
+  const text = `${summary(all, records)}${olderJudges(all, records, blobs)}`;
+  return page.replace(marked, () => [BEGIN, text, ...tables, END].join('\n\n'));
 }
 
 /**
@@ -44,20 +49,43 @@ function summary(all, records) {
 }
 
 /**
+ * Returns a line that says how many records are of earlier versions of their tests.
+ * @param {Mutant[]} all
+ * @param {Records} records
+ * @param {Blobs} blobs
+ */
+function olderJudges(all, records, blobs) {
+  const current = all.flatMap((mutant) => currentOf(mutant, records) ?? []);
+  const older = current.filter((record) => isOfEarlierJudge(record, blobs)).length;
+  return older === 0 ? '' : `\nThe tests of ${older} records have changed since.`;
+}
+
+/**
+ * @param {PatchRecord} record
+ * @param {Blobs} blobs
+ */
+function isOfEarlierJudge({ judge, tests }, blobs) {
+  return tests.length > 0 && (judge === undefined || judge !== judgeOf(tests, blobs));
+}
+
+/**
  * @param {Mutant} mutant
  * @param {Records} records
  * @param {string | undefined} reason
+ * @param {Blobs} blobs
  */
-function mutantRow(mutant, records, reason) {
+function mutantRow(mutant, records, reason, blobs) {
   const { name, breaks, shows } = mutant;
   const current = currentOf(mutant, records);
   const test = current && (reason ?? firstOf(current.tests.map(code), mutant));
-  const run = runOf(records[name], current !== undefined);
+  const isOlder = current !== undefined && isOfEarlierJudge(current, blobs);
+  const last = runOf(records[name], current !== undefined);
+  const run = isOlder ? `an earlier judge: ${last}` : last;
   return [code(name), breaks, shows.join(', '), test ?? '', run];
 }
 
 /**
- * @param {import('./records.mjs').PatchRecord | undefined} last
+ * @param {PatchRecord | undefined} last
  * @param {boolean} isCurrent
  */
 function runOf(last, isCurrent) {
@@ -77,11 +105,18 @@ export function firstOf(tests, { red }) {
 }
 
 /**
+ * Returns the row of a rule; a mutant without a current record is marked.
  * @param {Rule} rule
  * @param {Mutant[]} all
+ * @param {Records} records
  */
-function ruleRow({ rule, text, notYet = '' }, all) {
-  const names = all.filter(({ shows }) => shows.includes(rule)).map(({ name }) => code(name));
+function ruleRow({ rule, text, notYet = '' }, all, records) {
+  const names = all
+    .filter(({ shows }) => shows.includes(rule))
+    .map((mutant) => {
+      const mark = currentOf(mutant, records) === undefined ? ' (no current record)' : '';
+      return `${code(mutant.name)}${mark}`;
+    });
   return [rule, text, names.length > 0 ? names.join(', ') : `none yet: ${notYet}`];
 }
 

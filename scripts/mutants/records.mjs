@@ -8,6 +8,7 @@ import { folder } from './mutants.mjs';
  * @property {string} day such as 2026-11-01
  * @property {string[]} tests those that failed; empty if a reason is listed why none does
  * @property {string} digest of the mutant when it ran
+ * @property {string} [judge] digest of the files of `tests` when it ran, see `judgeOf`
  */
 /** @typedef {{ [name: string]: PatchRecord }} Records by the name of the mutant */
 

@@ -69,8 +69,10 @@ async function examined(outcomes: Run[], ignored?: string[]) {
   const serve = async () => ({ url: 'http://127.0.0.1:1', pid: 1, stop });
   const left = [...outcomes];
   const examine = async () => left.shift() ?? run([]);
-  const outcome = await punctual(serve, examine, ignored);
+  const repeats = vi.fn(async () => {});
+  const outcome = await punctual(serve, examine, ignored, repeats);
   const runs = outcomes.length - left.length;
   expect(stop).toHaveBeenCalledTimes(runs);
+  expect(repeats).toHaveBeenCalledTimes(runs - 1);
   return { outcome, runs, warnings: warn.mock.calls.map(([text]) => String(text)) };
 }

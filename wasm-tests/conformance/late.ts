@@ -1,3 +1,4 @@
+import { recordRepeat } from '../../scripts/lanes/tally.mjs';
 import type { Run } from './suite.ts';
 
 /** A server that the suite examines. */
@@ -12,11 +13,14 @@ export interface Served {
  * Runs the suite against a server, and again against another one, twice at most, while the machine
  * may be to blame: a process waited for a processor, and the suite found nothing wrong except in
  * streams that it reads for 0.5 to 1.5 s. The scenarios in `ignored` may fail.
+ *
+ * @param repeats - called before each repetition, which the line of the lane counts.
  */
 export async function punctual(
   serve: () => Promise<Served>,
   examine: (url: string, pid: number) => Promise<Run>,
   ignored: string[] = [],
+  repeats: () => Promise<void> = recordRepeat,
 ): Promise<Run> {
   for (let attempt = 1; ; attempt += 1) {
     const { url, pid, stop } = await serve();
@@ -25,6 +29,7 @@ export async function punctual(
     if (late === undefined || attempt === ATTEMPTS) return outcome;
     const waited = `waited for a processor for ${Math.round(outcome.waitedMs)} ms`;
     const next = `attempt ${attempt + 1} of ${ATTEMPTS}`;
+    await repeats();
     console.warn(`The suite runs again (${next}): a process ${waited}. ${late}`);
   }
 }

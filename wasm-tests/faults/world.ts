@@ -8,6 +8,7 @@ import { bundleWorker } from '../host/bundle.ts';
 import { lastingPort } from '../host/port.ts';
 import { waitsOf } from '../host/processor.ts';
 import { OBJECT } from './fixture/object.ts';
+import { heapOf } from './judgement/heap.ts';
 import { type Pieces, Relay } from './wire/relay.ts';
 import { Wire } from './wire/wire.ts';
 
@@ -174,6 +175,13 @@ export class World {
   async stats(edge: number): Promise<EdgeStats> {
     const response = await fetchOnce(`${this.origins[edge]}/stats`);
     return (await response.json()) as EdgeStats;
+  }
+
+  /** The bytes of the heap, the buffers and the core of an inspected edge after a collection. */
+  async memory(edge: number): Promise<number> {
+    const heap = await heapOf(this.edges[edge]?.inspector ?? '', () => this.stats(edge));
+    const response = await fetchOnce(`${this.origins[edge]}/core-bytes`);
+    return heap + ((await response.json()) as number);
   }
 
   /** Makes the edges refuse writes of a request to the stream of another, or accept them again. */

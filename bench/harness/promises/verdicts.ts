@@ -23,7 +23,8 @@ export interface ConditionVerdict {
   max: number | null;
   unit: string;
   bound: 'at least' | 'at most';
-  goal: number;
+  /** `null` if the figure is only shown; it then holds whatever it is. */
+  goal: number | null;
 }
 
 /** The verdicts on the promises that at least one of these experiments proves. */
@@ -53,12 +54,13 @@ function judge(
   { experiment, value, what, unit, bound, goal }: Condition,
   outcomes: Outcome[],
 ): ConditionVerdict {
+  const isShown = goal === null;
   const outcome = outcomes.find(({ name }) => name === experiment);
   const measured = outcome === undefined ? undefined : value(outcome);
   if (measured === undefined)
-    return { what, holds: false, value: null, min: null, max: null, unit, bound, goal };
+    return { what, holds: isShown, value: null, min: null, max: null, unit, bound, goal };
   const { median, min, max } = measured;
-  const holds = bound === 'at least' ? median >= goal : median <= goal;
+  const holds = isShown || (bound === 'at least' ? median >= goal : median <= goal);
   return { what, holds, value: short(median), min: short(min), max: short(max), unit, bound, goal };
 }
 

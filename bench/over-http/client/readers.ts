@@ -7,6 +7,8 @@ import { Stream } from './stream.ts';
 export interface Held {
   streams: number;
   uris: number;
+  /** Whether each stream watches one more resource, which no other one does. Default: false. */
+  hasOwn?: boolean;
 }
 
 /** The readers of many streams of one server, in this process. */
@@ -16,22 +18,29 @@ export class Readers {
   #complete: () => void = () => {};
 
   /** Opens the streams; resolves once each has its acknowledgment. */
-  static async holding(url: URL, { streams, uris }: Held): Promise<Readers> {
+  static async holding(url: URL, { streams, uris, hasOwn = false }: Held): Promise<Readers> {
     const readers = new Readers();
     const watched = Array.from({ length: uris }, (_, index) => resourceUri(index));
-    await readers.open(url, listenFor(watched, '1'), streams);
+    const ownOf = (stream: number) => (hasOwn ? [resourceUri(uris + stream)] : []);
+    await readers.open(url, (stream) => listenFor([...watched, ...ownOf(stream)], '1'), streams);
     return readers;
   }
 
   /**
-   * Opens `count` more streams with the same request, `atOnce` of them at a time. Resolves once
-   * each has its acknowledgment.
+   * Opens `count` more streams with the same request or with one each, `atOnce` of them at a time.
+   * Resolves once each has its acknowledgment.
    */
-  async open(url: URL, body: string, count: number, atOnce = AT_ONCE): Promise<void> {
+  async open(
+    url: URL,
+    body: string | ((stream: number) => string),
+    count: number,
+    atOnce = AT_ONCE,
+  ): Promise<void> {
     const opened: Stream[] = [];
+    const bodyOf = typeof body === 'string' ? () => body : body;
     const openOne = async (): Promise<void> => {
       while (opened.length < count) {
-        const stream = new Stream(url, body, this.#arrived);
+        const stream = new Stream(url, bodyOf(opened.length), this.#arrived);
         opened.push(stream);
         await stream.acknowledged();
       }

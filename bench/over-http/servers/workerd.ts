@@ -17,6 +17,8 @@ export interface WorkerOptions {
   sockets?: 'each';
   /** Isolates that hold streams. Default: 1. */
   isolates?: number;
+  /** Whether the relay sends the frames of a wave as one chunk. Default: false. */
+  merges?: boolean;
   /** Whether the object of the bus leaves connections without a reply. Default: false. */
   isAway?: boolean;
 }
@@ -36,12 +38,18 @@ export async function workerdServer(
     sockets = 'auto',
     isolates = 1,
     isAway = false,
+    merges = false,
   } = options;
   const edges = isolates + publishers;
   const bundle = await bundleOf(name);
   const durableObjects = object === undefined ? [] : [object];
   const state = disk === undefined ? {} : { stateDir: await mkdtemp(join(disk, 'mcp-listen-')) };
-  const text = { EDGES_PER_SHARD: String(edgesPerShard), SOCKETS: sockets, AWAY: String(isAway) };
+  const text = {
+    EDGES_PER_SHARD: String(edgesPerShard),
+    SOCKETS: sockets,
+    AWAY: String(isAway),
+    MERGES: String(merges),
+  };
   const workerd = await startWorkerd({ bundle, edges, durableObjects, text, ...state });
   const holding = workerd.edges.slice(0, isolates);
   const [first = ''] = holding;

@@ -1,12 +1,12 @@
 import { DurableObject, env } from 'cloudflare:workers';
-import { acknowledgment, frameOf, STREAM_HEADERS } from '../../servers/frames.ts';
+import { acknowledgment, framesOf, STREAM_HEADERS } from '../../servers/frames.ts';
 import { openStream } from '../open-stream.ts';
 import { uris } from '../uris.ts';
 
 /**
  * A minimal relay: an object sends each ready frame to one WebSocket for each stream or isolate,
- * and the edge copies it into the responses. It reads no request, filters nothing, stores nothing
- * and heals nothing.
+ * and the edge copies it into the responses; or all frames of a wave as one chunk. It reads no
+ * request, filters nothing, stores nothing and heals nothing.
  */
 export class Relay extends DurableObject {
   /** The sockets, which survive hibernation. */
@@ -19,9 +19,9 @@ export class Relay extends DurableObject {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  publish(uri: string): void {
-    const frame = frameOf(uri);
-    for (const socket of this.#sockets) socket.send(frame);
+  publish(uris: string[]): void {
+    const frames = framesOf(uris);
+    for (const socket of this.#sockets) socket.send(frames);
   }
 
   override webSocketClose(socket: WebSocket): void {
@@ -30,7 +30,9 @@ export class Relay extends DurableObject {
   }
 }
 
-const { RELAY, SOCKETS } = env as unknown as {
+const { MERGES, RELAY, SOCKETS } = env as unknown as {
+  /** Whether the frames of a wave are one chunk. */
+  MERGES: 'true' | 'false';
   RELAY: DurableObjectNamespace<Relay>;
   SOCKETS: 'auto' | 'each';
 };
@@ -39,7 +41,9 @@ export default {
   async fetch(request: Request): Promise<Response> {
     const relay = RELAY.getByName('relay');
     if (new URL(request.url).pathname !== '/publish') return stream(relay);
-    await Promise.all((await uris(request)).map((uri) => relay.publish(uri)));
+    const changed = await uris(request);
+    if (MERGES === 'true') await relay.publish(changed);
+    else await Promise.all(changed.map((uri) => relay.publish([uri])));
     return new Response();
   },
 };
@@ -67,7 +71,8 @@ async function alone(relay: DurableObjectStub): Promise<Response> {
 async function shared(relay: DurableObjectStub): Promise<Response> {
   line ??= socketTo(relay).then((webSocket) => {
     webSocket?.addEventListener('message', ({ data }) => {
-      for (const stream of streams) stream.enqueue(new Uint8Array(data as ArrayBuffer));
+      const chunk = new Uint8Array(data as ArrayBuffer);
+      for (const stream of streams) stream.enqueue(chunk);
     });
   });
   await line;

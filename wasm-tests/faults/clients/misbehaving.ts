@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
+import { LISTEN_HEADERS, listenBody, WITH_TASKS } from '../../host/listen.ts';
+import type { Watched } from './listener.ts';
 
 /** The behavior of a client after its request; resolves once it is done. */
 export type Behavior = (socket: Socket) => void | Promise<void>;
@@ -8,13 +9,13 @@ export type Behavior = (socket: Socket) => void | Promise<void>;
 /** Requests a stream, and then runs `behave`. */
 export async function connectTo(
   origin: string,
-  filter: unknown,
+  filter: Watched,
   behave: Behavior,
 ): Promise<Socket> {
   const { hostname, port, host } = new URL(origin);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   socket.on('error', () => socket.destroy());
-  const body = listenBody(filter);
+  const body = listenBody(filter, '1', filter.taskIds === undefined ? {} : WITH_TASKS);
   const headers = { ...LISTEN_HEADERS, host, 'content-length': String(Buffer.byteLength(body)) };
   const head = Object.entries(headers).map((field) => field.join(': '));
   socket.write(['POST /mcp HTTP/1.1', ...head, '', body].join('\r\n'));

@@ -1,6 +1,9 @@
+import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
+import type { Watched } from '../clients/listener.ts';
 import * as misbehaving from '../clients/misbehaving.ts';
+import { publishStates, TASKS, WARM_UP, WIDE } from '../clients/states.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 import { buffering, merging, type Pieces, Relay, splitting } from '../wire/relay.ts';
@@ -16,8 +19,10 @@ export const CLIENTS: Scenario[] = [
   ),
   misbehave('reset within a message', misbehaving.resetsInAMessage, 1_000),
   misbehave('half-close', misbehaving.halfCloses, 500),
-  misbehave('never read, writeMs 3,000', misbehaving.neverReads, 200),
-  misbehave('read one byte a second, writeMs 3,000', misbehaving.readsOneByteASecond, 200),
+  misbehave('never read', misbehaving.neverReads, 200),
+  misbehave('read one byte a second', misbehaving.readsOneByteASecond, 200),
+  stall('never read, writeMs 3,000', misbehaving.neverReads),
+  stall('read one byte a second, writeMs 3,000', misbehaving.readsOneByteASecond),
   relayed('splits every byte', splitting),
   relayed('merges bytes within 50 ms', merging(50)),
   relayed('forwards blocks of 4 KiB only', buffering(4_096)),
@@ -54,29 +59,62 @@ export const CLIENTS: Scenario[] = [
 function misbehave(what: string, behave: misbehaving.Behavior, count: number): Scenario {
   return {
     name: `clients that ${what}`,
+    promise: 'P6',
+    streams: 50,
+    world: { isDirect: true, options: { keepAliveMs: 1_000 } },
+    run: async (stage) => {
+      const sockets = [];
+      for (let done = 0; done < count; done += 100)
+        sockets.push(...(await connectAll(stage, behave, Math.min(100, count - done))));
+      await setTimeout(5_000);
+      for (const socket of sockets) socket.destroy();
+      await untilStreams(stage, 0);
+      stage.note = `${count} clients`;
+    },
+  };
+}
+
+/** Clients that read too little for what is published: the edges end their streams. */
+function stall(what: string, behave: misbehaving.Behavior): Scenario {
+  return {
+    name: `clients that ${what}`,
     promise: 'P5, P6',
     streams: 50,
     world: { isDirect: true, options: { timeouts: { writeMs: 3_000 }, keepAliveMs: 1_000 } },
     run: async (stage) => {
-      const before = stage.attached;
-      const sockets = [];
-      for (let done = 0; done < count; done += 100) {
-        const batch = Array.from({ length: Math.min(100, count - done) }, (_, place) => {
-          return misbehaving.connectTo(
-            stage.world.origins[place % 2] ?? '',
-            { toolsListChanged: true },
-            behave,
-          );
-        });
-        sockets.push(...(await Promise.all(batch)));
-      }
-      await setTimeout(5_000);
+      const sockets = await connectAll(stage, behave, STALLED, { taskIds: TASKS });
+      await untilStreams(stage, STALLED);
+      await publishStates(stage, 1, WARM_UP, WIDE);
+      const stalled = async () => {
+        const edges = await Promise.all([stage.world.stats(0), stage.world.stats(1)]);
+        return edges.map(({ ended }) => ended.stalled).reduce((all, count) => all + count);
+      };
+      await expect.poll(stalled, { timeout: 60_000, interval: 500 }).toBe(STALLED);
       for (const socket of sockets) socket.destroy();
-      const stats = async () => (await stage.world.holding()).sockets;
-      await expect.poll(stats, { timeout: 60_000, interval: 500 }).toBe(before);
-      stage.note = `${count} clients`;
+      await untilStreams(stage, 0);
+      stage.note = `${STALLED} clients`;
     },
   };
+}
+
+/** Connects misbehaving clients to both edges at once. */
+function connectAll(
+  { world }: Stage,
+  behave: misbehaving.Behavior,
+  count: number,
+  filter: Watched = { toolsListChanged: true },
+): Promise<Socket[]> {
+  const connecting = Array.from({ length: count }, (_, place) =>
+    misbehaving.connectTo(world.origins[place % 2] ?? '', filter, behave),
+  );
+  return Promise.all(connecting);
+}
+
+/** Resolves once the edges hold the streams of the other clients, and so many more. */
+async function untilStreams(stage: Stage, more: number): Promise<void> {
+  const streams = async () => (await stage.world.holding()).streams;
+  const count = stage.open.length + more;
+  await expect.poll(streams, { timeout: 60_000, interval: 500 }).toBe(count);
 }
 
 function relayed(what: string, pieces: Pieces): Scenario {
@@ -114,3 +152,6 @@ async function feed(stage: Stage, isDone: () => boolean): Promise<void> {
 function seconds(began: number): string {
   return ((performance.now() - began) / 1_000).toFixed(1);
 }
+
+/** Clients whose buffers are filled, with up to 4 MB each. */
+const STALLED = 20;

@@ -117,6 +117,20 @@ describe('the promise', () => {
   });
 });
 
+test('a figure without a goal is shown, and no promise depends on it', () => {
+  const metrics: [Metric] = [CPU];
+  const standing = (name: string, cpu: number) => {
+    return { name, includes: '', points: [{ x: 0, rounds: [{ cpu }] }] };
+  };
+  const judged = (...contenders: Outcome['contenders']) =>
+    verdicts([{ ...dense(1, 1), name: 'workerd', proves: ['S5'], metrics, contenders }])[
+      'S5'
+    ]?.conditions.find(({ what }) => what.includes('limit'));
+  const limit = standing('enqueue only', 1);
+  expect(judged(standing('mcp-listen', 90), limit)).toMatchObject({ holds: true, value: 90 });
+  expect(judged(limit)).toMatchObject({ holds: true, value: null, goal: null });
+});
+
 test('a promise without measurements has no verdict', () => {
   expect(verdicts([])).toEqual({});
 });

@@ -7,9 +7,16 @@ import { gaps } from '../../../bench/harness/record/flaws.ts';
 import { judged, load, loadFrom, save } from '../../../bench/harness/record/results.ts';
 import { documentOf } from '../../../bench/report/document.ts';
 import { report } from '../../../bench/report/report.ts';
+import { root } from '../../../scripts/process/project.mjs';
 import { dense } from './outcomes.ts';
 
 describe('the written results', () => {
+  test('of the repository are those of its results.json: `npm run bench -- --report` writes them', async () => {
+    const bench = join(root, 'bench');
+    const results = await load(join(bench, 'results.json'));
+    expect(await readFile(join(bench, 'RESULTS.md'), 'utf8')).toBe(documentOf(results));
+  });
+
   test('are rendered from results.json alone', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -58,13 +65,13 @@ describe('the written results', () => {
 });
 
 describe('results', () => {
-  const run = (commit: string) => ({ at: '', commit, command: '', load: 0.2 });
-  const of = (name: string, commit: string): Outcome => ({
+  const run = (commit: string, load: number) => ({ at: '', commit, command: '', load });
+  const of = (name: string, commit: string, load = 0.5): Outcome => ({
     ...dense(9, 1.3),
-    ...{ name, run: run(commit) },
+    ...{ name, run: run(commit, load) },
   });
 
-  test('of one whole run at one commit have no gaps', () => {
+  test('of one whole run at one commit on an idle machine have no gaps', () => {
     expect(gaps([of('a', '1'), of('b', '1')], [])).toEqual([]);
   });
 
@@ -74,6 +81,14 @@ describe('results', () => {
       'experiments of several commits: 1 (2), 2+ (1)',
       'measured files differ from the commit: 2+',
     ]);
+  });
+
+  test('that were measured beside other work have gaps, which name the experiments', () => {
+    const outcomes = [of('a', '1', 0.51), of('b', '1'), of('c', '1', 9)];
+    expect(gaps(outcomes, [])).toEqual(['measured beside other work: a, c']);
+    expect(documentOf(judged('full', MACHINE, outcomes, ['a', 'b', 'c']))).toContain(
+      '- measured beside other work: a, c',
+    );
   });
 
   test('show contenders that failed and experiments that are missing', () => {

@@ -8,7 +8,7 @@ import {
   rowsOf,
   type SuiteRun,
 } from '../../../scripts/lint/manifest.mjs';
-import { documentOf } from '../../../scripts/lint/requirements.mjs';
+import { documentOf } from '../../../scripts/lint/evidence/requirements.mjs';
 
 const ROW: Row = {
   id: 'A01',
@@ -148,6 +148,29 @@ test('a command of a mutation may select by the names of a suite and a test, or 
   expect(failing({ ...evidence([ROW]), commands })).toEqual([]);
 });
 
+test.each([
+  ['a test of the core', '`id::worked`'],
+  ['a module of the core', '`ids::*`'],
+  ['a test of a file of the core', '`id.rs` `worked`'],
+  ['a file', '`node/b.test.ts`'],
+  ['a path without an ending', '`node/a/c`'],
+  ['a title', '`node/a/b` "it did"'],
+  ['a second title, in another line', '`node/a/b` "it works",\n"it did"'],
+  ['a title of another file', '`browser/ends.rs` "it works"'],
+])('a page of evidence with the name of %s that does not exist is found: %s', (_what, text) => {
+  const found = failing({ ...evidence([ROW]), pages: [['attacks', text]] });
+  expect(found).toEqual(['every test that a page of evidence names exists']);
+});
+
+test('a page of evidence may name files, folders, modules, tests, and parts of their titles', () => {
+  const text = [
+    '`id::works`, `id::*`, `browser::*`, (`id.rs` `works`), `id.rs`, `server.rs2`, `A::B`',
+    '`node/a/b.test.ts`, `node/a/b` "a part it works", "a … works", `node/a` "it", `node/a`',
+    '`browser/ends.rs` and "any other words"',
+  ].join('\n');
+  expect(failing({ ...evidence([ROW]), pages: [['attacks', text]] })).toEqual([]);
+});
+
 function evidence(rows: Row[]): Evidence {
   const all: Part[] = [{ part: 'A', title: 'All', rows }];
   return {
@@ -156,6 +179,8 @@ function evidence(rows: Row[]): Evidence {
     known: new Set(['rust id::works', 'suite r s c', 'node/a/b.test.ts > a part > it works']),
     commands: [],
     document: documentOf(all, RUNS),
+    pages: [['proven', '`id::works`']],
+    files: ['node/a/b.test.ts', 'browser/main.rs', 'browser/ends.rs'],
   };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parts, rowsOf } from '../../../scripts/lint/manifest.mjs';
 import { judged, namedOutcomes, partOf } from '../../../scripts/mutants/core.mjs';
+import { blobsOf, judgeOf } from '../../../scripts/mutants/judges.mjs';
 import { folder, mutants, parsed, rules, survivors } from '../../../scripts/mutants/mutants.mjs';
 import { pageOf } from '../../../scripts/mutants/page.mjs';
 import { records } from '../../../scripts/mutants/records.mjs';
@@ -53,8 +54,9 @@ describe('the mutations', async () => {
   test('have their records on the page: `npm run check:mutants -- --page` writes it', async () => {
     const page = await readFile(join(root, 'docs', 'mutants.md'), 'utf8');
     const { patches: reasons } = await survivors();
-    const content = { all, records: await records(), reasons, rules: await rules() };
-    expect(page).toBe(pageOf(page, content));
+    const [ran, blobs] = [await records(), await blobsOf()];
+    const content = { all, records: ran, reasons, rules: await rules(), blobs };
+    expect(withoutJudges(page)).toBe(withoutJudges(pageOf(page, content)));
   });
 });
 
@@ -163,16 +165,63 @@ describe('mutants of the core', () => {
   });
 });
 
+/** The page without what changes whenever a test does. */
+function withoutJudges(page: string): string {
+  return page.replaceAll('an earlier judge: ', '').replace(/\nThe tests of \d+ records .+/, '');
+}
+
+describe('the judge of a record', () => {
+  const blobs = new Map([
+    ['bench/check.ts', '1'],
+    ['wasm-tests/core/bus.rs', '2'],
+    ['wasm-tests/core/events/mod.rs', '3'],
+    ['wasm-tests/faults/faults.test.ts', '4'],
+    ['wasm-tests/faults/scenarios/load.ts', '5'],
+    ['wasm-tests/fuzz/main.rs', '6'],
+    ['wasm-tests/node/a.test.ts', '7'],
+  ]);
+
+  test.each([
+    ['wasm-tests/node/a.test.ts > works', 'wasm-tests/node/a.test.ts'],
+    ['wasm-tests/faults/faults.test.ts > a drain', 'wasm-tests/faults/scenarios/load.ts'],
+    ['test bus::follows ... FAILED', 'wasm-tests/core/bus.rs'],
+    ['test events::lists ... FAILED', 'wasm-tests/core/events/mod.rs'],
+    ['test seeds_differ ... FAILED', 'wasm-tests/fuzz/main.rs'],
+    ['sh -c node bench/check.ts "$@" sh', 'bench/check.ts'],
+  ])('of the test %s changes with the file %s', (failed, file) => {
+    const others = [...blobs.keys()].filter((path) => path !== file);
+    const judge = judgeOf([failed], blobs);
+    expect(judge).toMatch(/^[\da-f]{16}$/);
+    expect(judgeOf([failed], new Map([...blobs, [file, 'new']]))).not.toBe(judge);
+    const unrelated = others.filter((path) => !path.startsWith('wasm-tests/faults'));
+    for (const path of unrelated)
+      expect(judgeOf([failed], new Map([...blobs, [path, 'new']]))).toBe(judge);
+  });
+
+  test('is unknown where no file is', () => {
+    expect(judgeOf(['wasm-tests/node/gone.test.ts > works'], blobs)).toBeUndefined();
+    expect(judgeOf([], blobs)).toBeUndefined();
+  });
+});
+
 test('the page names what each mutation breaks, the test that fails, and its last run', () => {
   const page = 'a\n<!-- npm run check:mutants writes from here -->\nold\n<!-- to here -->\nb';
   const mutant = (name: string) => {
     return { name, file: '', breaks: 'a | b', shows: ['P6'], red: 'x', digest: 'now' };
   };
-  const run = { commit: 'abc', day: '2026-11-01', tests: ['x.test.ts > works'] };
+  const tests = ['wasm-tests/x.test.ts > works'];
+  const run = { commit: 'abc', day: '2026-11-01', tests };
+  const blobs = new Map([['wasm-tests/x.test.ts', '1']]);
+  const judge = judgeOf(tests, blobs) ?? '';
   const content = {
-    all: ['m', 'n', 'o'].map(mutant),
-    records: { m: { ...run, digest: 'now' }, o: { ...run, digest: 'then' } },
+    all: ['m', 'n', 'o', 'p'].map(mutant),
+    records: {
+      m: { ...run, digest: 'now', judge },
+      o: { ...run, digest: 'then', judge },
+      p: { ...run, digest: 'now', judge: 'another' },
+    },
     reasons: {},
+    blobs,
     rules: [
       { rule: 'P6', text: 'It stays.' },
       { rule: 'P7', text: 'It sleeps.', notYet: 'soon' },
@@ -180,13 +229,15 @@ test('the page names what each mutation breaks, the test that fails, and its las
   };
   const written = pageOf(page, content);
   expect(written).toContain(
-    '1 of 3 mutants were killed, all at abc; 1 have a record of an earlier form; 1 have no record.',
+    '2 of 4 mutants were killed, all at abc; 1 have a record of an earlier form; 1 have no record.\nThe tests of 1 records have changed since.',
   );
-  expect(written).toContain('| `m` | a \\| b | P6 | `x.test.ts > works` | 2026-11-01, abc |');
+  const killed = 'a \\| b | P6 | `wasm-tests/x.test.ts > works`';
+  expect(written).toContain(`| \`m\` | ${killed} | 2026-11-01, abc |`);
+  expect(written).toContain(`| \`p\` | ${killed} | an earlier judge: 2026-11-01, abc |`);
   expect(written).toContain('| `n` | a \\| b | P6 |  | no record |');
   expect(written).toContain('| `o` | a \\| b | P6 |  | an earlier form: 2026-11-01, abc |');
   expect(written).toContain(
-    '| P6 | It stays. | `m`, `n`, `o` |\n| P7 | It sleeps. | none yet: soon |',
+    '| P6 | It stays. | `m`, `n` (no current record), `o` (no current record), `p` |\n| P7 | It sleeps. | none yet: soon |',
   );
   expect(written).not.toContain('old');
   expect(pageOf(written, content)).toBe(written);

@@ -6,7 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import maySkip from '../../../.ci/may-skip.json' with { type: 'json' };
 import { checkedTally } from '../../../scripts/lanes/checked-tally.mjs';
 import { lanes } from '../../../scripts/lanes/lanes.mjs';
-import { laneTally, tallyFile } from '../../../scripts/lanes/tally.mjs';
+import { laneTally, sum, tallyFile } from '../../../scripts/lanes/tally.mjs';
+import { line } from '../../../scripts/lanes/test.mjs';
 import { root } from '../../../scripts/process/project.mjs';
 
 const CARGO = `
@@ -75,6 +76,19 @@ test('failed tests of vitest are named with their reason, and skipped ones by na
     status: 0,
     counted: { passed: 1, failed: 1, skipped: 1, failures, skips: ['c works'] },
   });
+});
+
+test('tests that ran again are counted, and the line of the lane says how often', async () => {
+  const tallyModule = new URL('../../../scripts/lanes/tally.mjs', import.meta.url).href;
+  const again = `import(${JSON.stringify(tallyModule)}).then(async ({ recordRepeat }) => {
+    await recordRepeat();
+    await recordRepeat();
+  })`;
+  const { counted } = await tallied('vitest', process.execPath, '-e', again, '--', root);
+  expect(counted).toMatchObject({ repeated: 2 });
+  const tally = sum([counted, { passed: 3, failed: 0, skipped: 0, repeated: 1 }]);
+  expect(line({ lane: 'a', seconds: 1, tally })).toContain('0 skipped, repeated: 3, 1.0 s');
+  expect(line({ lane: 'a', seconds: 1, tally: sum([]) })).not.toContain('repeated');
 });
 
 test('a command that runs no test fails', async () => {
@@ -148,6 +162,7 @@ async function tallied(...args: string[]) {
   onTestFinished(async () => {
     await rm(tallyFile(lane), { force: true });
     await rm(`${tallyFile(lane)}.json`, { force: true });
+    await rm(`${tallyFile(lane)}.repeats`, { force: true });
   });
   const env = { ...process.env, LANE: lane };
   const child = spawn(process.execPath, [join(root, 'scripts', 'lanes', 'tally.mjs'), ...args], {

@@ -69,11 +69,16 @@ describe('a stream beside the other requests of a client', () => {
 });
 
 describe('a listen request', () => {
-  test('needs no earlier request, and is acknowledged alike in any order', async () => {
-    const server = everything();
-    const [one, other] = [await open(server, TOOLS), await open(server, TOOLS)];
-    expect(await one.message()).toBe(acknowledged('1', TOOLS));
-    expect(await other.message()).toBe(acknowledged('1', TOOLS));
+  test('is acknowledged alike before, after and without other requests', async () => {
+    const acknowledgments = [];
+    for (const order of [['listen', 'call'], ['call', 'listen'], ['listen']]) {
+      const server = everything();
+      for (const request of order) {
+        if (request === 'call') await (await callTool(server, 'test_tool_with_progress')).text();
+        else acknowledgments.push(await (await open(server, TOOLS)).message());
+      }
+    }
+    expect(acknowledgments).toEqual(Array(3).fill(acknowledged('1', TOOLS)));
   });
 
   test('gets a stream by a server that prefers JSON', async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { limitsOf } from '../../../dist/model/limits.js';
 import { sessionLimits } from '../../../dist/sessions/limits.js';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { heapOf } from '../../faults/heap.ts';
+import { heapOf } from '../../faults/judgement/heap.ts';
 import { Fixture } from '../../host/fixture/fixture.ts';
 import { startFixture } from '../../host/fixture/start.ts';
 import { initialize, post } from '../../host/legacy.ts';
@@ -46,20 +46,21 @@ test('a bus with 10,000 sessions, whose resources use their whole budget, stays 
 
 test('opening and dropping a hundred large streams a second leaves edge and bus below 100 MB', async () => {
   const small = await fixture.open(0, NOTE);
-  const statuses = new Set<number>();
-  const changes = Array.from({ length: SECONDS * A_SECOND }, async (_, number) => {
-    await setTimeout((number * 1_000) / A_SECOND);
-    const { body, status } = await openStream(number, LARGE);
-    statuses.add(status);
-    await body?.cancel();
-  });
+  const statuses: number[] = [];
+  const opens = (): number => statuses.filter((status) => status === 200).length;
+  const changes: Promise<void>[] = [];
+  // On a busy machine the bus replies too late to some.
+  for (let number = 0; number < CHANGES || (opens() < OPENS && number < MAX_CHANGES); number += 1) {
+    changes.push(openAndDrop(number, statuses));
+    await setTimeout(1_000 / A_SECOND);
+  }
   await Promise.all(changes);
-  expect(statuses).toContain(200);
-  expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  expect(opens()).toBeGreaterThanOrEqual(OPENS);
+  expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
   await expectMemory('edge-0');
   await expectMemory('bus');
   await publishTo(small);
-}, 120_000);
+}, 240_000);
 
 async function publishTo(stream: WireStream): Promise<void> {
   await fixture.publish(1, { kind: 'resource_updated', uri: 'note://a' });
@@ -91,6 +92,14 @@ async function openSome(first: number, uris: number): Promise<number> {
     await body?.cancel();
   }
   return TOGETHER - refused.length;
+}
+
+/** Opens a large stream for a while, if it is not refused. */
+async function openAndDrop(number: number, statuses: number[]): Promise<void> {
+  const { body, status } = await openStream(number, LARGE);
+  statuses.push(status);
+  if (status === 200) await setTimeout(OPEN_MS);
+  await body?.cancel();
 }
 
 /** Opens a stream whose URIs no other stream has, at the first edge. */
@@ -136,4 +145,10 @@ const LARGE = 32;
 const URI_BYTES = 1_900;
 const TOGETHER = 50;
 const A_SECOND = 100;
-const SECONDS = 10;
+/** Ten seconds of them. */
+const CHANGES = 1_000;
+/** At least so many open. */
+const OPENS = 500;
+const MAX_CHANGES = 6_000;
+/** Milliseconds that each stays open: about ten are open at a time. */
+const OPEN_MS = 100;

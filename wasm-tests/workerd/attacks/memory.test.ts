@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { heapOf } from '../../faults/heap.ts';
+import { heapOf } from '../../faults/judgement/heap.ts';
 import { Fixture, useFixture } from '../../host/fixture/fixture.ts';
 import { startFixture } from '../../host/fixture/start.ts';
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { webhookObjectOf } from '../../../dist/cloudflare/wire/webhooks.js';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { heapOf } from '../../faults/heap.ts';
+import { heapOf } from '../../faults/judgement/heap.ts';
 import { bundleWorker } from '../../host/bundle.ts';
 import { callRequest } from '../../host/call.ts';
 import { type Endpoint, endpoint } from '../../host/endpoint.ts';

@@ -12,12 +12,14 @@ const TOOLS = { kind: 'tools_list_changed' };
 test('requests hand the socket over until all are spent; then the oldest streams end, a few at a time', async () => {
   const streams = await open(4);
   // Each request writes up to its budget. The last one continues as long as no other can take over.
-  await publishTo(streams, WRITES - 2);
+  expect(await publishTo(streams, WRITES - 2)).toBe(4 * (WRITES - 2));
   expect(await fixture().stats(0)).toMatchObject({ open: 4, ended: { exhausted: 0 } });
-  await publishTo(streams, 4);
+  const received = await publishTo(streams, 4);
   await expect.poll(async () => (await fixture().stats(0)).ended.exhausted).toBeGreaterThan(0);
+  const { exhausted } = (await fixture().stats(0)).ended;
+  expect(received).toBeGreaterThanOrEqual(4 * (4 - exhausted));
   const fresh = await open(1);
-  await publishTo(fresh, 1);
+  expect(await publishTo(fresh, 1)).toBe(1);
   await expect.poll(() => fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 1 });
   const { ended, open: left } = await fixture().stats(0);
   expect(ended.exhausted + left).toBe(5);
@@ -27,7 +29,7 @@ test('requests hand the socket over until all are spent; then the oldest streams
 
 test('a stream that shares with no other outlives its budget', async () => {
   const streams = await open(1);
-  await publishTo(streams, 2 * WRITES);
+  expect(await publishTo(streams, 2 * WRITES)).toBe(2 * WRITES);
   expect(await fixture().stats(0)).toMatchObject({ open: 1 });
 });
 
@@ -37,14 +39,20 @@ async function open(count: number): Promise<WireStream[]> {
   return streams;
 }
 
-/** Publishes changes one after the other, and checks that each of them reaches all open streams. */
-async function publishTo(streams: WireStream[], changes: number): Promise<void> {
+/**
+ * Publishes changes one after the other, and reads each from all streams; returns how many messages
+ * they had. A stream that has ended has none.
+ */
+async function publishTo(streams: WireStream[], changes: number): Promise<number> {
+  let received = 0;
   for (let change = 0; change < changes; change += 1) {
     await fixture().publish(1, TOOLS);
     for (const stream of streams) {
       const message = await stream.message();
-      // A stream may have ended.
-      if (message !== undefined) expect(message).toBe(listChanged('1', 'tools'));
+      if (message === undefined) continue;
+      expect(message).toBe(listChanged('1', 'tools'));
+      received += 1;
     }
   }
+  return received;
 }
