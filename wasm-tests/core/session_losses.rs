@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     client::tools,
-    listener::Host,
+    listener::{Host, TOOLS},
     subscription::{JSON, STREAM},
 };
 
@@ -134,6 +134,25 @@ fn other_subscribes_do_not_open_a_session_that_a_failed_one_has_ended() {
     assert_eq!(host.reported(), ended(LOST));
     assert_eq!(host.request().1.method, "DELETE");
     assert_eq!(host.listener.poll_timeout(), None);
+}
+
+#[test]
+fn a_stream_that_breaks_off_within_an_event_is_resumed_before_that_event() {
+    let [first, second] = ["6-e", "7-e"].map(|id| sse::identified(id, &sse::event(TOOLS)));
+    for length in 0..=second.len() {
+        let (mut host, stream) = Host::open();
+        host.bytes(stream, &first);
+        host.bytes(stream, &second[..length]);
+        host.end(stream);
+        host.wait();
+        let (_, request) = host.request();
+        let from = request
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "Last-Event-ID");
+        let last = if length < second.len() { "6-e" } else { "7-e" };
+        assert_eq!(from.unwrap().1, last, "{length} of {} bytes", second.len());
+    }
 }
 
 #[test]
