@@ -3,6 +3,7 @@
 use mcp_listen::{
     client::{CloseReason, HttpAction, Loss, Refusal, SubscriptionOutput},
     clock::Millis,
+    event::ServerEvent,
     filter::SubscriptionFilter,
     sse,
 };
@@ -10,6 +11,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
+    any::updated,
     client::tools,
     listener::{Host, TOOLS},
     subscription::{JSON, STREAM},
@@ -152,6 +154,24 @@ fn a_stream_that_breaks_off_within_an_event_is_resumed_before_that_event() {
             .find(|(name, _)| *name == "Last-Event-ID");
         let last = if length < second.len() { "6-e" } else { "7-e" };
         assert_eq!(from.unwrap().1, last, "{length} of {} bytes", second.len());
+    }
+}
+
+#[test]
+fn an_update_without_a_readable_uri_reports_everything() {
+    let long = format!(r#"{{"uri":"{}"}}"#, "x".repeat(2_049));
+    for params in ["{}", r#"{"uri":7}"#, r#"{"uri":"a\u0000"}"#, &long] {
+        let (mut host, stream) = Host::open();
+        let update = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{params}}}"#
+        );
+        host.bytes(stream, &sse::event(&update));
+        let changes = [ServerEvent::ToolsListChanged, updated("a")];
+        assert_eq!(
+            host.reported(),
+            changes.map(SubscriptionOutput::Changed),
+            "{params}"
+        );
     }
 }
 
