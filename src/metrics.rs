@@ -4,8 +4,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::Millis;
 
-/// Counters that several streams share. Between two method calls they only grow. They contain
-/// nothing about a client, a resource or an id.
+/// Counters that several streams share. They only grow, but for a notification that had no room: it
+/// is counted when it is published, and uncounted before the next publish. They contain nothing
+/// about a client, a resource or an id.
 #[derive(Debug, Default)]
 pub struct Metrics {
     events: AtomicU64,
@@ -61,13 +62,13 @@ impl Metrics {
         }
     }
 
-    /// Undoes the count of an event that was not written to a stream after all, this long after its
-    /// publish.
+    /// Undoes the count of an event that was not written to a stream after all; `wait` is the one
+    /// that it was counted with.
     pub(crate) fn uncount(&self, wait: Option<Millis>) {
         let waited = wait.unwrap_or_default().0;
-        self.waited.fetch_sub(waited, Ordering::Relaxed);
+        take(&self.waited, waited);
         for count in self.counters(wait) {
-            count.fetch_sub(1, Ordering::Relaxed);
+            take(count, 1);
         }
     }
 
@@ -98,6 +99,12 @@ impl Metrics {
 
 fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
+}
+
+fn take(count: &AtomicU64, amount: u64) {
+    count.update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+        count.saturating_sub(amount)
+    });
 }
 
 /// The upper bounds, in milliseconds, of the classes of [`MetricsSnapshot::waits`], except for the

@@ -12,8 +12,7 @@ mod slab;
 mod stream_mut;
 mod write_batch;
 
-use alloc::vec::Vec;
-use alloc::{collections::BTreeSet, sync::Arc};
+use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use core::num::NonZeroU32;
 
 use crate::{
@@ -27,6 +26,7 @@ use crate::{
     },
 };
 
+use published::LastPublish;
 use readers::Readers;
 use slab::StreamEntry;
 
@@ -65,7 +65,7 @@ pub struct Fanout {
     /// Streams to poll because of the last publish.
     due: Vec<StreamId>,
     /// The events of the last publish.
-    last: Vec<Published>,
+    last: LastPublish,
     /// What the next publish of several events uses to group them: a zero for each slot.
     places: Vec<usize>,
 }

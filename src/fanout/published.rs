@@ -30,6 +30,14 @@ impl Published {
     }
 }
 
+/// The events of a publish: for each subject the latest.
+#[derive(Debug, Default)]
+pub(super) struct LastPublish {
+    pub(super) events: Vec<Published>,
+    /// When their chunks were returned, and counted as written.
+    pub(super) at: Millis,
+}
+
 /// Collapses the events to one for each subject: the latest, in the place of the first, with the
 /// number of events that it replaces.
 pub(super) fn collapsed(events: Vec<Published>) -> Vec<(Published, usize)> {

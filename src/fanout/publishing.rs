@@ -6,7 +6,7 @@ use super::{
     Fanout, Published, StreamId, WriteBatch,
     batch_tree::BatchTree,
     frame::Frame,
-    published::{DeliveryCount, collapsed},
+    published::{DeliveryCount, LastPublish, collapsed},
     slab::StreamEntry,
 };
 
@@ -66,7 +66,10 @@ impl Fanout {
             batch.writes.push((id, chunk));
         });
         self.chunks = chunks;
-        self.last = vec![published];
+        self.last = LastPublish {
+            events: vec![published],
+            at: now,
+        };
         batch
     }
 
@@ -81,7 +84,10 @@ impl Fanout {
                 });
             });
         }
-        self.last = events.into_iter().map(|(event, _)| event).collect();
+        self.last = LastPublish {
+            events: events.into_iter().map(|(event, _)| event).collect(),
+            at: now,
+        };
         let (batch, places) = tree.into_batch(|slot| self.id_at(slot));
         self.places = places;
         batch
@@ -90,27 +96,33 @@ impl Fanout {
     /// Handles streams that had no room for the chunks of the last publish: their cues become
     /// pending.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
-        let events = core::mem::take(&mut self.last);
+        let last = core::mem::take(&mut self.last);
         for id in streams {
             let Some(entry) = self.slab.get_mut(id) else {
                 continue;
             };
-            for published in &events {
-                if entry.receives(published.position) {
-                    entry
-                        .stream
-                        .handle_unwritten(&published.event, published.at, now);
+            for Published {
+                event,
+                at,
+                position,
+            } in &last.events
+            {
+                if entry.stream.is_ended_by(event) {
+                    break;
+                }
+                if entry.receives(*position) {
+                    entry.stream.handle_unwritten(event, *at, last.at);
                 }
             }
             entry.stream.handle_blocked(now);
             self.reschedule(id);
         }
-        self.last = events;
+        self.last = last;
     }
 
     /// Returns the events of the last publish: for each subject the latest.
     pub fn last(&self) -> &[Published] {
-        &self.last
+        &self.last.events
     }
 
     /// Returns the streams that the last publish returned no chunk for and that have to be polled:

@@ -12,6 +12,7 @@ use crate::{
     fanout::{Fanout, Published, StreamId},
     lease::{Budget, Lease, LeaseOutput},
     listen::{EndReason, ServerStream},
+    sorted::Set,
     upstream::{OutageCounts, Timeouts, Update, Upstream, UpstreamCall},
     vocabulary::{
         event::ServerEvent,
@@ -47,7 +48,7 @@ pub struct Isolate {
     fanout: Fanout,
     lease: Lease<StreamId>,
     /// Streams that wait for the bus to confirm their topics.
-    waiting: Vec<StreamId>,
+    waiting: Set<StreamId>,
     /// The session, if this isolate holds the stream of one.
     session: Option<StreamSession>,
     steps: VecDeque<IsolateStep>,
@@ -63,7 +64,7 @@ impl Isolate {
             upstream: Upstream::new(timeouts),
             fanout: Fanout::default(),
             lease: Lease::new(Budget::default()),
-            waiting: Vec::new(),
+            waiting: Set::default(),
             session: None,
             steps: VecDeque::new(),
             epoch,
@@ -110,7 +111,7 @@ impl Isolate {
 
     /// Removes a stream; returns why it ended, if it did.
     pub fn remove(&mut self, id: StreamId) -> Option<EndReason> {
-        self.waiting.retain(|waiting| *waiting != id);
+        self.waiting.remove(&id);
         let honored = self.honored(id)?;
         let ending = self.fanout.remove(id);
         self.lease.leave(id);

@@ -27,7 +27,7 @@ impl Isolate {
         self.lease.enter(id);
         self.upstream.want(&topics);
         if !self.serve(id) {
-            self.waiting.push(id);
+            self.waiting.insert(id);
             self.upstream.retry_now(now);
         }
         id
@@ -94,9 +94,9 @@ impl Isolate {
     }
 
     pub(super) fn serve_waiting(&mut self) {
-        for id in core::mem::take(&mut self.waiting) {
+        for id in core::mem::take(&mut self.waiting).into_keys() {
             if !self.serve(id) {
-                self.waiting.push(id);
+                self.waiting.insert(id);
             }
         }
     }
@@ -115,14 +115,14 @@ impl Isolate {
     }
 
     pub(super) fn refuse_waiting(&mut self) {
-        for id in core::mem::take(&mut self.waiting) {
+        for id in core::mem::take(&mut self.waiting).into_keys() {
             self.refuse(id, false);
         }
     }
 
     /// Refuses a stream that waits.
     pub(super) fn refuse(&mut self, id: StreamId, is_full: bool) {
-        self.waiting.retain(|waiting| *waiting != id);
+        self.waiting.remove(&id);
         self.steps.push_back(IsolateStep::Refused { id, is_full });
     }
 

@@ -133,6 +133,7 @@ impl Isolate {
     fn take(&mut self, step: IsolateStep, now: Millis) -> Option<IsolateOutput> {
         match step {
             IsolateStep::Events(batch) => {
+                let batch = self.first_of(batch);
                 if let (Some(id), Some(delivered)) = (self.session_of(), batch.delivered) {
                     self.fanout.handle_delivered(id, Some(delivered));
                 }
@@ -185,6 +186,21 @@ impl Isolate {
         }
     }
 
+    /// Returns as many events of a batch as are fanned out together. The others are the next step.
+    fn first_of(&mut self, mut batch: EventBatch) -> EventBatch {
+        let most = MAX_FRAMES / self.fanout.len().max(1);
+        if batch.events.len() > most.max(1) {
+            let events = batch.events.split_off(most.max(1));
+            let delivered = batch.delivered.take();
+            self.steps.push_front(IsolateStep::Events(EventBatch {
+                events,
+                delivered,
+                ..batch
+            }));
+        }
+        batch
+    }
+
     /// Attaches streams; those that were confirmed together are polled together.
     fn attach(&mut self, first: IsolateStep, now: Millis) -> Option<IsolateOutput> {
         let mut attached = Vec::new();
@@ -208,3 +224,7 @@ impl Isolate {
         (!attached.is_empty()).then_some(IsolateOutput::Poll(attached))
     }
 }
+
+/// Maximum frames in memory at once, if each stream gets each event and shares its bytes with no
+/// other.
+const MAX_FRAMES: usize = 65_536;

@@ -49,7 +49,7 @@ impl Isolate {
             is_paused: false,
             replays_past,
         });
-        self.waiting.push(id);
+        self.waiting.insert(id);
         self.upstream.retry_now(now);
         id
     }
@@ -110,8 +110,7 @@ impl Isolate {
         if !is_whole {
             self.steps.push_back(IsolateStep::Lost(id));
         }
-        if self.waiting.contains(&id) {
-            self.waiting.clear();
+        if self.waiting.remove(&id) {
             let from = from.unwrap_or_default();
             self.steps.push_back(IsolateStep::Attached(id, from));
         }

@@ -81,7 +81,7 @@ pub enum Reply {
         capabilities: Box<str>,
         /// The number of the stream, see [`Claim::stream`](super::Claim::stream).
         stream: u64,
-        /// The event id from which the first stream continues.
+        /// The event id from which a stream continues whose client names none.
         since: Box<str>,
         /// The resources that the session is subscribed to.
         subscriptions: Vec<Uri>,

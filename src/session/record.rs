@@ -41,8 +41,8 @@ pub struct NewSession {
 pub struct Session {
     /// The values with which it began.
     pub new: NewSession,
-    /// The event id that stands for "everything published before the session began". The first
-    /// stream continues from there.
+    /// The event id that stands for "everything published before the session began". Every stream
+    /// continues from there whose client names no event id: it may have received nothing since.
     pub since: Box<str>,
     /// When it was last used; may lag by up to a tenth of `idle`.
     pub used_at: Millis,

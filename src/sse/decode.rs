@@ -64,6 +64,7 @@ pub enum DecodeError {
 
 #[derive(Debug, Default)]
 struct Unfinished {
+    id: Option<Box<str>>,
     kind: Vec<u8>,
     data: Option<Vec<u8>>,
 }
@@ -111,7 +112,7 @@ impl Decoder {
         item
     }
 
-    /// Returns the id of the last event that has one, for `Last-Event-ID`.
+    /// Returns the id of the last complete event that has one, for `Last-Event-ID`.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
@@ -142,6 +143,9 @@ impl Decoder {
             text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         }
         if text.is_empty() {
+            if let Some(id) = self.event.id.take() {
+                self.last_event_id = Some(id);
+            }
             return Ok(self.event.finish().map(Item::Event));
         }
         let (name, value) = field_of(text);
@@ -157,7 +161,7 @@ impl Decoder {
             // An id that is not text could not be sent back.
             b"id" if !value.contains(&0) => {
                 if let Ok(id) = core::str::from_utf8(value) {
-                    self.last_event_id = Some(id.into());
+                    self.event.id = Some(id.into());
                 }
             }
             _ => {}
@@ -184,7 +188,7 @@ impl Unfinished {
 
     /// Returns the event; `None` if it has no line of data.
     fn finish(&mut self) -> Option<Event> {
-        let Self { kind, data } = core::mem::take(self);
+        let Self { kind, data, .. } = core::mem::take(self);
         let kind = if kind.is_empty() {
             b"message".to_vec()
         } else {

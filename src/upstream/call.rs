@@ -59,10 +59,15 @@ impl Upstream {
         self.interest.undo(|topic| wanted.contains(topic));
     }
 
-    /// Handles the refusal of the last follow. Returns the topics that it would have added.
+    /// Handles the refusal of the last follow. Returns the topics that it would have added: they
+    /// are not requested again, because the streams that want them leave.
     pub(super) fn refuse<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> Vec<Topic> {
         self.change = None;
-        self.interest.refuse(|topic| wanted.contains(topic))
+        let refused = self.interest.refuse(|topic| wanted.contains(topic));
+        for topic in &refused {
+            self.interest.withdraw(topic);
+        }
+        refused
     }
 
     /// Whether the follow of this number, which states only changes, waits for its reply.

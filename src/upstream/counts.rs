@@ -2,7 +2,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutageCounts {
-    /// The number of times that the bus was lost.
+    /// The number of times that the bus was lost: its connection ended, or it did not reply.
     pub outages: u32,
     /// The number of times that the bus was lost and has confirmed again.
     pub healed: u32,

@@ -108,9 +108,8 @@ impl Follower {
 
     /// Handles a connection that was lost or could not be opened. `random` is drawn from [0, 1).
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        let is_news = self.cursor.is_some() && !self.link.is_away();
-        self.counts.outages += u32::from(is_news);
-        self.link.handle_lost(now, random, is_overloaded);
+        let is_news = self.link.handle_lost(now, random, is_overloaded);
+        self.counts.outages += u32::from(is_news && self.cursor.is_some());
     }
 
     /// Handles the end of a connection together with its owner: calls for another one at once.
@@ -149,7 +148,8 @@ impl Follower {
     /// Handles the timeouts that are due. `random` is drawn from [0, 1).
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         let may_probe = self.may_probe();
-        self.link.handle_timeout(now, random, may_probe);
+        let is_news = self.link.handle_timeout(now, random, may_probe);
+        self.counts.outages += u32::from(is_news && self.cursor.is_some());
     }
 
     /// Returns the next call to the bus, if any. An attach sends [`Follower::follow`].

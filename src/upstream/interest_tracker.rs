@@ -67,9 +67,15 @@ impl InterestTracker {
 
     /// Releases `topic`, which is no longer wanted here.
     pub(crate) fn release(&mut self, topic: Topic) {
-        if !self.missing.remove(&topic) || self.unsure.contains(&topic) {
+        self.missing.remove(&topic);
+        if self.followed.contains(&topic) || self.unsure.contains(&topic) {
             self.unwanted.insert(topic);
         }
+    }
+
+    /// Requests `topic` no more until it is wanted again.
+    pub(crate) fn withdraw(&mut self, topic: &Topic) {
+        self.missing.remove(topic);
     }
 
     /// Records that the bus has confirmed `topic`.

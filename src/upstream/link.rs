@@ -156,22 +156,27 @@ impl Link {
         };
     }
 
-    pub(super) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+    /// Handles the loss of the connection. Returns whether the bus was available before.
+    pub(super) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) -> bool {
         if self.is_lost() {
-            return;
+            return false;
         }
+        let is_news = !self.is_away();
         let away = now - *self.away_since.get_or_insert(now);
         self.asks_again = false;
         self.state = State::Lost {
             until: now + backoff::after_absence(away, is_overloaded, random),
         };
+        is_news
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Millis, random: f64, may_probe: bool) {
+    /// Handles the timeouts that are due. Returns whether the bus was available before, and is not
+    /// any more.
+    pub(super) fn handle_timeout(&mut self, now: Millis, random: f64, may_probe: bool) -> bool {
         match self.state {
             State::Asking { until } if until <= now => {
-                self.handle_lost(now, random, false);
                 self.is_stale = true;
+                return self.handle_lost(now, random, false);
             }
             State::Attached { ask_at: None } if may_probe => {
                 let ask_at = self.probe_at().filter(|at| *at <= now);
@@ -179,6 +184,7 @@ impl Link {
             }
             _ => {}
         }
+        false
     }
 
     pub(super) fn poll_call(&mut self, now: Millis) -> Option<BusCall> {

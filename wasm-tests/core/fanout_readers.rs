@@ -1,12 +1,18 @@
 //! Streams whose output this process reads itself.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
-use mcp_listen::{clock::Millis, event::ServerEvent, fanout::Fanout};
+use mcp_listen::{
+    clock::Millis, event::ServerEvent, fanout::Fanout, filter::SubscriptionFilter,
+    listen::ServerStream, metrics::Metrics,
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::fanout::{T0, TOOLS, cue, open, streams, tools};
+use crate::{
+    any::id,
+    fanout::{T0, TOOLS, cue, open, streams, tools},
+};
 
 #[test]
 fn of_streams_in_a_row_with_one_reader_the_first_gets_each_event() {
@@ -30,6 +36,37 @@ fn of_streams_in_a_row_with_one_reader_the_first_gets_each_event() {
     fanout.remove(two);
     let batch = fanout.publish(TOOLS, T0, T0);
     assert_eq!(streams(&batch), [three, other, alone]);
+}
+
+/// What they were passed over for is uncounted too.
+#[test]
+fn counts_never_fall_below_zero_if_streams_with_one_reader_have_no_room() {
+    let (mut fanout, metrics) = (Fanout::default(), Arc::<Metrics>::default());
+    let with = |prompts, resources| SubscriptionFilter {
+        prompts_list_changed: prompts,
+        resources_list_changed: resources,
+        ..tools()
+    };
+    let filters = [with(false, false), with(true, false), with(false, true)];
+    let [_, two, three] = filters.map(|filter| {
+        let mut stream = ServerStream::new(id("1"), filter, Millis(15_000), T0);
+        stream.count_in(metrics.clone());
+        let opened = fanout.open(stream, T0);
+        fanout.handle_attached(opened, T0);
+        fanout.poll(opened, T0);
+        fanout.read_by(opened, NonZeroU32::new(1).expect("not zero"));
+        opened
+    });
+    let events = vec![
+        TOOLS,
+        ServerEvent::PromptsListChanged,
+        ServerEvent::ResourcesListChanged,
+    ];
+    fanout.publish_all(events, T0, T0);
+    assert_eq!(metrics.read().frames, 3);
+    fanout.handle_missed([two, three], T0);
+    let counted = metrics.read();
+    assert!(counted.frames <= 1 && counted.waits[0] <= 1, "{counted:?}");
 }
 
 /// Their clients receive nothing of what is written to the reader.

@@ -134,7 +134,7 @@ fn method(transfer: &HttpAction) -> &'static str {
 }
 
 const ASK: ServerHint = ServerHint::Discover { is_page: false };
-const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+pub const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 #[test]
 fn a_server_is_probed_before_the_listen() {

@@ -4,10 +4,12 @@ use mcp_listen::{
     bus::Bus,
     clock::Millis,
     event::ServerEvent,
+    fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
     listen::ServerStream,
     metrics::{BOUNDS, Metrics},
     position::{Cursor, Position},
+    scope::{Name, Scope},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -16,6 +18,7 @@ use crate::follow::Publish as _;
 use crate::{
     alone::Alone,
     any::{id, updated, uri},
+    fanout::{TOOLS, streams},
     follow,
 };
 
@@ -122,4 +125,51 @@ fn a_clock_behind_the_bus_counts_as_zero_wait() {
     publish(&mut bus, &mut edge, &updated("a"), 1_000);
     assert_eq!(write(&mut edge, Millis(5)), 1);
     assert_eq!(metrics.read().waits, [1, 0, 0, 0, 0, 0, 0]);
+}
+
+/// Adds a stream of the caller "ann", counted and acknowledged.
+fn opened(fanout: &mut Fanout, metrics: &Arc<Metrics>) -> StreamId {
+    let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
+    stream.count_in(metrics.clone());
+    stream.scope_to(Scope {
+        principals: vec![Name::new("ann").unwrap()],
+        ..Scope::default()
+    });
+    let opened = fanout.open(stream, Millis(0));
+    fanout.handle_attached(opened, Millis(0));
+    fanout.poll(opened, Millis(0));
+    opened
+}
+
+/// A host writes to all bodies before it reports those without room: time has passed by then.
+#[test]
+fn a_notification_without_room_is_uncounted_with_the_wait_that_was_counted() {
+    let (mut fanout, metrics) = (Fanout::default(), Arc::default());
+    let both = [(); 2].map(|()| opened(&mut fanout, &metrics));
+    let missed = streams(&fanout.publish(TOOLS, Millis(0), Millis(5)));
+    assert_eq!(missed, both);
+    fanout.handle_missed(missed, Millis(6));
+    let counted = metrics.read();
+    assert_eq!((counted.events, counted.frames), (2, 0));
+    assert_eq!((counted.waits, counted.waited), ([0; 7], 0));
+    for stream in both {
+        fanout.poll(stream, Millis(30));
+    }
+    let counted = metrics.read();
+    assert_eq!((counted.events, counted.frames), (2, 2));
+    assert_eq!((counted.waits, counted.waited), ([0, 0, 2, 0, 0, 0, 0], 60));
+}
+
+#[test]
+fn events_after_a_disconnect_are_not_uncounted() {
+    let (mut fanout, metrics) = (Fanout::default(), Arc::default());
+    let gone = opened(&mut fanout, &metrics);
+    let principal = Name::new("ann").unwrap();
+    let events = vec![updated("a"), ServerEvent::Disconnect { principal }, TOOLS];
+    let missed = streams(&fanout.publish_all(events, Millis(0), Millis(0)));
+    assert_eq!(missed, [gone]);
+    fanout.handle_missed(missed, Millis(0));
+    let counted = metrics.read();
+    assert_eq!((counted.events, counted.frames), (0, 0));
+    assert_eq!((counted.waits, counted.waited), ([0; 7], 0));
 }

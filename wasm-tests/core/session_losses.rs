@@ -3,6 +3,7 @@
 use mcp_listen::{
     client::{CloseReason, HttpAction, Loss, Refusal, SubscriptionOutput},
     clock::Millis,
+    event::ServerEvent,
     filter::SubscriptionFilter,
     sse,
 };
@@ -10,8 +11,9 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
+    any::updated,
     client::tools,
-    listener::Host,
+    listener::{Host, TOOLS},
     subscription::{JSON, STREAM},
 };
 
@@ -134,6 +136,43 @@ fn other_subscribes_do_not_open_a_session_that_a_failed_one_has_ended() {
     assert_eq!(host.reported(), ended(LOST));
     assert_eq!(host.request().1.method, "DELETE");
     assert_eq!(host.listener.poll_timeout(), None);
+}
+
+#[test]
+fn a_stream_that_breaks_off_within_an_event_is_resumed_before_that_event() {
+    let [first, second] = ["6-e", "7-e"].map(|id| sse::identified(id, &sse::event(TOOLS)));
+    for length in 0..=second.len() {
+        let (mut host, stream) = Host::open();
+        host.bytes(stream, &first);
+        host.bytes(stream, &second[..length]);
+        host.end(stream);
+        host.wait();
+        let (_, request) = host.request();
+        let from = request
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "Last-Event-ID");
+        let last = if length < second.len() { "6-e" } else { "7-e" };
+        assert_eq!(from.unwrap().1, last, "{length} of {} bytes", second.len());
+    }
+}
+
+#[test]
+fn an_update_without_a_readable_uri_reports_everything() {
+    let long = format!(r#"{{"uri":"{}"}}"#, "x".repeat(2_049));
+    for params in ["{}", r#"{"uri":7}"#, r#"{"uri":"a\u0000"}"#, &long] {
+        let (mut host, stream) = Host::open();
+        let update = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{params}}}"#
+        );
+        host.bytes(stream, &sse::event(&update));
+        let changes = [ServerEvent::ToolsListChanged, updated("a")];
+        assert_eq!(
+            host.reported(),
+            changes.map(SubscriptionOutput::Changed),
+            "{params}"
+        );
+    }
 }
 
 #[test]

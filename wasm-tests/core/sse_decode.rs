@@ -158,6 +158,25 @@ fn an_id_is_kept_unless_it_has_a_nul_or_invalid_utf8() {
     assert_eq!(id(b"id: 1\nid\n\n"), Some(String::new()));
 }
 
+/// A client that resumes after the id of an event it has not received would never receive it.
+#[test]
+fn the_last_event_id_is_that_of_the_last_complete_event_wherever_the_stream_ends() {
+    for end in ["\n", "\r", "\r\n"] {
+        let blocks = [["id: 1", "data: a", "", ""], ["id: 2", "data: b", "", ""]];
+        let stream = blocks.map(|block| block.join(end)).concat();
+        for length in 0..=stream.len() {
+            let read = read(&stream[..length]);
+            let last = [None, Some("1"), Some("2")][read.items.len()];
+            assert_eq!(
+                read.last_event_id.as_deref(),
+                last,
+                "{:?}",
+                &stream[..length]
+            );
+        }
+    }
+}
+
 #[test]
 fn invalid_utf8_in_data_is_passed_on() {
     let reported = items(b"data: \xff\xfe\n\n");

@@ -78,7 +78,7 @@ pub(crate) enum SessionMessage {
         id: RequestId,
         is_result: bool,
     },
-    /// Not JSON: it may have been any change.
+    /// Not JSON, or an update without a readable URI: it may have been any change.
     Malformed,
     Nothing,
 }
@@ -86,8 +86,10 @@ pub(crate) enum SessionMessage {
 /// Classifies a message of a session. A ping gets a response; the client has offered the server
 /// nothing else to call (2025-11-25, Ping, Lifecycle: Capability Negotiation).
 pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
-    if let Some(event) = event_of(message, limits) {
-        return SessionMessage::Changed(event);
+    match Incoming::read_plain(message, limits) {
+        Some(Incoming::Changed(event)) => return SessionMessage::Changed(event),
+        Some(Incoming::Malformed) => return SessionMessage::Malformed,
+        _ => {}
     }
     let Ok(document) = json::read(message, json::MAX_PEER_DEPTH) else {
         return SessionMessage::Malformed;

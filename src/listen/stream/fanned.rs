@@ -34,19 +34,27 @@ impl ServerStream {
         }
     }
 
-    /// Handles the lack of room for that message: the cue becomes pending.
+    /// Handles the lack of room for a message that was counted as written at `written`: the cue
+    /// becomes pending.
     pub(crate) fn handle_unwritten(
         &mut self,
         event: &ServerEvent,
         published: Option<Millis>,
-        now: Millis,
+        written: Millis,
     ) {
         if !self.honored.accepts(event) {
             return;
         }
-        let wait = published.map(|published| now - published);
+        let wait = published.map(|published| written - published);
         self.cues.uncount(wait);
         self.handle_event_of(event, published);
+    }
+
+    /// Whether the event is the disconnect that has ended the stream: none after it was written.
+    pub(crate) fn is_ended_by(&self, event: &ServerEvent) -> bool {
+        matches!(event, ServerEvent::Disconnect { .. })
+            && self.is_ending()
+            && self.honored.accepts(event)
     }
 
     /// Handles an event from the bus that was published at this time.

@@ -198,10 +198,11 @@ impl ServerStream {
     /// Handles a possible loss of events: cues every honored list and resource once. The state of a
     /// task cannot be reconstructed from a cue.
     pub fn handle_gap(&mut self) {
+        if !self.is_opening() && !self.is_open() {
+            return;
+        }
         for event in self.honored.subjects() {
-            if self.takes(&event) {
-                self.cues.push(&event, Since::default());
-            }
+            self.cues.push(&event, Since::default());
         }
     }
 

@@ -10,6 +10,8 @@ mod stream;
 mod together;
 mod world;
 
+use std::time::Duration;
+
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
@@ -17,6 +19,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     listen::ServerStream,
     scope::{Name, Scope},
+    upstream::Timeouts,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -278,6 +281,22 @@ fn after_an_outage_all_streams_receive_what_they_missed() {
     world.pass(2_000);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 1]);
     assert_eq!(world.isolate.counts().healed, 1);
+}
+
+#[test]
+fn a_bus_that_goes_silent_on_an_open_connection_is_an_outage() {
+    let timeouts = Timeouts {
+        probe_interval: Duration::from_secs(10),
+        ..Timeouts::default()
+    };
+    let mut world = World::of_one(tools(), timeouts);
+    world.availability = Availability::Silent;
+    world.pass(15_000);
+    assert!(world.isolate.is_away());
+    world.availability = Availability::Open;
+    world.pass(10_000);
+    let counts = world.isolate.counts();
+    assert_eq!((counts.outages, counts.healed), (1, 1));
 }
 
 #[test]

@@ -104,6 +104,30 @@ fn a_refused_stream_is_removed_and_others_continue() {
 }
 
 #[test]
+fn a_refused_follow_is_not_sent_again_while_its_stream_is_still_held() {
+    let mut world = bounded();
+    world.crowd(319_000);
+    world.open(large("b", 2_000));
+    world.carry_out();
+    world.take_up();
+    let refusal = world.down.pop_front().unwrap();
+    world.isolate.handle_message(&refusal, world.now).unwrap();
+    assert_eq!(world.isolate.poll_call(world.now), None);
+}
+
+#[test]
+fn the_topics_of_a_refused_stream_are_not_dropped_at_the_bus() {
+    let mut world = bounded();
+    world.crowd(319_000);
+    let names: Vec<String> = (0..1_001).map(|number| format!("b{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let stream = world.open(watching(&names));
+    world.settle();
+    assert!(world.streams[stream].has_ended);
+    assert_eq!(world.sent(), (1, 1));
+}
+
+#[test]
 fn a_refused_follow_of_disconnects_removes_the_streams_of_named_callers() {
     let mut world = bounded();
     world.crowd(319_000);

@@ -104,6 +104,20 @@ fn one_write_is_bounded_in_size() {
 }
 
 #[test]
+fn one_write_is_bounded_in_frames_over_all_streams() {
+    let names: Vec<String> = (0..240).map(|number| number.to_string()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (mut isolate, ids) = isolate(&vec![watching(&names); 300]);
+    receive(&mut isolate, numbered(&names));
+    let frames: Vec<usize> = written(&mut isolate)
+        .iter()
+        .map(|writes| writes.iter().map(|(_, frames)| frames).sum())
+        .collect();
+    assert!(frames.iter().all(|frames| *frames <= 65_536), "{frames:?}");
+    assert_eq!(frames.iter().sum::<usize>(), ids.len() * names.len());
+}
+
+#[test]
 fn a_gap_is_handled_after_earlier_events() {
     let (mut isolate, ids) = isolate(&[watching(&["a", "b"])]);
     receive(&mut isolate, [(1, updated("a"))]);

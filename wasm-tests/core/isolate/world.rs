@@ -127,10 +127,23 @@ impl World {
         self.down.extend(frame.map(str::to_owned));
     }
 
-    /// Carries out the calls of the isolate, and delivers nothing.
+    /// Carries out the calls of the isolate, then passes its outputs to the streams, as hosts do.
+    /// Delivers nothing.
     pub(crate) fn carry_out(&mut self) {
-        self.deliver();
+        loop {
+            let has_called = self.call();
+            let has_delivered = self.deliver();
+            if !has_called && !has_delivered {
+                break;
+            }
+        }
+    }
+
+    /// Carries out the calls of the isolate; returns whether there were any.
+    fn call(&mut self) -> bool {
+        let mut has_called = false;
         while let Some(call) = self.isolate.poll_call(self.now) {
+            has_called = true;
             self.calls.push((self.now, call.clone()));
             assert!(self.calls.len() < 100_000, "it calls without end");
             match call {
@@ -139,8 +152,8 @@ impl World {
                 UpstreamCall::Send(text) => self.up.push_back(text),
                 other => panic!("not known: {other:?}"),
             }
-            self.deliver();
         }
+        has_called
     }
 
     /// Delivers the next frame to the bus.
@@ -172,7 +185,7 @@ impl World {
             // Dropped frames return an error; the isolate continues.
             self.isolate.handle_message(&frame, self.now).ok();
         }
-        self.deliver();
+        self.carry_out();
     }
 
     /// Delivers and writes everything possible, without advancing the time.
@@ -285,24 +298,29 @@ impl World {
         self.down.clear();
     }
 
-    /// Passes the pending outputs to the streams.
-    pub(crate) fn deliver(&mut self) {
+    /// Passes the pending outputs to the streams; returns whether there were any. A host removes
+    /// refused streams in a later turn.
+    pub(crate) fn deliver(&mut self) -> bool {
+        let given = self.given;
+        let mut refused = Vec::new();
         while let Some(output) = self.isolate.poll_output(self.now) {
             self.given += 1;
             match output {
                 IsolateOutput::Write(batch) => self.give(&batch),
                 IsolateOutput::Poll(_) => {}
-                IsolateOutput::Refused { id, .. } => {
-                    self.isolate.remove(id);
-                    self.lose(id);
-                }
+                IsolateOutput::Refused { id, .. } => refused.push(id),
                 IsolateOutput::Moved(moved) => self.lose(moved.id),
                 other => panic!("not known: {other:?}"),
             }
         }
+        for id in refused {
+            self.isolate.remove(id);
+            self.lose(id);
+        }
         if !self.is_stepwise {
             self.write();
         }
+        self.given > given
     }
 
     /// Streams have room in turns; stepwise, they have none until their clients read.

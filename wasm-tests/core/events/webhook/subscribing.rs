@@ -6,7 +6,8 @@ use mcp_listen::{
         Window,
         error::EventError,
         webhook::{
-            DelivererOptions, MatchRules, MessageKind, RequestedTtl, SubscribeRequest, TtlOptions,
+            DelivererOptions, MatchRules, MessageKind, Outcome, RequestedTtl, SubscribeRequest,
+            TtlOptions,
         },
     },
 };
@@ -66,6 +67,17 @@ fn an_endpoint_that_does_not_return_the_challenge_gets_nothing() {
         rig.pass(5_000);
         assert_eq!((rig.rows(), rig.posts.len()), (0, 0), "{outcome:?}");
     }
+}
+
+#[test]
+fn a_challenge_that_the_host_could_not_send_is_not_blamed_on_the_endpoint() {
+    let mut rig = Rig::new();
+    let call = rig.call(&asking(1));
+    let post = rig.post();
+    rig.settle(&post, &Outcome::Unsent);
+    let unavailable = EventError::Internal("webhook".into());
+    assert_eq!(rig.result(call), Some(Err(unavailable)));
+    assert_eq!(rig.rows(), 0);
 }
 
 #[test]

@@ -113,11 +113,12 @@ impl<S: WebhookStore> Deliverer<S> {
             waiting.verified_until = Some(now + CONSENT_TTL);
             return self.create_or_renew(call, waiting, now);
         }
-        let failure = match outcome {
-            Outcome::Failure(failure) => *failure,
-            Outcome::Response(_) | Outcome::Unsent => Failure::ChallengeFailed,
+        let refusal = |failure: Failure| EventError::CallbackEndpoint(failure.name().into());
+        let error = match outcome {
+            Outcome::Failure(failure) => refusal(*failure),
+            Outcome::Response(_) => refusal(Failure::ChallengeFailed),
+            Outcome::Unsent => EventError::Internal("webhook".into()),
         };
-        let error = EventError::CallbackEndpoint(failure.name().into());
         self.respond(call, Err(error));
         Ok(())
     }
