@@ -123,7 +123,7 @@ class UpstreamWatch implements BusWatcher {
   async alarm(): Promise<void> {
     if (Date.now() - this.#endedAt >= RETRY_MS) {
       this.#stopped = undefined;
-      this.#limit.widen();
+      this.#limit.widen(Date.now());
     }
     await this.#follow(equals);
   }
@@ -195,6 +195,7 @@ class UpstreamWatch implements BusWatcher {
     const former = subscription === this.#next ? this.#current : undefined;
     const covered = new Set(eventsOfFilter(JSON.stringify(former?.honored ?? {})));
     subscription.honored = honored;
+    this.#limit.opened(subscription.filter, honored);
     this.#stopped = undefined;
     if (subscription === this.#next) {
       this.#current = subscription;
@@ -228,7 +229,8 @@ class UpstreamWatch implements BusWatcher {
       );
     }
     const { filter } = subscription;
-    const isNarrowed = end !== undefined && isOfTooMany(end) && this.#limit.narrow(filter);
+    const isNarrowed =
+      end !== undefined && isOfTooMany(end) && this.#limit.refuse(filter, Date.now());
     if (!isNarrowed && state !== 'stopped') return;
     subscription.stop();
     if (subscription === this.#current) this.#current = undefined;
@@ -262,7 +264,7 @@ const SETTLE_MS = 250;
 /**
  * Additional milliseconds for each name, so that updates take a small part of the object's time.
  */
-const MS_PER_NAME = 0.05;
+const MS_PER_NAME = 0.5;
 /** Milliseconds for which a previous subscription stays open. */
 const LINGER_MS = 5_000;
 /** Milliseconds between two checks that the subscription matches what is wanted. */
