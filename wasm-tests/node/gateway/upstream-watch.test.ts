@@ -218,6 +218,27 @@ test('a name that the server refuses is left out, and other names and lists are 
   expect(later).not.toContain(refused);
 });
 
+test.each([401, 403, 429, 500])(
+  'a name to which the server responds with %i is left out while others are watched',
+  async (status) => {
+    virtualTime();
+    const behind = notes();
+    const fetch = async (request: Request) =>
+      (await request.clone().text()).includes('!broken')
+        ? new Response('no', { status })
+        : behind.fetch(request);
+    const { requested, server, want } = watching(0, Object.assign(notes(), { fetch }));
+    want('note://a');
+    await elapsed(() => behind.stats().open === 1, 100);
+    want('note://a', '!broken');
+    await elapsed(() => requested.length > 1, 100);
+    want('note://a', '!broken', 'note://b');
+    await elapsed(() => requested.at(-1)?.resourceSubscriptions?.join() === 'note://a,note://b');
+    await elapsed(() => behind.stats().open === 1);
+    void server.close();
+  },
+);
+
 test('many names that the server refuses keep no other name from being watched', async () => {
   virtualTime();
   const { alarm, requested, server, want } = watching(0);
