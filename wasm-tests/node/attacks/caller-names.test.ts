@@ -195,6 +195,28 @@ describe('the requests to the server', () => {
   });
 });
 
+describe('words after a token', () => {
+  const saying = (words: number) => ({
+    authorization: `Bearer bob ${Array.from({ length: words }, (_, word) => `w${word}`).join(' ')}`,
+  });
+  const isRead = (headers: Headers) => headers.get('authorization')?.split(/ +/)[1] === 'bob';
+
+  test('cause few requests to the server: two are tried', async () => {
+    const { callerOf, counts } = admissionAt(isRead);
+    expect(await callerOf(saying(2))).toBe(await callerOf(BOB));
+    expect(counts.requests).toBeLessThanOrEqual(8);
+  });
+
+  test('cause none but that of admission if there are more than two', async () => {
+    const { callerOf, counts, nameOf } = admissionAt(isRead);
+    const refused = expect.objectContaining({ code: 'authorizer-failed' });
+    await expect(nameOf(saying(3))).rejects.toThrow(refused);
+    expect(counts.requests).toBe(0);
+    await expect(callerOf(saying(30))).rejects.toThrow(refused);
+    expect(counts.requests).toBe(1);
+  });
+});
+
 test('what is remembered about callers has short keys, however long their URLs are', async () => {
   const set = vi.spyOn(TtlCache.prototype, 'set');
   onTestFinished(() => set.mockRestore());

@@ -70,11 +70,7 @@ export class UpstreamAdmission {
     const sent = credentials.listOf(request);
     const name = await credentials.nameOf(sent);
     if (name === undefined) return undefined;
-    if (sent.length > MAX_CREDENTIALS)
-      throw new ListenError(
-        'authorizer-failed',
-        `a caller has over ${MAX_CREDENTIALS} credentials`,
-      );
+    expectFew(sent);
     // Otherwise a caller that is denied would cause many requests.
     if (sent.length > 1 && (await this.#denialOf(request)) !== undefined) return name;
     return credentials.nameOf(await required(sent, (some) => this.#isEnough(request, some)));
@@ -153,6 +149,16 @@ export class UpstreamAdmission {
   }
 }
 
+/** @throws ListenError `authorizer-failed` for more credentials than a caller may have. */
+function expectFew(sent: readonly Credential[]): void {
+  const refuse = (what: string): never => {
+    throw new ListenError('authorizer-failed', `a caller has over ${what}`);
+  };
+  if (sent.length > MAX_CREDENTIALS) refuse(`${MAX_CREDENTIALS} credentials`);
+  const tokens = sent.filter(({ field }) => field === 'authorization').length;
+  if (tokens > MAX_TOKENS) refuse(`${MAX_TOKENS} words after Bearer`);
+}
+
 /** Whether a response is a result with capabilities; errors may also have status 200. */
 function isResult({ ok }: Response, body: Uint8Array): boolean {
   return ok && advertiseChanges(body, true) !== undefined;
@@ -165,3 +171,5 @@ function isResult({ ok }: Response, body: Uint8Array): boolean {
 const PROBE_MS = 4_000;
 /** Maximum credentials of a caller, each cookie that may name it counted as one. */
 const MAX_CREDENTIALS = 32;
+/** Maximum words after the scheme of a bearer token, each of which may be a credential. */
+const MAX_TOKENS = 3;
