@@ -230,6 +230,32 @@ test('what is remembered about callers has short keys, however long their URLs a
   for (const [key] of set.mock.calls) expect(key.length).toBeLessThanOrEqual(64);
 });
 
+test('a caller for whom a server does not know server/discover changes nothing for others', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: string[] = [];
+  const admission = admissionOf(async (request) => {
+    const { method } = (await request.json()) as { method: string };
+    asked.push(method);
+    const isOdd = request.headers.get('authorization') === 'Bearer odd';
+    if (method === 'initialize') return admitting();
+    return isOdd ? new Response(null, { status: 404 }) : admitting();
+  });
+  const principalOf = (token: string) =>
+    admission.principal(
+      requestOf({ 'mcp-protocol-version': '2026-07-28', authorization: `Bearer ${token}` }),
+    );
+  await principalOf('bob');
+  const refused = expect.objectContaining({ code: 'discover-failed' });
+  await expect(principalOf('odd')).rejects.toThrow(refused);
+  await principalOf('ann');
+  expect(new Set(asked)).toEqual(new Set(['server/discover']));
+  // A server that has been replaced by one of 2025 is asked with `initialize` after five minutes.
+  vi.advanceTimersByTime(300_001);
+  await principalOf('odd');
+  expect(asked.at(-1)).toBe('initialize');
+});
+
 test('five minutes after a server did not know server/discover, it is asked again', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
