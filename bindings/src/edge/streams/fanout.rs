@@ -63,9 +63,9 @@ impl Fanout {
     /// Adds a stream. If the fan-out follows a bus, nothing is written before the bus has
     /// confirmed: see `StreamState`. The stream ends if its client reads nothing for `writeMs`
     /// milliseconds while output is pending, and its caller is authorized again once the
-    /// authorization, which was given at `grantedAt`, is older than `ttlMs` milliseconds; 0 disables
-    /// either. It is rotated at `retiresAt`, and ends at once at `expiresAt`; undefined disables
-    /// either.
+    /// authorization, which was given at `grantedAt`, is older than `ttlMs` milliseconds; 0
+    /// disables either. It is rotated at `retiresAt`, and ends at once at `expiresAt`; undefined
+    /// disables either.
     #[allow(clippy::too_many_arguments, reason = "one call per stream")]
     pub fn open(
         &mut self,
