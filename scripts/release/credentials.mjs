@@ -17,6 +17,9 @@ export function takeCredentials(...environments) {
   return taken;
 }
 
-/** The names of these variables: identities of CI, and tokens of registries and of the repository. */
-const CREDENTIAL =
-  /^(ACTIONS_(ID_TOKEN|RUNTIME)_.*|.*_ID_TOKEN|CARGO_REGISTR(Y|IES)_.*|NODE_AUTH_TOKEN|NPM_.*TOKEN|npm_config_.*auth.*|(GITHUB|GH|GITLAB|CI_JOB)_TOKEN)$/i;
+/** The names of these variables: identities of CI, tokens of registries and of the repository. */
+const NAMES = [
+  'ACTIONS_(ID_TOKEN|RUNTIME)_.*|.*_ID_TOKEN|(GITHUB|GH|GITLAB|CI_JOB)_TOKEN',
+  'CARGO_REGISTR(Y|IES)_.*|NODE_AUTH_TOKEN|NPM_.*TOKEN|NPM_CONFIG_.*AUTH.*',
+];
+const CREDENTIAL = new RegExp(`^(${NAMES.join('|')})$`, 'i');
