@@ -27,7 +27,9 @@ export interface Settings {
  * @throws Error for an invalid value, so that a misconfigured Worker does not start.
  */
 export function settingsOf(variables: Cloudflare.Env): Settings {
-  const { ALLOWED_HOSTS } = variables;
+  const { ALLOWED_HOSTS, OPERATOR_TOKEN, PUBLISH_TOKEN } = variables;
+  if (OPERATOR_TOKEN && OPERATOR_TOKEN === PUBLISH_TOKEN)
+    throw new Error('OPERATOR_TOKEN and PUBLISH_TOKEN must differ: publishers are no operators');
   return {
     isWritable: isOn(variables, 'NOTEBOOK_WRITE'),
     hasConsole: isOn(variables, 'CONSOLE'),

@@ -73,6 +73,7 @@ test.each([
   [{ STATS_OPEN: 'true' }, 'STATS_OPEN'],
   [{ PUBLISH_TOKEN: 'fifteen-bytes-x' }, 'PUBLISH_TOKEN'],
   [{ OPERATOR_TOKEN: 'fifteen-bytes-x' }, 'OPERATOR_TOKEN'],
+  [{ OPERATOR_TOKEN: SECRET, PUBLISH_TOKEN: SECRET }, 'OPERATOR_TOKEN and PUBLISH_TOKEN'],
 ])('the Worker does not start with %o, and names the variable', async (variables, name) => {
   expect(await startError(variables)).toContain(name);
 });
