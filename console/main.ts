@@ -178,7 +178,7 @@ function succeeded(what: string): void {
 }
 
 /**
- * Takes the publish secret from the link that `npm start` prints: after the "#", which browsers
+ * Takes the token of operators from the link that `npm start` prints: after the "#", which browsers
  * send to no server.
  */
 function takeToken(): void {

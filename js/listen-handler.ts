@@ -45,6 +45,7 @@ import {
   type ServiceOptions,
 } from './wasm/server/bindings.js';
 import { expectLoaded } from './wasm/server/load.js';
+import { setAddress } from './web/client-address.js';
 import { Credentials } from './web/credentials.js';
 import { headerLines } from './web/header-lines.js';
 import { isBodyTimeout } from './web/request-body.js';
@@ -120,6 +121,7 @@ class RequestHandler {
   readonly #timeouts: Required<ListenTimeouts>;
   readonly #authorizeOptions: AuthorizeOptions<AuthorizeContext>;
   readonly #principal: Principal | undefined;
+  readonly #clientAddress: ListenHandlerOptions['clientAddress'];
   readonly #onError: (error: Error) => void;
   readonly #discovery: Discovery;
   readonly #observer: StreamObserver;
@@ -150,6 +152,7 @@ class RequestHandler {
       : handler;
     this.#authorizeOptions = { authorize, ms: this.#timeouts.authorizeMs, onError };
     this.#principal = principal;
+    this.#clientAddress = options.clientAddress;
     this.#onError = onError;
     this.#observer = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
     this.#discovery = new Discovery((request, ...rest) => this.#handler(request, ...rest), {
@@ -174,6 +177,7 @@ class RequestHandler {
     const { bodyUsed, headers, method, url } = request;
     let core: Exchange | undefined;
     const place = this.#pending.enter(undefined);
+    this.#findAddress(request, rest);
     try {
       const lines = headerLines(headers);
       core = this.#service.value.exchange(method, url, lines, !bodyUsed);
@@ -187,6 +191,17 @@ class RequestHandler {
       core?.free();
     }
   };
+
+  #findAddress(request: Request, rest: unknown[]): void {
+    if (this.#clientAddress === undefined) return;
+    try {
+      setAddress(request, this.#clientAddress(request, ...rest));
+    } catch (cause) {
+      // The caller counts among those without a known address.
+      setAddress(request, undefined);
+      this.#onError(new ListenError('authorizer-failed', 'clientAddress threw', { cause }));
+    }
+  }
 
   get isIdle(): boolean {
     return this.#pending.isEmpty && this.#streams.isIdle;

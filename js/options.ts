@@ -103,6 +103,18 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    */
   principal?: Principal<Rest>;
   /**
+   * Returns the IP address of a request's client; undefined if it is not known. Callers without a
+   * name are counted by it. Read a header field only if a proxy in front of the server always sets
+   * it: clients can send any field themselves.
+   *
+   * @default the address that Cloudflare provides
+   * @example
+   * ```ts
+   * clientAddress: (request) => request.headers.get('x-real-ip') ?? undefined
+   * ```
+   */
+  clientAddress?: (request: Request, ...rest: Rest) => string | undefined;
+  /**
    * Names of header fields that identify a caller, in addition to `Authorization` and `Cookie`,
    * such as `X-API-Key`. The handler's `server/discover` request carries only these fields, and a
    * private result for one caller is not used for another.

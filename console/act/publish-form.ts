@@ -6,7 +6,7 @@ import type { Item } from '../server/catalogue.js';
 import { Outcome } from './outcome.js';
 import type { Pace, Publisher } from './publisher.js';
 
-/** A form that publishes to the bus, for a user who has the publish secret. */
+/** A form that publishes to the bus, for a user who has the token of operators. */
 export class PublishForm {
   readonly #kind = select(CHANGES);
   readonly #uri = element('input', {
@@ -71,7 +71,7 @@ export class PublishForm {
     return this.#uri.value;
   }
 
-  /** The publish secret; empty if it was not entered. */
+  /** The token of operators; empty if it was not entered. */
   get token(): string {
     return this.#token.value;
   }

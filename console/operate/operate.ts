@@ -27,7 +27,7 @@ export function mountOperate(panel: HTMLElement, entered: Entered): OperateView 
 
 /** What the Publish form of Inspect contains; empty strings if the user has entered nothing. */
 export interface Entered {
-  /** The publish secret of the server of this page. */
+  /** The token of operators of the server of this page. */
   readonly token: string;
   readonly uri: string;
 }

@@ -54,7 +54,12 @@ declare namespace Cloudflare {
      * The tenants, separated by commas: their hosts, or the part of their paths before `/mcp`.
      */
     TENANT_NAMES?: string;
-    /** `on` makes `/stats` public. Otherwise it requires `PUBLISH_TOKEN`. */
+    /**
+     * The bearer token of `/operate` and `/stats`, at least 16 bytes. If unset, there are no such
+     * paths. Its bearer can end every stream and publish everything.
+     */
+    OPERATOR_TOKEN?: string;
+    /** `on` makes `/stats` public. Otherwise it requires `OPERATOR_TOKEN`. */
     STATS_OPEN?: string;
     /** The bearer token of `/metrics`, at least 16 bytes. If unset, there is no such path. */
     METRICS_TOKEN?: string;

@@ -9,8 +9,10 @@ export interface Settings {
   hasConsole: boolean;
   /** Whether `/stats` is public. */
   isStatsOpen: boolean;
-  /** The publish secret, also for `/stats`; if undefined, publishing over HTTP is disabled. */
+  /** The publish secret; if undefined, publishing over HTTP is disabled. */
   publishToken: string | undefined;
+  /** The bearer token of `/operate` and `/stats`; if undefined, there are no such paths. */
+  operatorToken: string | undefined;
   /** The bearer token of `/metrics`; if undefined, there is no such path. */
   metricsToken: string | undefined;
   /** Whether any bearer token names its caller, whose webhooks may be on this machine. */
@@ -25,13 +27,16 @@ export interface Settings {
  * @throws Error for an invalid value, so that a misconfigured Worker does not start.
  */
 export function settingsOf(variables: Cloudflare.Env): Settings {
-  const { ALLOWED_HOSTS } = variables;
+  const { ALLOWED_HOSTS, OPERATOR_TOKEN, PUBLISH_TOKEN } = variables;
+  if (OPERATOR_TOKEN && OPERATOR_TOKEN === PUBLISH_TOKEN)
+    throw new Error('OPERATOR_TOKEN and PUBLISH_TOKEN must differ: publishers are no operators');
   return {
     isWritable: isOn(variables, 'NOTEBOOK_WRITE'),
     hasConsole: isOn(variables, 'CONSOLE'),
     isStatsOpen: isOn(variables, 'STATS_OPEN'),
     hasDemoCallers: isOn(variables, 'DEMO_CALLERS'),
     publishToken: tokenOf(variables, 'PUBLISH_TOKEN'),
+    operatorToken: tokenOf(variables, 'OPERATOR_TOKEN'),
     metricsToken: tokenOf(variables, 'METRICS_TOKEN'),
     screening: ALLOWED_HOSTS ? { allowedHosts: listOf(ALLOWED_HOSTS) } : {},
   };
@@ -56,7 +61,7 @@ function isOn(
 
 function tokenOf(
   variables: Cloudflare.Env,
-  name: 'METRICS_TOKEN' | 'PUBLISH_TOKEN',
+  name: 'METRICS_TOKEN' | 'OPERATOR_TOKEN' | 'PUBLISH_TOKEN',
 ): string | undefined {
   const token = variables[name] ?? '';
   if (token === '') return undefined;

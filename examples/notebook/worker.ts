@@ -27,6 +27,7 @@ const {
   isStatsOpen,
   isWritable,
   metricsToken,
+  operatorToken,
   publishToken,
   screening,
 } = settings;
@@ -54,7 +55,7 @@ const metricsHandler = metricsToken
 /** The console at /, and the endpoints that it uses at /stats and /operate. */
 const operated = (hasConsole ? createConsole : createOperatorHandler)({
   server,
-  token: publishToken,
+  token: operatorToken,
   path: '/',
   isPublic: isStatsOpen,
 });
@@ -68,7 +69,7 @@ const screened = screen(screening);
 
 /**
  * Serves the MCP endpoint at /mcp, of the notebook or of the upstream server. If the variables say
- * so, also serves the console at /, and the endpoints for publishing and statistics.
+ * so, also serves the console at /, and the endpoints for publishing, operators and statistics.
  * Every path accepts only the hosts and origins that the endpoint accepts.
  */
 export default {

@@ -3,7 +3,7 @@ import type { SubscriptionFilter } from '../model/filter.js';
 import { finiteTimeout } from '../model/timeouts.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { Refusal } from '../wasm/server/bindings.js';
-import { isOutage } from './outage.js';
+import { outageMsOf } from './outage.js';
 
 /**
  * Decides which of the requested notifications a caller may receive. It is called before anything
@@ -95,8 +95,11 @@ export interface Denied {
   wwwAuthenticate?: string | undefined;
   /** The `Retry-After` header of the response. */
   retryAfter?: string | undefined;
-  /** Whether the upstream server of a gateway, which decides this, cannot be asked now. */
-  isOutage?: boolean;
+  /**
+   * Milliseconds for which the last result counts, because the upstream server of a gateway, which
+   * decides this, cannot be asked now.
+   */
+  outageMs?: number;
 }
 
 /** The result of `authorize`. */
@@ -128,7 +131,7 @@ export async function runAuthorize<Context extends object>(
     return { filter: JSON.stringify({ ...authorization, groups }), groups };
   } catch (error) {
     onError(error as Error);
-    return { refusal: Refusal.AuthorizerFailed, isOutage: isOutage(authorize, error) };
+    return { refusal: Refusal.AuthorizerFailed, outageMs: outageMsOf(authorize, error) };
   }
 }
 

@@ -10,9 +10,20 @@ export function askingUpstream<Ask extends object>(ask: Ask): Ask {
   return ask;
 }
 
-/** Returns whether `ask` failed because the upstream server of a gateway cannot be asked now. */
-export function isOutage(ask: object, error: unknown): boolean {
-  return asking.has(ask) && OUTAGES.includes((error as ListenError).code);
+/** Marks the error of a request that the upstream server refused with 429, and returns it. */
+export function rateLimited(error: ListenError): ListenError {
+  limited.add(error);
+  return error;
+}
+
+/**
+ * Returns for how many milliseconds the last result of `ask` counts after it has expired: 0 unless
+ * `ask` failed because the upstream server of a gateway cannot be asked now. Callers can cause a
+ * rate limit to keep rights that were withdrawn, so it has a short time.
+ */
+export function outageMsOf(ask: object, error: unknown): number {
+  if (!asking.has(ask) || !OUTAGES.includes((error as ListenError).code)) return 0;
+  return limited.has(error as ListenError) ? RATE_LIMIT_MS : OUTAGE_MS;
 }
 
 /** Decides whether an open stream may continue after a result about its caller. */
@@ -26,15 +37,16 @@ export class LastResult {
   }
 
   /** Whether the caller is admitted, or was so recently and cannot be checked now. */
-  accepts(result: { isOutage?: boolean; refusal?: Refusal }): boolean {
+  accepts({ outageMs = 0, refusal }: { outageMs?: number; refusal?: Refusal }): boolean {
     const now = performance.now();
-    if (result.refusal === undefined) this.#admittedAt = now;
-    else if (result.isOutage !== true) return false;
-    return now - this.#admittedAt <= this.#ms + OUTAGE_MS;
+    if (refusal === undefined) this.#admittedAt = now;
+    else if (outageMs === 0) return false;
+    return now - this.#admittedAt <= this.#ms + outageMs;
   }
 }
 
 const asking = new WeakSet<object>();
+const limited = new WeakSet<ListenError>();
 const OUTAGES: readonly ListenErrorCode[] = [
   'upstream-unreachable',
   'upstream-timeout',
@@ -42,3 +54,5 @@ const OUTAGES: readonly ListenErrorCode[] = [
 ];
 /** Milliseconds for which a result counts after it has expired, while there is no other. */
 const OUTAGE_MS = 600_000;
+/** The same after a 429. */
+const RATE_LIMIT_MS = 60_000;

@@ -11,7 +11,7 @@ import {
 } from './authorize.js';
 import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from './identity.js';
 import { checksOf, ofOpenStream } from './open-stream.js';
-import { isOutage } from './outage.js';
+import { outageMsOf } from './outage.js';
 import { isServedHere, servedHere } from './served-here.js';
 
 /**
@@ -69,7 +69,7 @@ export async function callerOf(
   } catch (error) {
     // A client that has disconnected is not an error.
     if (!request.signal.aborted) onError(error as Error);
-    return { refusal: Refusal.AuthorizerFailed, isOutage: isOutage(principal, error) };
+    return { refusal: Refusal.AuthorizerFailed, outageMs: outageMsOf(principal, error) };
   }
 }
 

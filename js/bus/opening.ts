@@ -23,6 +23,8 @@ export interface Opening {
   expiresAt: number | undefined;
   /** Authorizes the caller again; undefined: not needed. */
   reauthorizer: Reauthorizer | undefined;
+  /** When the caller was authorized, in milliseconds of `performance.now()`. */
+  authorizedAt: number;
   /** Aborted when the client has disconnected. */
   signal: AbortSignal;
 }

@@ -34,7 +34,7 @@ function bodyOf(
   if (name === 'client.json') return clientMetadata(origin + path);
   const file = Object.hasOwn(files, name) ? files[name] : undefined;
   if (file === undefined) return undefined;
-  if ('base64' in file) return bytesOf(file.base64);
+  if ('base64' in file) return bytesOf(name, file.base64);
   if (name !== 'index.html') return file.text;
   return file.text
     .replaceAll('{{endpoint}}', safeUrl(new URL(endpoint, origin).href))
@@ -71,9 +71,16 @@ function safeUrl(url: string): string {
   return url.replace(/[^\w.:/[\]%?=~,+@-]/g, '');
 }
 
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+/** Decodes a file once: everyone may request it. */
+function bytesOf(name: string, base64: string): Uint8Array<ArrayBuffer> {
+  const known = decoded.get(name);
+  if (known !== undefined) return known;
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  decoded.set(name, bytes);
+  return bytes;
 }
+
+const decoded = new Map<string, Uint8Array<ArrayBuffer>>();
 
 function moved(path: string): Response {
   return new Response(null, { status: 308, headers: { location: path } });

@@ -55,16 +55,16 @@ export class Discovery {
   readonly #handler: FetchHandler;
   readonly #credentials: Credentials;
   readonly #limits: ResponseLimits;
-  #known: Discovered | undefined;
-  /** The caller that the capabilities were requested for. */
-  #caller = '';
+  readonly #declared: Discovered | undefined;
+  /** The latest results, by URL if they are public, otherwise by caller and URL. */
+  readonly #known = new Map<string, Discovered>();
 
   /** @throws ListenError `invalid-options`. */
   constructor(handler: FetchHandler, { credentials, limits, server }: DiscoveryOptions) {
     this.#handler = handler;
     this.#credentials = credentials;
     this.#limits = limits;
-    this.#known = server && declared(server);
+    this.#declared = server && declared(server);
   }
 
   /**
@@ -88,17 +88,24 @@ export class Discovery {
    * @throws ListenError `discover-failed`.
    */
   async known(request: Request, rest: unknown[]): Promise<Discovered | undefined> {
+    if (this.#declared !== undefined) return this.#declared;
     const now = performance.now();
     const caller = this.#credentials.keyOf(request);
-    const known = this.#known;
-    if (known !== undefined && isFresh(known, now) && (known.isPublic || caller === this.#caller))
-      return known;
+    const known = [request.url, caller]
+      .map((key) => this.#known.get(key))
+      .find((result) => result !== undefined && isFresh(result, now));
+    if (known !== undefined) return known;
     const discovered = discoveredIn(await this.#discover(request, rest), now);
-    if (discovered !== undefined) {
-      this.#known = discovered;
-      this.#caller = caller;
-    }
+    if (discovered !== undefined && isFresh(discovered, now))
+      this.#keep(discovered.isPublic ? request.url : caller, discovered);
     return discovered;
+  }
+
+  #keep(key: string, discovered: Discovered): void {
+    this.#known.delete(key);
+    this.#known.set(key, discovered);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
   }
 
   /** Sends `server/discover` to the handler with the credentials of `request`. */
@@ -157,4 +164,6 @@ export function isFresh({ freshUntil }: Discovered, now: number): boolean {
   return freshUntil === undefined || now < freshUntil;
 }
 
+/** Maximum number of results that are cached. */
+const MAX_KNOWN = 16;
 const EVENTS = 'io.modelcontextprotocol/events';

@@ -94,10 +94,13 @@ const UNTRUSTED = [
   ...['host', 'origin', 'content-length', 'expect', 'forwarded', 'x-forwarded', 'x-host'],
   ...['x-azure-socketip', 'cloudfront-viewer-address'],
   ...['x-rewrite-url', 'x-http-method', 'x-http-method-override', 'x-method-override'],
+  ...['x-http-host-override', 'x-script-name', 'x-scheme', 'x-url-scheme', 'front-end-https'],
+  // CGI programs read it as the variable HTTP_PROXY (httpoxy).
+  'proxy',
 ];
 const UNTRUSTED_FAMILIES = [
   /^(x-forwarded-|x-original-|x-envoy-|sec-fetch-|cf-)/,
-  /(^|-)(client|cluster|connecting|connection|originating|real|remote|user)-?(ip|addr)$/,
+  /(^|-)(client|cluster|connecting|connection|originating|real|remote|(proxy)?user)-?(ip|addr)$/,
   /-(forwarded|proxied)-for$/,
 ];
 /** The token of Cloudflare Access, which is signed, unlike the other `cf-` fields. */

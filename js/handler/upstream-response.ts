@@ -1,8 +1,8 @@
 import { ListenError, type ListenErrorCode } from '../model/error.js';
 import { deferred } from '../timing/deferred.js';
 import { Refusal, refusalOf } from '../wasm/server/bindings.js';
-import { joined } from '../web/joined.js';
 import { jsonResponse } from '../web/json-response.js';
+import { ReceivedBytes } from '../web/received-bytes.js';
 import { readStart } from '../web/request-body.js';
 
 /** Limits on reading a response of the handler that is not just passed on. */
@@ -32,7 +32,8 @@ export async function wholeBody(
 
 /**
  * Reads the body of a response until `find` returns something for the bytes so far, or to its end.
- * The rest is cancelled.
+ * The rest is cancelled. `find` is called after each chunk, and less often for a long body in very
+ * small ones.
  *
  * @throws ListenError `upstream-too-large` or `upstream-timeout`.
  */
@@ -43,16 +44,24 @@ export function bodyUntil<T>(
 ): Promise<{ bytes: Uint8Array; found: T | undefined }> {
   return withDeadline(response, limits, async (body) => {
     const reader = body?.getReader();
-    let bytes = new Uint8Array();
+    const received = new ReceivedBytes();
+    /** Bytes that `find` may still read, and the number from which on it is called anyway. */
+    let [left, due] = [limits.responseBytes * READS, 0];
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
-      bytes = joined(bytes, part.value);
+      received.add(part.value);
+      const { bytes } = received;
+      const isTooLarge = bytes.byteLength > limits.responseBytes;
+      if (left < bytes.byteLength && bytes.byteLength < due && !isTooLarge) continue;
+      left -= bytes.byteLength;
+      due = 2 * bytes.byteLength;
       const found = find(bytes);
-      if (found === undefined && bytes.byteLength <= limits.responseBytes) continue;
+      if (found === undefined && !isTooLarge) continue;
       cancelRest(reader);
       if (found === undefined) throw tooLarge();
       return { bytes, found };
     }
-    return { bytes, found: undefined };
+    const { bytes } = received;
+    return { bytes, found: find(bytes) };
   });
 }
 
@@ -122,6 +131,9 @@ function untilTimeout(
 function cancelRest(reader: Reader | undefined): void {
   reader?.cancel().catch(() => {});
 }
+
+/** How often a body of the maximum length may be read from its begin. */
+const READS = 16;
 
 function tooLarge(): ListenError {
   return new ListenError(

@@ -4,6 +4,7 @@ import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 import { report, safeOnError } from '../observe/on-error.js';
 import type { ListenHandler } from '../options.js';
+import { ConcurrencyLimit } from '../timing/concurrency-limit.js';
 import { expectToken, hasBearerToken } from '../web/bearer.js';
 import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
@@ -40,7 +41,8 @@ export interface OperatorOptions {
   path?: string;
   /**
    * Lets everyone read `stats`, without topics, callers and the log. It is up to a second old, so
-   * that the bus is asked once a second at most.
+   * that the bus is asked once a second at most. At most 100 streams of it are open at a time in a
+   * process or isolate; one more gets 429.
    *
    * @default false
    */
@@ -78,6 +80,7 @@ class OperatorHandler {
   readonly #server: OperatedServer;
   readonly #operator: BusOperator;
   readonly #publicStats: PublicStats;
+  readonly #publicStreams = new ConcurrencyLimit<'stats'>();
   readonly #token: string | undefined;
   readonly #path: string;
   readonly #isPublic: boolean;
@@ -108,16 +111,29 @@ class OperatorHandler {
     const isOperator = await this.#isOperator(request);
     if (!isOperator && !this.#isPublic) return unauthorized();
     const hasCallers = isOperator && asked.get('callers') === '1';
+    const isStream = /\btext\/event-stream\b/i.test(request.headers.get('accept') ?? '');
+    if (!isOperator)
+      return isStream ? this.#publicStream() : this.#responded(() => this.#publicStats.next());
     let after = Number(asked.get('after')) || 0;
     const next = async () => {
-      if (!isOperator) return this.#publicStats.next();
       const snapshot = await this.#operator.snapshot({ hasCallers, after });
       after = snapshot.log.at(-1)?.position ?? after;
       return snapshot;
     };
-    if (/\btext\/event-stream\b/i.test(request.headers.get('accept') ?? ''))
-      return statsStream(next);
-    return this.#responded(next);
+    return isStream ? statsStream(next) : this.#responded(next);
+  }
+
+  /** Returns a stream of public statistics, if there is room for one. */
+  #publicStream(): Response {
+    let place = this.#publicStreams.enter('stats', MAX_PUBLIC_STREAMS);
+    if (place === undefined) return tooManyStreams();
+    const next = () => {
+      // A place expires, because Workers may not say that a client is gone.
+      place?.leave();
+      place = this.#publicStreams.enter('stats');
+      return this.#publicStats.next();
+    };
+    return statsStream(next, () => place?.leave());
   }
 
   async #operate(request: Request): Promise<Response> {
@@ -189,6 +205,14 @@ function unauthorized(): Response {
   return response;
 }
 
+function tooManyStreams(): Response {
+  const response = jsonResponse(JSON.stringify({ error: 'too-many-streams' }), 429);
+  response.headers.set('retry-after', '10');
+  return response;
+}
+
+/** Maximum number of streams of public statistics at a time, in this process or isolate. */
+const MAX_PUBLIC_STREAMS = 100;
 /** The default of `windowMs` in milliseconds, the same as in `drain` of a server. */
 const DRAIN_MS = 30_000;
 /** Maximum bytes of an order. */

@@ -3,9 +3,9 @@ import type { Snapshot } from '../model/stats/snapshot.js';
 /**
  * Returns a response with one server-sent event a second, as long as the client reads. Each carries
  * the result of `next`, or `{ error: code }` as an event named `error` if it throws. Nothing is
- * asked of the bus while the client does not read.
+ * asked of the bus while the client does not read. `onCancel` is called when the client is gone.
  */
-export function statsStream(next: () => Promise<Snapshot>): Response {
+export function statsStream(next: () => Promise<Snapshot>, onCancel = (): void => {}): Response {
   let due = 0;
   let isCancelled = false;
   let wake = (): void => {};
@@ -21,6 +21,7 @@ export function statsStream(next: () => Promise<Snapshot>): Response {
       },
       cancel() {
         isCancelled = true;
+        onCancel();
         wake();
       },
     },

@@ -120,8 +120,18 @@ export class StreamManager {
     inner?: InnerStream,
   ): Promise<ServerStream | Refusal> {
     const granting = new Granting(inner === undefined ? this.#options.bus.interest : undefined);
+<<<<<<< HEAD
     const begin = () => this.#begin(core, caller, granting, inner);
     const stream = await this.#admitted('listen', core, caller, begin, inner !== undefined);
+||||||| b6ddd6ac
+    const stream = await this.#admitted('listen', core, caller, () =>
+      this.#begin(core, caller, granting, inner),
+    );
+=======
+    const stream = await this.#admitted('listen', core, caller, (authorizedAt) =>
+      this.#begin(core, caller, granting, { authorizedAt, inner }),
+    );
+>>>>>>> c24
     if (typeof stream === 'number') granting.release();
     else {
       granting.keep();
@@ -148,19 +158,35 @@ export class StreamManager {
 
   /** Opens the stream of a session, whose exchange asks to admit it. */
   openSession(core: Exchange, caller: CallerContext): Promise<ServerStream | Refusal> {
-    return this.#admitted('session', core, caller, () => this.#beginSession(core, caller));
+    return this.#admitted('session', core, caller, (authorizedAt) =>
+      this.#beginSession(core, caller, authorizedAt),
+    );
   }
 
   /**
+<<<<<<< HEAD
    * Opens a stream if there is room for it, and waits until the bus has confirmed it. `begin`
    * returns the stream. `isInner`: the server itself reads it.
+||||||| b6ddd6ac
+   * Opens a stream if there is room for it, and waits until the bus has confirmed it. `begin`
+   * returns the stream.
+=======
+   * Opens a stream of a caller that has just been authorized, if there is room for it, and waits
+   * until the bus has confirmed it. `begin` returns the stream.
+>>>>>>> c24
    */
   async #admitted(
     kind: LoggedStream,
     core: Exchange,
     caller: CallerContext,
+<<<<<<< HEAD
     begin: () => Promise<ServerStream>,
     isInner = false,
+||||||| b6ddd6ac
+    begin: () => Promise<ServerStream>,
+=======
+    begin: (authorizedAt: number) => Promise<ServerStream>,
+>>>>>>> c24
   ): Promise<ServerStream | Refusal> {
     const names = core.names(scopeOf(caller));
     const refusal = this.#refusal(caller, names, isInner);
@@ -169,7 +195,7 @@ export class StreamManager {
     const since = performance.now();
     try {
       core.confirm();
-      const stream = await this.#attached(await begin());
+      const stream = await this.#attached(await begin(since));
       if (this.#streams.hasEnded(stream))
         throw new ListenError('bus-lost', 'the stream ended while it was opened');
       if (kind === 'listen') this.#streams.acknowledged(performance.now() - since);
@@ -204,7 +230,7 @@ export class StreamManager {
     core: Exchange,
     caller: CallerContext,
     granting: Granting,
-    inner: InnerStream | undefined,
+    opened: { authorizedAt: number; inner: InnerStream | undefined },
   ): Promise<ServerStream> {
     const { bus, discovery, intervals, timeouts } = this.#options;
     const { args, request } = caller;
@@ -213,7 +239,7 @@ export class StreamManager {
       const { offers, serverInfo } = await discovery.discovered(request, args);
       core.handleDiscovered(offers, serverInfo);
     }
-    const made = this.#openingOf(core, caller, inner);
+    const made = this.#openingOf(core, caller, opened);
     const opening = await granting.granted(made, callerId(caller));
     const attachOptions = {
       attachMs: timeouts.attachMs,
@@ -226,9 +252,13 @@ export class StreamManager {
     return stream;
   }
 
-  async #beginSession(core: Exchange, caller: CallerContext): Promise<ServerStream> {
+  async #beginSession(
+    core: Exchange,
+    caller: CallerContext,
+    authorizedAt: number,
+  ): Promise<ServerStream> {
     const { bus, intervals, onError, timeouts } = this.#options;
-    const opening = this.#openingOf(core, caller, undefined);
+    const opening = this.#openingOf(core, caller, { authorizedAt, inner: undefined });
     const options = { continent: continentOf(caller.request) };
     const connect = (frame: string, listener: AttachmentListener): BusConnection => {
       const connection = bus.connect?.(frame, listener, options);
@@ -271,19 +301,28 @@ export class StreamManager {
   }
 
   /** Creates the stream of an exchange. */
-  #openingOf(core: Exchange, caller: CallerContext, inner: InnerStream | undefined): Opening {
+  #openingOf(
+    core: Exchange,
+    caller: CallerContext,
+    { authorizedAt, inner }: { authorizedAt: number; inner: InnerStream | undefined },
+  ): Opening {
     const stream = calling(() =>
       core.open(scopeOf(caller), this.#preparer.keepAliveMs(), performance.now()),
     );
     if (inner === undefined) {
       const reauthorizer = this.#preparer.reauthorizer(caller);
-      return this.#preparer.prepare(stream, caller, this.#owner, reauthorizer);
+      return this.#preparer.prepare(stream, caller, authorizedAt, {
+        owner: this.#owner,
+        reauthorizer,
+      });
     }
     const ended: StreamOwner['ended'] = (ended, ending) => {
       this.#owner.ended(ended, ending);
       inner.onEnd(ending);
     };
-    return this.#preparer.prepare(stream, caller, { ...this.#owner, ended }, inner.reauthorizer);
+    const { reauthorizer } = inner;
+    const owner = { ...this.#owner, ended };
+    return this.#preparer.prepare(stream, caller, authorizedAt, { owner, reauthorizer });
   }
 
   /**

@@ -1,6 +1,12 @@
+/** Sets the address of a request's client, in place of that of the host. */
+export function setAddress(request: Request, address: unknown): void {
+  given.set(request, typeof address === 'string' ? address : undefined);
+}
+
 /**
- * Returns a text for the network address of a request's client, if the host provides it; otherwise
- * undefined. It is used to count callers without a name, and proves nothing about them.
+ * Returns a text for the network address of a request's client, if the application or the host
+ * provides it; otherwise undefined. It is used to count callers without a name, and proves nothing
+ * about them.
  *
  * On Cloudflare the address is `CF-Connecting-IP`. Cloudflare sets that field, and the data center
  * in `request.cf.colo` shows that the request came through its network. Anywhere else a client can
@@ -11,6 +17,10 @@
  * `CF-Worker`, the zone that owns it, which Cloudflare sets too.
  */
 export function addressOf(request: Request): string | undefined {
+  if (given.has(request)) {
+    const address = given.get(request)?.trim().toLowerCase();
+    return address ? network(address) : undefined;
+  }
   const { colo } = (request as { cf?: { colo?: unknown } }).cf ?? {};
   if (typeof colo !== 'string') return undefined;
   const { headers } = request;
@@ -40,6 +50,7 @@ function network(address: string): string {
   return `${groups.map((group) => group.replace(/^0+(?=.)/, '')).join(':')}::/64`;
 }
 
+const given = new WeakMap<Request, string | undefined>();
 /** The network of 2a06:98c0:3600::103, the address of every Worker that calls another zone. */
 const OF_WORKERS = '2a06:98c0:3600:0::/64';
 /** Groups of 16 bits in an IPv6 address. */

@@ -17,7 +17,10 @@ export type WebhookEvent<Schemas extends EventSchemas = EventSchemas> = {
 
 /** How a message arrived. */
 export interface DeliveryContext<Rest extends unknown[] = unknown[]> {
-  /** The subscription that the message is for: `X-MCP-Subscription-Id`. */
+  /**
+   * The subscription that the message is for: `X-MCP-Subscription-Id`. The signature does not cover
+   * it, so rely on it only if each subscription has its own secret.
+   */
   subscriptionId: string;
   /** The id of the message, the same in every attempt to deliver it: `webhook-id`. */
   messageId: string;

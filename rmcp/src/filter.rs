@@ -1,11 +1,12 @@
 use std::collections::HashSet;
 
-use mcp_listen_tower::{SubscriptionFilter, Uri};
+use mcp_listen_tower::{Limits, SubscriptionFilter, Uri};
 use rmcp::model::SubscriptionFilter as SdkFilter;
 
 /// Converts the SDK's filter to that of the bus. Omits URIs that are empty or contain control
-/// characters: the bus does not accept them.
+/// characters, which the bus does not accept, and those beyond the default [`Limits`].
 pub(crate) fn filter(requested: &SdkFilter) -> SubscriptionFilter {
+    let limits = Limits::default();
     let mut seen = HashSet::new();
     let uris = requested.resource_subscriptions.iter().flatten();
     let uris = uris.filter(|uri| seen.insert(*uri));
@@ -14,7 +15,8 @@ pub(crate) fn filter(requested: &SdkFilter) -> SubscriptionFilter {
         prompts_list_changed: requested.prompts_list_changed == Some(true),
         resources_list_changed: requested.resources_list_changed == Some(true),
         resource_subscriptions: uris
-            .filter_map(|uri| Uri::new(uri, usize::MAX).ok())
+            .filter_map(|uri| Uri::new(uri, limits.uri_bytes).ok())
+            .take(limits.uris)
             .collect(),
         ..SubscriptionFilter::default()
     }

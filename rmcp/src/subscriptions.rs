@@ -40,9 +40,9 @@ impl Subscriptions {
         self
     }
 
-    /// Returns the part of `requested` that can be honored. Return it, or less, from
-    /// `ServerHandler::accepted_subscription_filter`. The SDK removes what the server's
-    /// capabilities do not offer.
+    /// Returns the part of `requested` that can be honored: at most 256 resources, with URIs of at
+    /// most 2,048 bytes. Return it, or less, from `ServerHandler::accepted_subscription_filter`.
+    /// The SDK removes what the server's capabilities do not offer.
     pub fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let requested = filter(requested);
         let honored = accepted(&requested);

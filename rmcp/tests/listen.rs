@@ -129,6 +129,20 @@ async fn a_subscription_receives_what_it_requested_and_the_server_offers() {
 }
 
 #[tokio::test]
+async fn a_subscription_honors_256_resources_and_no_longer_uri_than_2_048_bytes() {
+    let bus = Bus::new();
+    let client = connected(Notes::new(&bus)).await;
+    let long = format!("note://{}", "a".repeat(2_048));
+    let uris = std::iter::once(long).chain((0..300).map(|number| format!("note://{number}")));
+    let filter = SubscriptionFilter::builder().resource_subscriptions(uris);
+    let mut subscription = client.listen(filter.build()).await.unwrap();
+    let honored = subscription.acknowledged().resource_subscriptions.clone();
+    assert_eq!(honored.unwrap_or_default().len(), 256);
+    bus.publish_all([updated("note://256"), updated("note://255")]);
+    assert_eq!(next(&mut subscription).await.unwrap(), "note://255");
+}
+
+#[tokio::test]
 async fn the_example_notifies_one_client_of_what_another_one_changes() {
     let server = lamp::Lamp::new();
     let (client, other) = (connected(server.clone()).await, connected(server).await);

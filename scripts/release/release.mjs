@@ -9,6 +9,7 @@ import { root } from '../process/project.mjs';
 import { step } from '../process/step.mjs';
 import { setUp } from '../setup/setup.mjs';
 import { changelogProblems, isVersion, prepare, problems, versionProblems } from './checks.mjs';
+import { takeCredentials } from './credentials.mjs';
 
 /** @typedef {{ tarball: string, crate: string }} Artefacts */
 
@@ -26,7 +27,7 @@ async function release() {
   if (values['dry-run']) return dryRun(version, found);
   if (found.length > 0) throw new Error(listed(`${version} cannot be released:`, found));
   if (values.confirm !== version) throw new Error(unconfirmed(version));
-  await publish(version);
+  await publish(version, values);
 }
 
 /**
@@ -51,17 +52,39 @@ function printProblems(found) {
   if (found.length > 0) print(`\n${listed('A release is not possible yet:', found)}\n`);
 }
 
-/** @param {string} version */
-async function publish(version) {
+/**
+ * Publishes a tarball that another job has tested, or else tests and packs first.
+ * @param {string} version
+ * @param {{ tarball?: string | undefined, sha256?: string | undefined }} tested
+ */
+async function publish(version, { tarball, sha256 }) {
   if (!canProve(process.env))
     throw new Error(
       `nothing was published: this process has no identity from a CI\n\n${PROVENANCE}`,
     );
-  await step('Running every test', () => run('npm', ['test']));
-  const artefacts = await rehearse(version);
+  // Tests and builds run the code of others.
+  const credentials = takeCredentials(process.env, environment);
+  const artefacts =
+    tarball === undefined ? await tested(version) : await withDigest(tarball, sha256);
+  const env = { ...environment, ...credentials };
   for (const command of commands(version, artefacts)) {
-    await step(quoted(command), () => run(command[0] ?? '', command.slice(1)));
+    await step(quoted(command), () => run(command[0] ?? '', command.slice(1), { env }));
   }
+}
+
+/** @param {string} version */
+async function tested(version) {
+  await step('Running every test', () => run('npm', ['test']));
+  return rehearse(version);
+}
+
+/**
+ * @param {string} tarball
+ * @param {string | undefined} sha256
+ */
+async function withDigest(tarball, sha256) {
+  if ((await digestOf(tarball)) === sha256) return { tarball, crate: '' };
+  throw new Error(`nothing was published: --sha256 is not the digest of ${tarball}`);
 }
 
 /**
@@ -162,12 +185,14 @@ async function packCrate(copy, version) {
  */
 function commands(version, { tarball }) {
   const tag = version.includes('-') ? ['--tag', 'next'] : [];
+  // Verification would compile dependencies, whose build scripts could read the token.
+  const crate = ['cargo', 'publish', '--locked', '--no-verify'];
   return [
-    ['npm', 'publish', tarball, '--provenance', '--access', 'public', ...tag],
-    ['cargo', 'publish', '--locked'],
-    ['cargo', 'publish', '--locked', '--package', 'mcp-listen-browser'],
-    ['cargo', 'publish', '--locked', '--manifest-path', 'tower/Cargo.toml'],
-    ['cargo', 'publish', '--locked', '--manifest-path', 'rmcp/Cargo.toml'],
+    ['npm', 'publish', tarball, '--ignore-scripts', '--provenance', '--access', 'public', ...tag],
+    [...crate],
+    [...crate, '--package', 'mcp-listen-browser'],
+    [...crate, '--manifest-path', 'tower/Cargo.toml'],
+    [...crate, '--manifest-path', 'rmcp/Cargo.toml'],
     ['git', ...IDENTITY, 'tag', '--annotate', `v${version}`, '--message', `mcp-listen ${version}`],
     ['git', 'push', 'origin', `v${version}`],
   ];
@@ -184,9 +209,13 @@ function canProve({ ACTIONS_ID_TOKEN_REQUEST_URL: ofGitHub, SIGSTORE_ID_TOKEN: o
 /** @param {string} file */
 async function sizeAndDigest(file) {
   const { size } = await stat(file);
-  return `${size} bytes, sha256 ${createHash('sha256')
-    .update(await readFile(file))
-    .digest('hex')}`;
+  return `${size} bytes, sha256 ${await digestOf(file)}`;
+}
+
+/** @param {string} file */
+async function digestOf(file) {
+  const content = await readFile(file);
+  return createHash('sha256').update(content).digest('hex');
 }
 
 /** @param {string} version */
@@ -228,6 +257,8 @@ const options = /** @type {const} */ ({
   'dry-run': { type: 'boolean' },
   prepare: { type: 'boolean' },
   confirm: { type: 'string' },
+  tarball: { type: 'string' },
+  sha256: { type: 'string' },
 });
 
 const PROVENANCE = `Provenance: npm signs the origin of a tarball only in CI (GitHub Actions with the permission

@@ -132,7 +132,7 @@ async function press(page, tab, name, fillIn) {
  * Shows a tab of the page; Operate once its charts show what is published meanwhile.
  * @param {Page} page
  * @param {'Inspect' | 'Operate'} tab
- * @param {string} url of the console, with the publish secret
+ * @param {string} url of the console, with the token of operators
  */
 async function open(page, tab, url) {
   await page.getByRole('tab', { name: tab, exact: true }).click();
@@ -143,10 +143,11 @@ async function open(page, tab, url) {
     authorization: `Bearer ${new URLSearchParams(hash.slice(1)).get('publish')}`,
     'content-type': 'application/json',
   };
-  const body = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
-  for (let events = 0; events < 60; events += 1) {
-    await fetch(`${origin}/publish`, { method: 'POST', headers, body });
-    await page.waitForTimeout(100 + 150 * Math.sin(events / 8) ** 2);
+  const events = [{ kind: 'resource_updated', uri: 'note://todo' }];
+  const body = JSON.stringify({ do: 'publish', events });
+  for (let round = 0; round < 60; round += 1) {
+    await fetch(`${origin}/operate`, { method: 'POST', headers, body });
+    await page.waitForTimeout(100 + 150 * Math.sin(round / 8) ** 2);
   }
 }
 

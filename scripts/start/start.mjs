@@ -10,12 +10,14 @@ import { startWorkerd } from '../workerd/workerd.mjs';
 import { costs, demoBundle, demoParts } from './demo.mjs';
 import { variablesOf } from './variables.mjs';
 
+/** @typedef {{ publish: string, operator: string }} Tokens of publishers and of operators */
+
 async function start() {
   const port = wantedPort(process.env['PORT'] || '8787');
   await expectFree(port);
   const bundle = await builtWorker();
-  const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
-  const text = variablesOf(token, process.env);
+  const tokens = { publish: tokenOf('PUBLISH_TOKEN'), operator: tokenOf('OPERATOR_TOKEN') };
+  const text = variablesOf(tokens, process.env);
   const workerd = await step('Starting workerd', () =>
     // The upstream server and webhooks are on this machine.
     startWorkerd({ bundle, port, text, reachesLocal: true }),
@@ -28,8 +30,8 @@ async function start() {
   process.exitCode = 0;
   process.stdout.write(
     'UPSTREAM' in text
-      ? gatewayWelcome(workerd.url ?? '', token)
-      : welcome(workerd.url ?? '', token),
+      ? gatewayWelcome(workerd.url ?? '', tokens)
+      : welcome(workerd.url ?? '', tokens),
   );
   await workerd.exited;
   if (!stopping) throw new Error(`workerd ended unexpectedly\n${workerd.log()}`);
@@ -47,6 +49,11 @@ async function builtWorker() {
   }
   await sideBySide([...(await missingParts()), ...(await demoParts())], costs);
   return demoBundle;
+}
+
+/** @param {string} name of a variable of the environment; without it, the token is random */
+function tokenOf(name) {
+  return process.env[name] || randomBytes(16).toString('base64url');
 }
 
 /** @param {string} text a port, 0 for any that is free */
@@ -70,12 +77,12 @@ async function expectFree(port) {
 
 /**
  * @param {string} origin
- * @param {string} token the publish secret
+ * @param {Tokens} tokens
  */
-function welcome(origin, token) {
+function welcome(origin, { operator, publish }) {
   return `
 MCP endpoint  ${origin}/mcp
-Console       ${origin}/#publish=${token}
+Console       ${origin}/#publish=${operator}
 
 Two edge isolates hold the streams alternately; one Durable Object is the bus between them.
 Listen in a second terminal:
@@ -88,7 +95,7 @@ ${request(origin, 'tools/call', " -H 'Mcp-Name: edit_note'", edit)}
 
 Or publish to the bus directly:
 
-${publishing(origin, token)}
+${publishing(origin, publish)}
 
 Ctrl-C stops everything.
 `;
@@ -96,19 +103,19 @@ Ctrl-C stops everything.
 
 /**
  * @param {string} origin
- * @param {string} token the publish secret
+ * @param {Tokens} tokens
  */
-function gatewayWelcome(origin, token) {
+function gatewayWelcome(origin, { operator, publish }) {
   const { TENANTS, TENANT_NAMES = '', UPSTREAM } = process.env;
   if (TENANTS)
-    return tenantsWelcome(origin, token, TENANTS, TENANT_NAMES.split(',')[0]?.trim() ?? '');
+    return tenantsWelcome(origin, publish, TENANTS, TENANT_NAMES.split(',')[0]?.trim() ?? '');
   return `
 MCP endpoint  ${origin}/mcp, in front of ${UPSTREAM}
-Console       ${origin}/#publish=${token}
+Console       ${origin}/#publish=${operator}
 
 Publish a change:
 
-${publishing(origin, token)}
+${publishing(origin, publish)}
 
 Ctrl-C stops everything.
 `;
@@ -116,7 +123,7 @@ Ctrl-C stops everything.
 
 /**
  * @param {string} origin
- * @param {string} token the operator's token, from which the tenants' secrets are derived
+ * @param {string} token from which the tenants' secrets are derived
  * @param {string} key `path` or `host`: what identifies the tenant
  * @param {string} tenant one of them
  */

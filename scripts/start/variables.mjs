@@ -2,12 +2,13 @@
  * Returns the variables of the Worker that `npm start` serves: those that enable what a deployment
  * disables, since only this machine is served, and those of `environment` that set the allowed
  * hosts or the token of metrics, or make the Worker a gateway.
- * @param {string} token the publish secret
+ * @param {{ publish: string, operator: string }} tokens of publishers and of operators
  * @param {NodeJS.ProcessEnv} environment
  * @returns {Record<string, string>}
  */
-export function variablesOf(token, environment = {}) {
-  return { ...everythingOn, PUBLISH_TOKEN: token, ...fromEnvironment(environment) };
+export function variablesOf({ operator, publish }, environment = {}) {
+  const tokens = { PUBLISH_TOKEN: publish, OPERATOR_TOKEN: operator };
+  return { ...everythingOn, ...tokens, ...fromEnvironment(environment) };
 }
 
 /** @param {NodeJS.ProcessEnv} environment */

@@ -14,6 +14,7 @@ use crate::{
     authorize::{Authorize, Denied, Grant},
     bus::Bus,
     service::Listen,
+    streams::Room,
 };
 
 /// Adds `subscriptions/listen` to a service.
@@ -29,7 +30,7 @@ pub(crate) struct Settings {
     pub(crate) discovered: Discovered,
     policy: Policy,
     limits: Limits,
-    pub(crate) max_subscriptions: usize,
+    pub(crate) room: Room,
     pub(crate) keep_alive: Duration,
     pub(crate) write_timeout: Duration,
     pub(crate) body_timeout: Duration,
@@ -50,7 +51,10 @@ impl ListenLayer {
                 discovered: capabilities.into(),
                 policy: Policy::default(),
                 limits: Limits::default(),
-                max_subscriptions: MAX_SUBSCRIPTIONS,
+                room: Room {
+                    all: MAX_SUBSCRIPTIONS,
+                    of_caller: MAX_SUBSCRIPTIONS_PER_PRINCIPAL,
+                },
                 keep_alive: KEEP_ALIVE,
                 write_timeout: WRITE_TIMEOUT,
                 body_timeout: BODY_TIMEOUT,
@@ -107,7 +111,16 @@ impl ListenLayer {
     /// gets 503.
     #[must_use]
     pub fn max_subscriptions(mut self, max: usize) -> Self {
-        self.settings.max_subscriptions = max;
+        self.settings.room.all = max;
+        self
+    }
+
+    /// Limits how many streams the bus may hold for one caller, whose [`Scope`](crate::Scope) has
+    /// the same names. Default 16; a listen request beyond that gets 429. Callers without a name
+    /// have no such limit: limit them in front of the server.
+    #[must_use]
+    pub fn max_subscriptions_per_principal(mut self, max: usize) -> Self {
+        self.settings.room.of_caller = max;
         self
     }
 
@@ -149,6 +162,7 @@ impl<S> Layer<S> for ListenLayer {
 }
 
 const MAX_SUBSCRIPTIONS: usize = 4_000;
+const MAX_SUBSCRIPTIONS_PER_PRINCIPAL: usize = 16;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -171,11 +171,12 @@ impl Settings {
         let principals = scope.principals.clone();
         stream.stall_after(self.write_timeout);
         stream.scope_to(scope);
-        let opened = streams.open(self.max_subscriptions, &principals, disconnects, stream);
+        let opened = streams.open(self.room, &principals, disconnects, stream);
         let stream = opened.map_err(|full| match full {
             Full::Closing => Reason::Closing,
             Full::Disconnected => Reason::AuthorizerFailed,
             Full::TooMany => Reason::TooManyStreams,
+            Full::TooManyOfCaller => Reason::TooManyOfCaller,
         })?;
         let mut response = Response::new(Own::Stream(stream));
         // Proxies must neither buffer the stream nor change it.

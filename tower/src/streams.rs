@@ -53,6 +53,16 @@ pub(crate) enum Full {
     Disconnected,
     /// The maximum number of streams is open.
     TooMany,
+    /// The maximum number of streams of this caller is open.
+    TooManyOfCaller,
+}
+
+/// How many streams may be open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) all: usize,
+    /// Of one caller with a name.
+    pub(crate) of_caller: usize,
 }
 
 impl Default for Streams {
@@ -71,11 +81,11 @@ impl Streams {
         self.lock().disconnects.count()
     }
 
-    /// Opens a stream, if fewer than `max` are open and none of `principals` was disconnected after
-    /// the first `disconnects`.
+    /// Opens a stream, if there is room for it and none of `principals` was disconnected after the
+    /// first `disconnects`.
     pub(crate) fn open(
         self: &Arc<Self>,
-        max: usize,
+        room: Room,
         principals: &[Name],
         disconnects: u64,
         stream: ServerStream,
@@ -84,8 +94,11 @@ impl Streams {
             if shared.disconnects.include(principals, disconnects) {
                 return Err(Full::Disconnected);
             }
-            if shared.slots.len() >= max {
+            if shared.slots.len() >= room.all {
                 return Err(Full::TooMany);
+            }
+            if !principals.is_empty() && shared.streams_of(principals) >= room.of_caller {
+                return Err(Full::TooManyOfCaller);
             }
             Ok(())
         };
@@ -272,6 +285,13 @@ impl Shared {
 
     /// Removes the streams that have ended and whose connections take nothing: these do not poll
     /// their bodies, and so do not drop them either.
+    /// Returns how many streams the caller with these names has.
+    fn streams_of(&self, principals: &[Name]) -> usize {
+        let streams = self.slots.keys().filter_map(|id| self.fanout.stream(*id));
+        let own = |stream: &&ServerStream| stream.honored().scope.principals == *principals;
+        streams.filter(own).count()
+    }
+
     fn remove_stalled(&mut self, due: &[StreamId]) {
         for id in due {
             let stream = self.fanout.stream(*id);

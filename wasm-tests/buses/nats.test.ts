@@ -279,7 +279,7 @@ describe('without JetStream', () => {
   });
 });
 
-test.each(['a.b', 'a b', 'a*', ''])('the name %o is refused', (name) => {
+test.each(['a.b', 'a b', 'a*', '', 'a-events'])('the name %o is refused', (name) => {
   expect(() => natsBus('127.0.0.1:1', { bus: name })).toThrow(
     expect.objectContaining({ code: 'invalid-options' }),
   );

@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto';
-import { SECRET } from './secret.ts';
+import { OPERATOR, SECRET } from './secret.ts';
 
-export { SECRET };
+export { OPERATOR, SECRET };
 
 /** The header fields of a publish in JSON with the secret as its bearer token. */
 export const BEARER = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };
+
+/** The header fields of a request in JSON with the token of operators. */
+export const OPERATOR_BEARER = { ...BEARER, authorization: `Bearer ${OPERATOR}` };
 
 /** The input of a signature. */
 export interface Signing {

@@ -36,10 +36,11 @@ export function natsBus(
 ): ProcessBus {
   const { bus: name = 'mcp-listen', events } = options;
   const jetStream = options.jetStream ?? (events && true);
-  if (!/^[\w-]+$/.test(name)) {
+  // The stream of the occurrences of a bus has its name and `-events`.
+  if (!/^[\w-]+(?<!-events)$/.test(name)) {
     throw new ListenError(
       'invalid-options',
-      'the name of a bus on NATS may contain only letters, digits, - and _',
+      'the name of a bus on NATS has letters, digits, - and _, and does not end with -events',
     );
   }
   const connections = new NatsConnectionManager(

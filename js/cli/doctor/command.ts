@@ -2,7 +2,7 @@ import { expectArgs } from '../arguments.js';
 import { UserError } from '../user-error.js';
 import type { Examination, ExaminationOptions, ToolCall } from './examination.js';
 import { examineListen, seenToEnd } from './listen/checks.js';
-import { printed } from './print.js';
+import { plain, printed, printedJson } from './print.js';
 import { Report } from './report.js';
 import { examineSessions } from './session/checks.js';
 import { LEGACY } from './session/client.js';
@@ -26,9 +26,7 @@ export async function runDoctor(args: string[]): Promise<void> {
   await expectReachable(endpoint);
   if (!values.json) process.stderr.write('Examining: this takes up to a minute.\n\n');
   await examine({ endpoint, report, options });
-  print(
-    values.json ? `${JSON.stringify(asJson(url, report), undefined, 2)}\n` : printed(url, report),
-  );
+  print((values.json ? printedJson : printed)(url, report));
   process.exitCode = report.count('failure') > 0 ? 1 : 0;
 }
 
@@ -42,7 +40,7 @@ async function examine(examination: Examination): Promise<void> {
     if (stream !== undefined && examination.options.untilEnd) await seenToEnd(examination, stream);
   } catch (error) {
     throw new UserError(
-      `cannot examine ${examination.endpoint.url}: ${reasonOf(error)}`,
+      `cannot examine ${examination.endpoint.url}: ${plain(reasonOf(error))}`,
       UNEXAMINED,
     );
   } finally {
@@ -53,7 +51,7 @@ async function examine(examination: Examination): Promise<void> {
 /** Sends the first request, whose status says whether the others make sense. */
 async function expectReachable(endpoint: Endpoint): Promise<void> {
   const fail = (why: string): never => {
-    throw new UserError(`cannot examine ${endpoint.url}: ${why}`, UNEXAMINED);
+    throw new UserError(`cannot examine ${endpoint.url}: ${plain(why)}`, UNEXAMINED);
   };
   const ping = { jsonrpc: '2.0', id: 'doctor:0', method: 'ping' };
   const version = { 'mcp-protocol-version': LEGACY };
@@ -127,10 +125,6 @@ function headersOf(token: string | undefined, fields: string[]): Record<string, 
   });
   const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
   return { ...bearer, ...Object.fromEntries(pairs) };
-}
-
-function asJson(url: string, { findings, server }: Report) {
-  return { url, server, findings };
 }
 
 function print(text: string): void {

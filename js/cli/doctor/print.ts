@@ -6,9 +6,27 @@ import { LEGACY } from './session/client.js';
 export function printed(url: string, report: Report): string {
   const { ackMs, name = 'a server without a name', revisions, version = '' } = report.server;
   const acked = ackMs === undefined ? [] : [`acknowledges after ${ackMs} ms`];
-  const facts = [`${name} ${version}`.trim(), revisions.join(' and '), ...acked].join(', ');
+  const facts = plain([`${name} ${version}`.trim(), revisions.join(' and '), ...acked].join(', '));
   const parts = [section(report, MODERN, LISTEN), section(report, LEGACY, SESSIONS)];
   return `${[`${url}\n${facts}`, ...parts, summary(report)].join('\n\n')}\n`;
+}
+
+/** Returns the report as JSON. */
+export function printedJson(url: string, { findings, server }: Report): string {
+  const json = JSON.stringify({ url, server, findings }, undefined, 2);
+  // JSON.stringify escapes only some of them.
+  const escaped = json.replaceAll(/(?!\n)[\p{Cc}\p{Bidi_C}]/gu, (control) => {
+    return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+  return `${escaped}\n`;
+}
+
+/**
+ * Returns a text on one line, without the characters that control a terminal or the direction of
+ * text: it may be from the server.
+ */
+export function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Bidi_C}]/gu, '\ufffd');
 }
 
 function section({ findings }: Report, revision: TestedRevision, title: string): string {
@@ -17,7 +35,9 @@ function section({ findings }: Report, revision: TestedRevision, title: string):
 }
 
 function lineOf({ breaks, outcome, text }: Finding): string {
-  return [`${MARKS[outcome]}${text}`, ...breaks.map((line) => `${INDENT}${line}`)].join('\n');
+  return [`${MARKS[outcome]}${plain(text)}`, ...breaks.map((line) => `${INDENT}${line}`)].join(
+    '\n',
+  );
 }
 
 function summary(report: Report): string {

@@ -31,6 +31,15 @@ export class Report {
   readonly findings: Finding[] = [];
   readonly server: ServerFacts = { revisions: [] };
 
+  /** Adds what the server says about itself, of which only texts are used. */
+  introduce(info: unknown, revisions: readonly unknown[]): void {
+    const { name, version } = (info ?? {}) as Record<string, unknown>;
+    if (typeof name === 'string') this.server.name = name;
+    if (typeof version === 'string') this.server.version = version;
+    const added = revisions.filter((revision) => typeof revision === 'string');
+    this.server.revisions = [...new Set([...this.server.revisions, ...added])];
+  }
+
   /** Adds a check that found nothing wrong. */
   ok(revision: TestedRevision, check: string, text: string): void {
     this.#add('ok', revision, check, text);

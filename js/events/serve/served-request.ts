@@ -1,4 +1,5 @@
 import type { CallerContext } from '../../auth/authorize.js';
+import { callerId } from '../../auth/caller-id.js';
 import { type Caller, callerOf } from '../../auth/principal.js';
 import { servedHere } from '../../auth/served-here.js';
 import type { EventSource, WebhookSubscriptions } from '../../bus/events.js';
@@ -19,7 +20,7 @@ export interface ServedRequestHost {
   authorizer: EventAuthorizer;
   host: EventHost;
   log: EventSource;
-  /** The polls that each caller has running in this isolate. */
+  /** The polls that each caller, by its id, has running in this isolate. */
   polls: ConcurrencyLimit<string | undefined>;
   streams: StreamOpener;
   types: EventTypeTable;
@@ -119,9 +120,9 @@ export class ServedRequest {
   }
 
   async #paged(query: string): Promise<Response | undefined> {
-    const { name } = this.#caller;
-    const max = name === undefined ? MAX_UNNAMED_POLLS : MAX_POLLS;
-    this.#poll = this.#of.polls.enter(name, max);
+    const caller = callerId(this.#context);
+    const max = maxPolls(this.#caller.name, caller);
+    this.#poll = this.#of.polls.enter(caller, max);
     if (this.#poll === undefined)
       return this.#response(this.#exchange.refuse(tooManyPolls(max)) as HttpResponse);
     try {
@@ -194,12 +195,20 @@ export class ServedRequest {
   }
 }
 
+/** Returns how many polls a caller with this name, or else with this id, may have at a time. */
+function maxPolls(name: string | undefined, id: string | undefined): number {
+  if (name !== undefined) return MAX_POLLS;
+  return id === undefined ? MAX_UNNAMED_POLLS : MAX_POLLS_OF_ADDRESS;
+}
+
 function tooManyPolls(max: number): string {
   return JSON.stringify({ resourceExhausted: { limit: 'polls', max } });
 }
 
 /** Maximum number of polls of one caller at a time. */
 const MAX_POLLS = 4;
-/** Maximum number of polls at a time of all callers without a name. */
+/** Maximum number of polls at a time of all callers without a name from one address. */
+const MAX_POLLS_OF_ADDRESS = 8;
+/** Maximum number of polls at a time of all callers without a name and a known address. */
 const MAX_UNNAMED_POLLS = 64;
 const BUS_AWAY = JSON.stringify({ internal: 'bus' });

@@ -4,8 +4,14 @@ import type { Fanout } from '../../wasm/server/bindings.js';
 
 /** Opens a stream in the core. Returns its id there. */
 export function openIn(core: Fanout, opening: Opening): number {
-  const { expiresAt, maxConnectionAgeMs, reauthorizer, stream, writeMs } = opening;
+  const { authorizedAt, expiresAt, maxConnectionAgeMs, reauthorizer, stream, writeMs } = opening;
   const now = performance.now();
   const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
-  return core.open(stream, writeMs, reauthorizer?.ms ?? 0, retiresAt, toMonotonic(expiresAt), now);
+  const ttlMs = reauthorizer?.ms ?? 0;
+  // The caller may have been disconnected while the stream could not receive that.
+  const grantedAt = now - authorizedAt > SLOW_MS ? now - ttlMs : authorizedAt;
+  return core.open(stream, writeMs, ttlMs, grantedAt, retiresAt, toMonotonic(expiresAt), now);
 }
+
+/** Milliseconds after which a caller is authorized again before the first notification. */
+const SLOW_MS = 2_000;

@@ -49,12 +49,12 @@ export class OpeningPreparer {
     return reauthorizerOf(this.#reauthorizeOptions, caller);
   }
 
-  /** Prepares a stream of the core. */
+  /** Prepares a stream of the core, whose caller was authorized at `authorizedAt`. */
   prepare(
     stream: Stream,
     caller: CallerContext,
-    owner: StreamOwner,
-    reauthorizer: Reauthorizer | undefined,
+    authorizedAt: number,
+    { owner, reauthorizer }: { owner: StreamOwner; reauthorizer: Reauthorizer | undefined },
   ): Opening {
     const { intervals, timeouts } = this.#options;
     return {
@@ -64,6 +64,7 @@ export class OpeningPreparer {
       maxConnectionAgeMs: jittered(intervals.maxConnectionAgeMs),
       expiresAt: caller.expiresAt,
       reauthorizer,
+      authorizedAt,
       signal: caller.request.signal,
     };
   }

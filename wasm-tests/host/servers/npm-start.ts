@@ -7,7 +7,7 @@ import { root } from '../../../scripts/process/project.mjs';
 export interface Started {
   /** The MCP endpoint. */
   url: string;
-  /** The address of the console, with the secret of publishers. */
+  /** The address of the console, with the token of operators. */
   console: string;
   /** Stops it with SIGTERM. */
   stop(): Promise<void>;

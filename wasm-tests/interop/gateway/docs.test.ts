@@ -135,3 +135,20 @@ test('the command of the gateway prints the secret of a tenant', async () => {
   const [, line = ''] = page.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
   expect((await run(['sh'], 'tenant.sh', line)).trim()).toBe(tenantSecret('acme'));
 });
+
+test('the bus of a tenant in the docs is that of the whole path', async () => {
+  const page = await textOf('gateway-tenants');
+  const [, code = ''] = page.match(/^ {2}bus: (\(request\) => \{$.+?^ {2}\}),$/ms) ?? [];
+  const tenants = new Map([['acme', { bus: 'acme' }]]);
+  const busOf = new Function('tenants', `return ${code}`)(tenants) as (request: Request) => unknown;
+  const paths = [
+    '/acme/mcp',
+    '/acme/publish',
+    '/acme/globex/mcp',
+    '/globex/acme/mcp',
+    '/acme',
+    '/mcp',
+  ];
+  const buses = paths.map((path) => busOf(new Request(`https://gateway.example${path}`)));
+  expect(buses).toEqual(['acme', 'acme', ...Array(4).fill(undefined)]);
+});

@@ -195,6 +195,28 @@ describe('the requests to the server', () => {
   });
 });
 
+describe('words after a token', () => {
+  const saying = (words: number) => ({
+    authorization: `Bearer bob ${Array.from({ length: words }, (_, word) => `w${word}`).join(' ')}`,
+  });
+  const isRead = (headers: Headers) => headers.get('authorization')?.split(/ +/)[1] === 'bob';
+
+  test('cause few requests to the server: two are tried', async () => {
+    const { callerOf, counts } = admissionAt(isRead);
+    expect(await callerOf(saying(2))).toBe(await callerOf(BOB));
+    expect(counts.requests).toBeLessThanOrEqual(8);
+  });
+
+  test('cause none but that of admission if there are more than two', async () => {
+    const { callerOf, counts, nameOf } = admissionAt(isRead);
+    const refused = expect.objectContaining({ code: 'authorizer-failed' });
+    await expect(nameOf(saying(3))).rejects.toThrow(refused);
+    expect(counts.requests).toBe(0);
+    await expect(callerOf(saying(30))).rejects.toThrow(refused);
+    expect(counts.requests).toBe(1);
+  });
+});
+
 test('what is remembered about callers has short keys, however long their URLs are', async () => {
   const set = vi.spyOn(TtlCache.prototype, 'set');
   onTestFinished(() => set.mockRestore());
@@ -206,6 +228,32 @@ test('what is remembered about callers has short keys, however long their URLs a
   }
   expect(set.mock.calls.length).toBeGreaterThan(4);
   for (const [key] of set.mock.calls) expect(key.length).toBeLessThanOrEqual(64);
+});
+
+test('a caller for whom a server does not know server/discover changes nothing for others', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: string[] = [];
+  const admission = admissionOf(async (request) => {
+    const { method } = (await request.json()) as { method: string };
+    asked.push(method);
+    const isOdd = request.headers.get('authorization') === 'Bearer odd';
+    if (method === 'initialize') return admitting();
+    return isOdd ? new Response(null, { status: 404 }) : admitting();
+  });
+  const principalOf = (token: string) =>
+    admission.principal(
+      requestOf({ 'mcp-protocol-version': '2026-07-28', authorization: `Bearer ${token}` }),
+    );
+  await principalOf('bob');
+  const refused = expect.objectContaining({ code: 'discover-failed' });
+  await expect(principalOf('odd')).rejects.toThrow(refused);
+  await principalOf('ann');
+  expect(new Set(asked)).toEqual(new Set(['server/discover']));
+  // A server that has been replaced by one of 2025 is asked with `initialize` after five minutes.
+  vi.advanceTimersByTime(300_001);
+  await principalOf('odd');
+  expect(asked.at(-1)).toBe('initialize');
 });
 
 test('five minutes after a server did not know server/discover, it is asked again', async () => {

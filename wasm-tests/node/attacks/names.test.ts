@@ -96,6 +96,34 @@ test.each([
   expect(statuses.at(-1)).toBe(status);
 });
 
+test('with clientAddress, callers without a name are counted by what it returns', async () => {
+  const codes: unknown[] = [];
+  const server = serving({
+    limits: { maxSubscriptionsPerAddress: 1 },
+    clientAddress: (request) => {
+      const address = request.headers.get('x-real-ip');
+      if (address === 'broken') throw new Error('broken');
+      return address ?? undefined;
+    },
+    onError: (error) => codes.push((error as { code?: unknown }).code),
+  });
+  const statusFrom = async (address: string) => {
+    const request = listenRequest({ toolsListChanged: true });
+    request.headers.set('x-real-ip', address);
+    // A client can claim any address.
+    request.headers.set('cf-connecting-ip', crypto.randomUUID());
+    Object.defineProperty(request, 'cf', { value: { colo: 'AMS' } });
+    return (await server.fetch(request)).status;
+  };
+  const addresses = ['203.0.113.7', '203.0.113.7', '203.0.113.8', '2001:db8::1', '2001:DB8::2'];
+  const statuses = [];
+  for (const address of addresses) statuses.push(await statusFrom(address));
+  expect(statuses).toEqual([200, 429, 200, 200, 429]);
+  // Without a known address there is no limit for each.
+  for (let count = 0; count < 2; count += 1) expect(await statusFrom('broken')).toBe(200);
+  expect(codes).toEqual(['authorizer-failed', 'authorizer-failed']);
+});
+
 test('a named caller counts by its name, not by its address', async () => {
   const server = serving({ limits: { maxSubscriptionsPerAddress: 0 }, principal: () => 'ann' });
   const request = listenRequest({ toolsListChanged: true });

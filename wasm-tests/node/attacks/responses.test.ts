@@ -1,6 +1,7 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
+import { bodyUntil } from '../../../dist/handler/upstream-response.js';
 import { initialize, post } from '../../host/legacy.ts';
 import { listenRequest, TOOLS } from '../serving.ts';
 import { sdkServer, sendTo } from '../sessions/serving.ts';
@@ -46,6 +47,46 @@ describe.each([
       expect(codes).toEqual([code]);
     },
   );
+});
+
+/** A response with this text, one character at a time. */
+function dribbled(text: string): Response {
+  const bytes = new TextEncoder().encode(text);
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (sent === bytes.length) controller.close();
+        else controller.enqueue(bytes.slice(sent, ++sent));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body);
+}
+
+describe('a response in chunks of one byte', () => {
+  test('is found in as soon as it is there', async () => {
+    const text = `data: ${'a'.repeat(500)}\n\n`;
+    const limits = { responseBytes: 1_000_000, responseMs: 0 };
+    const find = (bytes: Uint8Array) => (bytes.byteLength === text.length ? 'found' : undefined);
+    const { bytes, found } = await bodyUntil(dribbled(`${text}more`), limits, find);
+    expect([found, new TextDecoder().decode(bytes)]).toEqual(['found', text]);
+  });
+
+  test('is not read again and again, however long it is', async () => {
+    const limits = { responseBytes: 50_000, responseMs: 0 };
+    let read = 0;
+    const find = (bytes: Uint8Array) => {
+      read += bytes.byteLength;
+      return undefined;
+    };
+    const { bytes } = await bodyUntil(dribbled('a'.repeat(50_000)), limits, find);
+    expect(bytes.byteLength).toBe(50_000);
+    expect(read).toBeLessThan(20 * 50_000);
+    const tooLong = bodyUntil(dribbled('a'.repeat(50_001)), limits, find);
+    await expect(tooLong).rejects.toMatchObject({ code: 'upstream-too-large' });
+  });
 });
 
 test('server/discover carries the credentials of the listen, and no other header of the caller', async () => {

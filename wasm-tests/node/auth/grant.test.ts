@@ -1,4 +1,11 @@
-import type { Authorization, AuthorizeContext, ListenBus, ListenHandlerOptions } from 'mcp-listen';
+import {
+  type Authorization,
+  type AuthorizeContext,
+  createListenHandler,
+  InMemoryBus,
+  type ListenBus,
+  type ListenHandlerOptions,
+} from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { listChanged, type WireStream } from '../../host/listen.ts';
@@ -222,4 +229,44 @@ describe('the stream of a session', () => {
     await server.notify.toolsChanged();
     expect(await nextMessage(again)).toMatchObject({ method: 'notifications/tools/list_changed' });
   });
+});
+
+test('a caller that is disconnected while its stream opens slowly is authorized before the first cue', async () => {
+  const rights = changeable();
+  const discovering = Promise.withResolvers<void>();
+  const server = createListenHandler(
+    async () => {
+      await discovering.promise;
+      const capabilities = { tools: { listChanged: true } };
+      return Response.json({ jsonrpc: '2.0', id: 1, result: { capabilities } });
+    },
+    { authorize: rights.authorize, principal: () => 'ann', keepAliveMs: 0 },
+  );
+  const opening = open(server, TOOLS);
+  await vi.advanceTimersByTimeAsync(2_100);
+  expect(rights.asked).toHaveLength(1);
+  rights.result = () => ({ denied: 403 });
+  await server.disconnect('ann');
+  discovering.resolve();
+  const stream = await opening;
+  await stream.message();
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBeUndefined();
+  expect(server.stats().ended).toMatchObject({ denied: 1 });
+});
+
+test('the result of authorize is valid for 30 seconds from when it was given', async () => {
+  const rights = changeable();
+  const opened = Promise.withResolvers<void>();
+  const bus = Object.assign(new InMemoryBus(), { ready: () => opened.promise });
+  const server = serving({ bus, authorize: rights.authorize, keepAliveMs: 0 });
+  const opening = open(server, TOOLS);
+  await vi.advanceTimersByTimeAsync(400);
+  opened.resolve();
+  const stream = await opening;
+  await stream.message();
+  await vi.advanceTimersByTimeAsync(29_700);
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBe(CUE);
+  expect(rights.asked).toHaveLength(2);
 });

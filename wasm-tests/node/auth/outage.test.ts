@@ -1,6 +1,6 @@
 import { ListenError, type PrincipalResult } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { askingUpstream } from '../../../dist/auth/outage.js';
+import { askingUpstream, rateLimited } from '../../../dist/auth/outage.js';
 import { listChanged } from '../../host/listen.ts';
 import { open, serving, TOOLS } from '../serving.ts';
 
@@ -57,6 +57,15 @@ test('ten minutes after its last result has expired, a stream ends', async () =>
   expect(await receive(MINUTE)).toBe(CUE);
   caller.result = fails('upstream-unreachable');
   for (let minute = 0; minute < 10; minute += 1) expect(await receive(MINUTE)).toBe(CUE);
+  expect(await receive(MINUTE)).toBeUndefined();
+  expect(server.stats().ended).toMatchObject({ denied: 1 });
+});
+
+test('while the upstream server limits the rate, a stream gets its notifications for a minute', async () => {
+  const { caller, receive, server } = await streaming();
+  const error = new ListenError('upstream-unreachable', 'the upstream server responded with 429');
+  caller.result = () => Promise.reject(rateLimited(error));
+  expect(await receive(MINUTE)).toBe(CUE);
   expect(await receive(MINUTE)).toBeUndefined();
   expect(server.stats().ended).toMatchObject({ denied: 1 });
 });

@@ -88,8 +88,12 @@ async function matchingLate() {
     principal: (request) => request.headers.get('authorization') ?? undefined,
     timeouts: { authorizeMs: 0 },
   });
-  const poll = async (caller: string | undefined) => {
+  const poll = async (caller: string | undefined, address?: string) => {
     const request = requestOf('events/poll', { name: 'paid', cursor: '' }, 1);
+    if (address !== undefined) {
+      request.headers.set('cf-connecting-ip', address);
+      Object.defineProperty(request, 'cf', { value: { colo: 'AMS' } });
+    }
     if (caller !== undefined) request.headers.set('authorization', caller);
     return (await server.fetch(request)).json();
   };
@@ -113,6 +117,18 @@ test('a caller has four polls at a time, and callers without a name 64', async (
   await expect.poll(() => matching.length).toBe(70);
   matching.at(-1)?.(true);
   expect(await again).toMatchObject({ result: {} });
+});
+
+test('callers without a name have eight polls at a time for each address', async () => {
+  const { matching, poll } = await matchingLate();
+  const running = Array.from({ length: 8 }, () => poll(undefined, '203.0.113.7'));
+  await expect.poll(() => matching.length).toBe(8);
+  expect(await poll(undefined, '203.0.113.7')).toMatchObject(refused(8));
+  const others = [poll(undefined, '203.0.113.8'), poll(undefined), poll('ann', '203.0.113.7')];
+  await expect.poll(() => matching.length).toBe(11);
+  for (const settle of matching) settle(true);
+  for (const result of await Promise.all([...running, ...others]))
+    expect(result).toMatchObject({ result: {} });
 });
 
 test('a poll that never ends counts for its caller for a minute', async () => {

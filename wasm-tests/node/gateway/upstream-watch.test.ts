@@ -38,17 +38,20 @@ function watching(ms: number, server = notes()) {
       return server.fetch(request);
     },
   };
-  const bus = {
-    wanted: { resourceSubscriptions: [] as string[] },
-    publishAll: async () => {},
+  const bus: Pick<WatchedBus, 'wanted' | 'publishAll' | 'wakeBy'> = {
+    wanted: {},
+    publishAll: async () => 0,
     wakeBy: async () => {},
   };
   const watcher = watchUpstream(upstream)('bus', bus as unknown as WatchedBus);
   const want = (...uris: string[]): void => {
-    bus.wanted = { resourceSubscriptions: uris };
+    wantAll({ resourceSubscriptions: uris });
+  };
+  const wantAll = (filter: SubscriptionFilter): void => {
+    Object.assign(bus, { wanted: filter });
     watcher?.wantedChanged();
   };
-  return { alarm: () => watcher?.alarm(), errors, requested, server, want };
+  return { alarm: () => watcher?.alarm(), errors, requested, server, want, wantAll };
 }
 
 function virtualTime(): void {
@@ -137,24 +140,124 @@ test('one subscription watches more URIs, and longer ones, than one stream may n
   await expect.poll(() => server.stats().open).toBe(0);
 });
 
-test('of more URIs than the server accepts, a part is watched, and soon a larger one', async () => {
+test('of more URIs than the server accepts, as many as it accepts are watched within seconds', async () => {
   virtualTime();
-  const { alarm, errors, requested, server, want } = watching(0);
+  const { alarm, requested, server, want } = watching(0);
   const counts = () => requested.map((filter) => filter.resourceSubscriptions?.length);
   want(...uris(257));
-  await elapsed(() => server.stats().open === 1, 100);
-  expect(counts()).toEqual([257, 128]);
-  for (const counted of [256, 257]) {
+  const narrowed = [257, 128, 192, 224, 240, 248, 252, 254, 255, 256, 257];
+  await elapsed(() => counts().length === narrowed.length, 100);
+  await pass(10_000);
+  await settle();
+  expect(counts()).toEqual(narrowed);
+  expect(server.stats().open).toBe(1);
+  // The name that was refused alone is requested again after five minutes.
+  for (let minute = 1; minute <= 6; minute += 1) {
     await pass(60_000);
     await alarm();
-    await elapsed(() => counts().at(-1) === counted, 100);
-    await pass(10_000);
+    await pass(1_000);
     await settle();
-    expect(server.stats().open).toBe(1);
   }
-  // The server has refused 257 twice, and the subscription to 256 is still open.
-  expect(counts()).toEqual([257, 128, 256, 257]);
-  expect(errors.map(({ message }) => message)).toEqual([LOST, LOST]);
+  expect(counts()).toEqual([...narrowed, 257]);
   want();
   await elapsed(() => server.stats().open === 0);
 });
+
+/** The URIs of the filter that was requested last and has as many as the server accepts. */
+function lastAccepted(requested: readonly SubscriptionFilter[]): string[] {
+  const sizes = (filter: SubscriptionFilter) => filter.resourceSubscriptions?.length ?? 0;
+  return requested.filter((filter) => sizes(filter) <= 256).at(-1)?.resourceSubscriptions ?? [];
+}
+
+test('names that are watched stay, whatever other names are wanted, also those that sort first', async () => {
+  virtualTime();
+  const { alarm, requested, server, want } = watching(0);
+  const honest = uris(200);
+  want(...honest);
+  await elapsed(() => server.stats().open === 1, 100);
+  const junk = Array.from({ length: 600 }, (_, number) => `!${number}`);
+  want(...honest, ...junk);
+  for (let minute = 0; minute < 3; minute += 1) {
+    for (let step = 0; step < 60; step += 1) {
+      await pass(1_000);
+      await settle();
+    }
+    await alarm();
+  }
+  const watched = lastAccepted(requested);
+  expect(watched).toHaveLength(256);
+  expect(watched).toEqual(expect.arrayContaining(honest));
+  // The server is asked a few times a minute.
+  expect(requested.length).toBeLessThan(60);
+}, 60_000);
+
+test('a name that the server refuses is left out, and other names and lists are watched', async () => {
+  virtualTime();
+  const { alarm, requested, server, wantAll } = watching(0);
+  const refused = `!${'a'.repeat(3_000)}`;
+  const wanting = (...more: string[]) =>
+    wantAll({ toolsListChanged: true, resourceSubscriptions: [...more, refused] });
+  const isWatched = (...names: string[]) =>
+    lastAccepted(requested).join() === names.join() &&
+    requested.at(-1)?.toolsListChanged === true &&
+    server.stats().open === 1;
+  wanting();
+  await elapsed(() => requested.length > 1 && isWatched());
+  wanting('note://a', 'note://b');
+  await elapsed(() => isWatched('note://a', 'note://b'));
+  const asked = requested.length;
+  wanting('note://a', 'note://b', 'note://c');
+  await elapsed(() => isWatched('note://a', 'note://b', 'note://c'));
+  for (let minute = 0; minute < 3; minute += 1) {
+    await pass(60_000);
+    await alarm();
+    await pass(1_000);
+    await settle();
+  }
+  const later = requested.slice(asked).flatMap((filter) => filter.resourceSubscriptions ?? []);
+  expect(later).not.toContain(refused);
+});
+
+test.each([401, 403, 429, 500])(
+  'a name to which the server responds with %i is left out while others are watched',
+  async (status) => {
+    virtualTime();
+    const behind = notes();
+    const fetch = async (request: Request) =>
+      (await request.clone().text()).includes('!broken')
+        ? new Response('no', { status })
+        : behind.fetch(request);
+    const { requested, server, want } = watching(0, Object.assign(notes(), { fetch }));
+    want('note://a');
+    await elapsed(() => behind.stats().open === 1, 100);
+    want('note://a', '!broken');
+    await elapsed(() => requested.length > 1, 100);
+    want('note://a', '!broken', 'note://b');
+    await elapsed(() => requested.at(-1)?.resourceSubscriptions?.join() === 'note://a,note://b');
+    await elapsed(() => behind.stats().open === 1);
+    void server.close();
+  },
+);
+
+test('many names that the server refuses keep no other name from being watched', async () => {
+  virtualTime();
+  const { alarm, requested, server, want } = watching(0);
+  want('note://a');
+  await elapsed(() => server.stats().open === 1, 100);
+  const refused = Array.from({ length: 40 }, (_, number) => `!${'a'.repeat(3_000)}${number}`);
+  want('note://a', 'note://b', ...refused);
+  const isWatched = () =>
+    requested.some(({ resourceSubscriptions: names = [] }) => {
+      return names.join() === 'note://a,note://b';
+    });
+  for (let minute = 0; minute < 12 && !isWatched(); minute += 1) {
+    for (let step = 0; step < 15; step += 1) {
+      await pass(1_000);
+      await settle();
+    }
+    await pass(45_000);
+    await alarm();
+  }
+  expect(isWatched()).toBe(true);
+  expect(server.stats().open).toBe(1);
+}, 60_000);

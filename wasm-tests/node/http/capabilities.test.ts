@@ -5,7 +5,7 @@ import { callRequest } from '../../host/call.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { CAPABILITIES, declaring } from '../../host/options.ts';
 import { notebook } from '../sdk/notebook.ts';
-import { listenRequest, open, refusal, TOOLS, URL } from '../serving.ts';
+import { listenRequest, open, refusal, streamOf, TOOLS, URL } from '../serving.ts';
 import { sendTo } from '../sessions/serving.ts';
 
 describe('capabilities', () => {
@@ -189,6 +189,25 @@ describe('discovered capabilities', () => {
     await listen('Bearer b', 'session=1');
     await listen('Bearer b', 'session=1');
     expect(asked).toEqual(['Bearer a', 'Bearer b', 'Bearer b']);
+  });
+
+  test('that are public are cached for their URL: a query of one caller changes no other', async () => {
+    const server = createListenHandler((request: Request) => {
+      const tools = request.url.endsWith('?empty') ? {} : { listChanged: true };
+      const cached = { ttlMs: 60_000, cacheScope: 'public' };
+      return Response.json({
+        jsonrpc: '2.0',
+        id: 1,
+        result: { capabilities: { tools }, ...cached },
+      });
+    });
+    const ack = async (query: string) => {
+      const request = new Request(`${URL}${query}`, listenRequest(TOOLS));
+      return (await streamOf(await server.fetch(request))).message();
+    };
+    expect(await ack('?empty')).toContain('"notifications":{}');
+    expect(await ack('')).toContain('"notifications":{"toolsListChanged":true}');
+    expect(await ack('?empty')).toContain('"notifications":{}');
   });
 
   test('are requested again, and only what they include is honored', async () => {

@@ -200,6 +200,24 @@ test('a stream of statistics waits for its reader, and ends with it', async () =
   await reader?.cancel();
 });
 
+test('a hundred streams of public statistics are open at a time, besides those of operators', async () => {
+  const { send } = operating({ isPublic: true });
+  const accept = { accept: 'text/event-stream' };
+  const begin = () => send('stats', { headers: accept });
+  const [first] = await Promise.all(Array.from({ length: 100 }, begin));
+  const refused = await begin();
+  expect([refused?.status, refused?.headers.get('retry-after')]).toEqual([429, '10']);
+  const operator = await send('stats', { headers: { ...BEARER.headers, ...accept } });
+  expect(operator?.status).toBe(200);
+  expect((await send('stats'))?.status).toBe(200);
+  const reader = first?.body?.getReader();
+  await reader?.read();
+  expect((await begin())?.status).toBe(429);
+  await reader?.cancel();
+  expect((await begin())?.status).toBe(200);
+  await operator?.body?.cancel();
+});
+
 function operating(options: Partial<OperatorOptions> = {}) {
   const server = serving({ bus: new InMemoryBus() });
   const handler = createOperatorHandler({ server, token: TOKEN, ...options });

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { run } from '../../../scripts/process/command.mjs';
 import { root } from '../../../scripts/process/project.mjs';
@@ -199,6 +200,55 @@ describe('npm run release', () => {
     );
   });
 });
+
+describe('a release in CI', () => {
+  test('runs tests without the variables that publish', async () => {
+    const { recorded } = await publish();
+    expect(recorded).toBe('npm test [,,]\n');
+  });
+
+  test('publishes a tarball that another job has tested, and runs no code of others', async () => {
+    const tarball = join(folder, '..', `${basename(folder)}.tgz`);
+    onTestFinished(() => rm(tarball, { force: true }));
+    await writeFile(tarball, 'tested');
+    const refused = await publish('--tarball', tarball, '--sha256', '00');
+    expect([refused.recorded, refused.result]).toEqual([
+      '',
+      expect.stringContaining('--sha256 is not the digest'),
+    ]);
+    const digest = createHash('sha256').update('tested').digest('hex');
+    const { recorded } = await publish('--tarball', tarball, '--sha256', digest);
+    const lines = recorded.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^npm publish .*\.tgz --ignore-scripts .*--provenance.* \[a,b,c\]$/);
+    expect(lines.slice(1)).toEqual(
+      Array(4).fill(expect.stringMatching(/^cargo publish --locked --no-verify.* \[a,b,c\]$/)),
+    );
+  });
+});
+
+/** Runs a release with the identity of a CI, and programs that record their variables. */
+async function publish(...args: string[]): Promise<{ result: string; recorded: string }> {
+  const log = join(folder, '..', `${basename(folder)}.log`);
+  onTestFinished(() => rm(log, { force: true }));
+  const bin = await mkdtemp(join(tmpdir(), 'mcp-listen-bin-'));
+  onTestFinished(() => rm(bin, { recursive: true, force: true }));
+  const credentials = `$ACTIONS_ID_TOKEN_REQUEST_TOKEN,$CARGO_REGISTRY_TOKEN,$NODE_AUTH_TOKEN`;
+  for (const name of ['npm', 'cargo']) {
+    const code = `#!/bin/sh\necho "${name} $* [${credentials}]" >> ${log}\n[ "$1" = publish ]\n`;
+    await writeFile(join(bin, name), code, { mode: 0o755 });
+  }
+  const { SIGSTORE_ID_TOKEN: _, ...others } = process.env;
+  const identity = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://ci.example' };
+  const tokens = { ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'a', CARGO_REGISTRY_TOKEN: 'b' };
+  const env = { ...others, ...identity, ...tokens, NODE_AUTH_TOKEN: 'c' };
+  const command = ['scripts/release/release.mjs', '1.2.0', '--confirm', '1.2.0', ...args];
+  const PATH = `${bin}:${process.env['PATH']}`;
+  const result = await run(process.execPath, command, {
+    cwd: folder,
+    env: { ...env, PATH },
+  }).catch(String);
+  return { result, recorded: await readFile(log, 'utf8').catch(() => '') };
+}
 
 /**
  * Runs the release script of the repository, without the variables that identify a process in CI.

@@ -4,11 +4,11 @@ import { variablesOf } from '../../../scripts/start/variables.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { call, callTool } from '../../host/call.ts';
 import { startDeployed, startError } from '../../host/servers/deployed.ts';
-import { BEARER, SECRET } from '../../host/signing.ts';
+import { BEARER, OPERATOR, OPERATOR_BEARER, SECRET } from '../../host/signing.ts';
 import { type RequestParts, statusAt } from '../../host/wire/status.ts';
 
 /** The variables with which `npm start` enables everything. */
-const EVERYTHING_ON = variablesOf(SECRET);
+const EVERYTHING_ON = variablesOf({ publish: SECRET, operator: OPERATOR });
 const WRITE_TOOLS = [
   ['edit_note', { name: 'todo', text: 'overwritten' }],
   ['delete_note', { name: 'todo' }],
@@ -72,6 +72,8 @@ test.each([
   [{ CONSOLE: 'On' }, 'CONSOLE'],
   [{ STATS_OPEN: 'true' }, 'STATS_OPEN'],
   [{ PUBLISH_TOKEN: 'fifteen-bytes-x' }, 'PUBLISH_TOKEN'],
+  [{ OPERATOR_TOKEN: 'fifteen-bytes-x' }, 'OPERATOR_TOKEN'],
+  [{ OPERATOR_TOKEN: SECRET, PUBLISH_TOKEN: SECRET }, 'OPERATOR_TOKEN and PUBLISH_TOKEN'],
 ])('the Worker does not start with %o, and names the variable', async (variables, name) => {
   expect(await startError(variables)).toContain(name);
 });
@@ -169,12 +171,30 @@ describe('the page of the console', () => {
   });
 });
 
+test('a publisher can neither operate the bus nor read its statistics', async () => {
+  const order = JSON.stringify({ do: 'drain', count: 1 });
+  const statusesOf = async (origin: string, headers: Record<string, string>) => [
+    (await fetch(`${origin}/operate`, { method: 'POST', headers, body: order })).status,
+    (await fetch(`${origin}/stats?callers=1`, { headers })).status,
+  ];
+  const [publishing = ''] = (await startDeployed({ PUBLISH_TOKEN: SECRET })).edges;
+  expect(await statusesOf(publishing, BEARER)).toEqual([404, 404]);
+  const variables = { PUBLISH_TOKEN: SECRET, OPERATOR_TOKEN: OPERATOR };
+  const [operated = ''] = (await startDeployed(variables)).edges;
+  expect(await statusesOf(operated, BEARER)).toEqual([401, 401]);
+  expect(await statusesOf(operated, OPERATOR_BEARER)).toEqual([200, 200]);
+  const publish = { method: 'POST', headers: OPERATOR_BEARER, body: EVENT };
+  expect((await fetch(`${operated}/publish`, publish)).status).toBe(401);
+});
+
 test('the variables of npm start enable everything', async () => {
   const [origin = ''] = (await startDeployed(EVERYTHING_ON)).edges;
   expect(
     await callTool(`${origin}/mcp`, 'edit_note', { name: 'todo', text: 'x' }),
   ).not.toHaveProperty('isError');
   expect((await fetch(`${origin}/stats`)).status).toBe(200);
+  const operator = { headers: OPERATOR_BEARER };
+  expect((await fetch(`${origin}/stats?callers=1`, operator)).status).toBe(200);
   expect(
     (await fetch(`${origin}/publish`, { method: 'POST', headers: BEARER, body: EVENT })).status,
   ).toBe(200);

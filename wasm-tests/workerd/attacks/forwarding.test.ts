@@ -72,6 +72,8 @@ const CLAIMS = [
     'cf-visitor',
   ],
   ...['cf-access-authenticated-user-email', 'cf-worker'],
+  ...['proxy', 'x-http-host-override', 'x-proxyuser-ip', 'X_ProxyUser_IP', 'x-script-name'],
+  ...['x-scheme', 'x-url-scheme', 'front-end-https'],
 ];
 
 describe('a request', () => {

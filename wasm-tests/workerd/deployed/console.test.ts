@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { acknowledged, listChanged, listen, updated } from '../../host/listen.ts';
-import { BEARER, SECRET } from '../../host/signing.ts';
+import { BEARER, OPERATOR, OPERATOR_BEARER, SECRET } from '../../host/signing.ts';
 
 let workerd: Workerd;
 let origin: string;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   workerd = await startWorkerd({
     bundle: workerBundle,
     edges: 2,
-    text: { CONSOLE: 'on', PUBLISH_TOKEN: SECRET, METRICS_TOKEN },
+    text: { CONSOLE: 'on', PUBLISH_TOKEN: SECRET, OPERATOR_TOKEN: OPERATOR, METRICS_TOKEN },
   });
   [origin = ''] = workerd.edges;
 });
@@ -49,7 +49,7 @@ describe('POST /publish', () => {
 });
 
 describe('GET /stats', () => {
-  test('shows the counts of the isolate and of the bus to a caller with the secret', async () => {
+  test('shows the counts of the isolate and of the bus to a caller with the token of operators', async () => {
     expect((await fetch(`${origin}/stats`)).status).toBe(401);
     const [here, there] = [await statsOf(origin), await statsOf(workerd.edges[1] ?? '')];
     expect(here).toMatchObject({
@@ -66,7 +66,8 @@ describe('GET /stats', () => {
     await stream.message();
     const event = { kind: 'events_list_changed' };
     const after = await positionOf(publish([event, { kind: 'for_group', group: 'us', event }]));
-    const response = await fetch(`${origin}/stats?after=${after - 2}`, { headers: BEARER });
+    const headers = OPERATOR_BEARER;
+    const response = await fetch(`${origin}/stats?after=${after - 2}`, { headers });
     const { log, topics } = (await response.json()) as Snapshot;
     expect(log.map(({ event }) => event)).toEqual([event, { kind: 'for_group', event }]);
     expect(topics).toContainEqual({ topic: 'events', streams: expect.any(Number) });
@@ -154,7 +155,9 @@ async function positionOf(published: Promise<Response>): Promise<number> {
 }
 
 async function statsOf(edge: string) {
-  return (await (await fetch(`${edge}/stats`, { headers: BEARER })).json()) as { isolate: string };
+  return (await (await fetch(`${edge}/stats`, { headers: OPERATOR_BEARER })).json()) as {
+    isolate: string;
+  };
 }
 
 function todo() {

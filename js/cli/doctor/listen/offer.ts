@@ -25,7 +25,7 @@ export async function discover(
     return undefined;
   }
   const info = (_meta as Record<string, unknown> | undefined)?.[SERVER_INFO];
-  Object.assign(report.server, info, { revisions: supportedVersions });
+  report.introduce(info, supportedVersions);
   report.ok(MODERN, 'discover', 'server/discover responds, and names the revision');
   return filterOf((capabilities ?? {}) as Capabilities, client, options.uri);
 }

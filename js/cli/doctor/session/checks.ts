@@ -29,8 +29,7 @@ export async function examineSessions(examination: Examination): Promise<boolean
     return false;
   }
   const { capabilities, protocolVersion, serverInfo } = message.result;
-  report.server.revisions = [...new Set([...report.server.revisions, String(protocolVersion)])];
-  Object.assign(report.server, serverInfo);
+  report.introduce(serverInfo, [String(protocolVersion)]);
   report.ok(LEGACY, 'initialize', `initialize responds with ${protocolVersion}`);
   await examineSession(examination, client, (capabilities ?? {}) as Capabilities);
   return true;

@@ -30,8 +30,9 @@ function isCheckedLater(request: Request): boolean {
 
 /**
  * Admits and names the callers that the upstream server serves. It sends `server/discover` with the
- * credentials of the caller, and `initialize` to a server that does not know that method. Only a
- * result admits. A name is made of those credentials that the server requires at this URL.
+ * credentials of the caller, and `initialize` to a server that does not know that method, at a URL
+ * where it has not given a result for it in the last five minutes. Only a result admits. A name is
+ * made of those credentials that the server requires at this URL.
  */
 export class UpstreamAdmission {
   readonly #server: UpstreamServer;
@@ -47,6 +48,8 @@ export class UpstreamAdmission {
    * clients choose how long a URL is.
    */
   readonly #initializing = new TtlCache<true>(300_000, 10_000);
+  /** URLs at which the server has given a result for `server/discover`, as digests. */
+  readonly #discovering = new TtlCache<true>(300_000, 10_000);
 
   /** @param admitsUnknownMethod - whether an error "no such method or revision" also admits. */
   constructor(server: UpstreamServer, admitsUnknownMethod: boolean) {
@@ -70,11 +73,7 @@ export class UpstreamAdmission {
     const sent = credentials.listOf(request);
     const name = await credentials.nameOf(sent);
     if (name === undefined) return undefined;
-    if (sent.length > MAX_CREDENTIALS)
-      throw new ListenError(
-        'authorizer-failed',
-        `a caller has over ${MAX_CREDENTIALS} credentials`,
-      );
+    expectFew(sent);
     // Otherwise a caller that is denied would cause many requests.
     if (sent.length > 1 && (await this.#denialOf(request)) !== undefined) return name;
     return credentials.nameOf(await required(sent, (some) => this.#isEnough(request, some)));
@@ -128,8 +127,11 @@ export class UpstreamAdmission {
       const discovered = await this.#server.send(request, questionOf(ProbeQuestion.Discover));
       if (isDenial(discovered)) return discovered;
       const body = await wholeBody(discovered, this.#server.limits);
-      if (isResult(discovered, body) || (admitsUnknownMethod && probed(body).isUnknown))
-        return undefined;
+      const isServed = isResult(discovered, body);
+      if (isServed) this.#discovering.set(endpoint, true);
+      if (isServed || (admitsUnknownMethod && probed(body).isUnknown)) return undefined;
+      // One caller must not decide how all callers are checked.
+      if (this.#discovering.get(endpoint) === true) throw notServed('server/discover');
     }
     const denial = await this.#initialized(request, endpoint);
     // Not after each `initialize`, or `server/discover` would never be sent again.
@@ -146,11 +148,25 @@ export class UpstreamAdmission {
     if (session !== null) this.#server.endSession(request, session);
     if (isServed) return undefined;
     this.#initializing.delete(endpoint);
-    throw new ListenError(
-      'discover-failed',
-      'the upstream server responds neither to server/discover nor to initialize',
-    );
+    throw notServed('server/discover or initialize');
   }
+}
+
+function notServed(methods: string): ListenError {
+  return new ListenError(
+    'discover-failed',
+    `the upstream server gives a caller no result for ${methods}`,
+  );
+}
+
+/** @throws ListenError `authorizer-failed` for more credentials than a caller may have. */
+function expectFew(sent: readonly Credential[]): void {
+  const refuse = (what: string): never => {
+    throw new ListenError('authorizer-failed', `a caller has over ${what}`);
+  };
+  if (sent.length > MAX_CREDENTIALS) refuse(`${MAX_CREDENTIALS} credentials`);
+  const tokens = sent.filter(({ field }) => field === 'authorization').length;
+  if (tokens > MAX_TOKENS) refuse(`${MAX_TOKENS} words after Bearer`);
 }
 
 /** Whether a response is a result with capabilities; errors may also have status 200. */
@@ -165,3 +181,5 @@ function isResult({ ok }: Response, body: Uint8Array): boolean {
 const PROBE_MS = 4_000;
 /** Maximum credentials of a caller, each cookie that may name it counted as one. */
 const MAX_CREDENTIALS = 32;
+/** Maximum words after the scheme of a bearer token, each of which may be a credential. */
+const MAX_TOKENS = 3;

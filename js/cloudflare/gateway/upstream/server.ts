@@ -1,6 +1,7 @@
 import { waitUntil } from 'cloudflare:workers';
 import type { Denial } from '../../../auth/authorize.js';
 import { checksOf, isOpenStream } from '../../../auth/open-stream.js';
+import { rateLimited } from '../../../auth/outage.js';
 import type { FetchHandler } from '../../../handler/handler.js';
 import { clientRequestOf, onBehalfOf, serverRequest } from '../../../handler/server-request.js';
 import type { ResponseLimits } from '../../../handler/upstream-response.js';
@@ -48,7 +49,8 @@ export class UpstreamServer {
     if (status === 429 && !isOpenStream(request))
       return { denied: 503, ...field('retryAfter', headers) };
     const code = UNREACHABLE.includes(status) ? 'upstream-unreachable' : 'discover-failed';
-    throw new ListenError(code, `the upstream server responded with status ${status}`);
+    const error = new ListenError(code, `the upstream server responded with status ${status}`);
+    throw status === 429 ? rateLimited(error) : error;
   }
 
   /** Ends a session that a check opened. The calling request does not wait for it. */

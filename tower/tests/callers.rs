@@ -1,0 +1,81 @@
+//! How many streams one caller may have.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use mcp_listen_tower::{Body, Bus, Capabilities, Grant, ListenLayer, Name, Scope};
+use tower::{Layer, ServiceExt, service_fn};
+
+/// A layer that names each caller after its token.
+fn layer() -> ListenLayer {
+    ListenLayer::new(Bus::new(), Capabilities::ALL).authorize(|parts, requested| async move {
+        let token = parts.headers.get("authorization");
+        let name = token.and_then(|token| Name::new(token.to_str().unwrap()).ok());
+        let scope = Scope {
+            principals: name.into_iter().collect(),
+            ..Scope::default()
+        };
+        Ok(Grant::new(requested).with_scope(scope))
+    })
+}
+
+async fn respond(layer: &ListenLayer, token: Option<&str>) -> Response<Body<Full<Bytes>>> {
+    let inner = service_fn(async |_: Request<Full<Bytes>>| {
+        Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+    });
+    let Ok(response) = layer.layer(inner).oneshot(listen(token)).await;
+    response
+}
+
+fn listen(token: Option<&str>) -> Request<Full<Bytes>> {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{
+        "_meta":{
+            "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities":{}
+        },
+        "notifications":{"toolsListChanged":true}
+    }}"#;
+    let mut request = Request::post("/mcp")
+        .header("host", "notes.example")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-method", "subscriptions/listen")
+        .header("mcp-protocol-version", "2026-07-28");
+    if let Some(token) = token {
+        request = request.header("authorization", token);
+    }
+    request.body(Full::from(body)).unwrap()
+}
+
+#[tokio::test]
+async fn a_caller_has_a_part_of_the_streams_and_leaves_the_others_room() {
+    let layer = layer().max_subscriptions_per_principal(2);
+    let first = respond(&layer, Some("ann")).await;
+    let second = respond(&layer, Some("ann")).await;
+    assert_eq!(
+        (first.status().as_u16(), second.status().as_u16()),
+        (200, 200)
+    );
+    let third = respond(&layer, Some("ann")).await;
+    assert_eq!(third.status().as_u16(), 429);
+    assert!(third.headers().contains_key("retry-after"));
+    assert_eq!(respond(&layer, Some("bob")).await.status().as_u16(), 200);
+    drop(first);
+    assert_eq!(respond(&layer, Some("ann")).await.status().as_u16(), 200);
+    drop(second);
+}
+
+#[tokio::test]
+async fn callers_without_a_name_are_limited_together_only() {
+    let layer = layer()
+        .max_subscriptions_per_principal(0)
+        .max_subscriptions(2);
+    assert_eq!(respond(&layer, Some("ann")).await.status().as_u16(), 429);
+    let streams = [respond(&layer, None).await, respond(&layer, None).await];
+    assert!(streams.iter().all(|stream| stream.status().as_u16() == 200));
+    assert_eq!(respond(&layer, None).await.status().as_u16(), 503);
+}
