@@ -44,6 +44,11 @@ declare namespace Cloudflare {
     /** The event types that the gateway serves, as JSON; see docs/gateway-events.md. */
     EVENTS?: string;
     /**
+     * `admitted`: every admitted caller receives events, also where `UPSTREAM_RIGHTS` is
+     * `acknowledged`; see docs/gateway-events.md.
+     */
+    EVENTS_RIGHTS?: string;
+    /**
      * 32 bytes in base64, with which the bus encrypts the secrets of webhooks. If unset, events are
      * not delivered to webhooks.
      */
