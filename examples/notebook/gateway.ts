@@ -79,9 +79,10 @@ function eventTypes(): DefinedEvents | undefined {
     if (EVENTS_RIGHTS) throw new Error('EVENTS_RIGHTS requires EVENTS');
     return undefined;
   }
+  const allowInsecureLocalhost = settings.hasDemoCallers;
   const options = {
     ...(oneOf('EVENTS_RIGHTS', EVENTS_RIGHTS, ['admitted']) && { authorize: () => true }),
-    ...(WEBHOOK_KEY && { webhooks: { encryptionKey: WEBHOOK_KEY } }),
+    ...(WEBHOOK_KEY && { webhooks: { allowInsecureLocalhost, encryptionKey: WEBHOOK_KEY } }),
   };
   try {
     return defineEvents(JSON.parse(EVENTS), options);
