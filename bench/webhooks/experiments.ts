@@ -13,7 +13,7 @@ export interface Size {
 export const SIZES: Record<'full' | 'quick', Size> = {
   full: {
     publishing: { perObject: 500, publishes: 50 },
-    posting: { webhooks: 10, events: 60 },
+    posting: { webhooks: 10, events: 600 },
     rounds: 7,
   },
   quick: {

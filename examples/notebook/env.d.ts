@@ -5,8 +5,9 @@ declare namespace Cloudflare {
     /** `on` lists the tools that write to the notebook. */
     NOTEBOOK_WRITE?: string;
     /**
-     * `on` names each caller by its bearer token, whatever it is, and delivers to webhooks, also
-     * over http on this machine. For a demo on this machine only.
+     * `on` names each caller of the notebook by its bearer token, whatever it is, and delivers to
+     * webhooks, also over http on this machine; those of a gateway may then be there too. For a
+     * demo on this machine only.
      */
     DEMO_CALLERS?: string;
     /** `on` serves the console at `/`. */
@@ -43,6 +44,11 @@ declare namespace Cloudflare {
     SUBREQUESTS?: string;
     /** The event types that the gateway serves, as JSON; see docs/gateway-events.md. */
     EVENTS?: string;
+    /**
+     * `admitted`: every admitted caller receives events, also where `UPSTREAM_RIGHTS` is
+     * `acknowledged`; see docs/gateway-events.md.
+     */
+    EVENTS_RIGHTS?: string;
     /**
      * 32 bytes in base64, with which the bus encrypts the secrets of webhooks. If unset, events are
      * not delivered to webhooks.

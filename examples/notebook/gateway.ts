@@ -13,6 +13,7 @@ import { tenancy } from './tenants.js';
 const {
   CREDENTIAL_HEADERS,
   EVENTS,
+  EVENTS_RIGHTS,
   MCP_BUS,
   SUBREQUESTS,
   TENANTS,
@@ -75,11 +76,16 @@ function rightsOfCallers(): 'acknowledged' | 'admitted' {
 function eventTypes(): DefinedEvents | undefined {
   if (!EVENTS) {
     if (WEBHOOK_KEY) throw new Error('WEBHOOK_KEY requires EVENTS');
+    if (EVENTS_RIGHTS) throw new Error('EVENTS_RIGHTS requires EVENTS');
     return undefined;
   }
-  const webhooks = WEBHOOK_KEY && { webhooks: { encryptionKey: WEBHOOK_KEY } };
+  const allowInsecureLocalhost = settings.hasDemoCallers;
+  const options = {
+    ...(oneOf('EVENTS_RIGHTS', EVENTS_RIGHTS, ['admitted']) && { authorize: () => true }),
+    ...(WEBHOOK_KEY && { webhooks: { allowInsecureLocalhost, encryptionKey: WEBHOOK_KEY } }),
+  };
   try {
-    return defineEvents(JSON.parse(EVENTS), { ...webhooks });
+    return defineEvents(JSON.parse(EVENTS), options);
   } catch (error) {
     throw new Error(`EVENTS must list event types as JSON: ${(error as Error).message}`);
   }

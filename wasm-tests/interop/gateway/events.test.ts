@@ -1,15 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { call, callRequest } from '../../host/call.ts';
+import { endpoint } from '../../host/endpoint.ts';
 import { streamEvents } from '../../host/events.ts';
 import { acknowledged, listChanged } from '../../host/listen.ts';
 import { type NodeServer, serveOnNode } from '../../host/node-http.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
+import { HOOK_SECRET } from '../../host/webhook.ts';
 import { PythonClient } from '../clients/python.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 import { type PythonServer, pythonServer } from '../servers/python.ts';
@@ -192,48 +195,82 @@ describe('a gateway without event types, in front of a server that has some', ()
 });
 
 describe('a gateway with WEBHOOK_KEY, in front of a server that needs credentials', () => {
-  const endpoint = { url: 'https://127.0.0.1/hook', secret: `whsec_${btoa('s'.repeat(24))}` };
   let node: NodeServer;
-  let gateway: GatewayFixture;
 
   beforeAll(async () => {
     node = await serveOnNode(async (request) =>
       request.headers.has('authorization') ? discovering(request) : new Response(null, DENIED),
     );
-    gateway = await GatewayFixture.start(`${node.origin}/mcp`, {
+  });
+
+  afterAll(() => node?.stop());
+
+  /** Starts the gateway with further variables. Stops it after the test. */
+  async function started(text: Record<string, string> = {}): Promise<GatewayFixture> {
+    const gateway = await GatewayFixture.start(`${node.origin}/mcp`, {
       EVENTS: JSON.stringify(TYPES),
       WEBHOOK_KEY: btoa('k'.repeat(32)),
       UPSTREAM_WATCH: 'off',
+      ...text,
     });
-  });
-
-  afterAll(async () => {
-    await gateway?.stop();
-    await node?.stop();
-  });
-
-  /** Sends a request with a token. */
-  async function asAda(method: string, params: Record<string, unknown>) {
-    const request = callRequest(gateway.mcp(0), method, params);
-    request.headers.set('authorization', 'Bearer ada');
-    return (await fetch(request)).json();
+    onTestFinished(() => gateway.stop());
+    return gateway;
   }
 
-  test('offers webhooks to callers that the server knows', async () => {
+  test('offers webhooks to callers that the server knows, at endpoints that are public', async () => {
+    const gateway = await started();
     const { status } = await call(gateway.mcp(0), 'events/list');
     expect(status).toBe(401);
-    expect(await asAda('events/list', {})).toMatchObject({
+    expect(await asAda(gateway, 'events/list', {})).toMatchObject({
       result: { events: [{ delivery: ['poll', 'push', 'webhook'] }] },
     });
-  });
-
-  test('refuses endpoints that are not public', async () => {
-    const params = { name: 'order.paid', delivery: { mode: 'webhook', ...endpoint } };
-    expect(await asAda('events/subscribe', params)).toMatchObject({
+    const subscription = subscriptionOf('https://127.0.0.1/hook');
+    expect(await asAda(gateway, 'events/subscribe', subscription)).toMatchObject({
       error: { code: -32_602, message: 'the callback url has an address that is not public' },
     });
   });
+
+  test('delivers what is posted to endpoints that consent, until they are unsubscribed', async () => {
+    const gateway = await started({ DEMO_CALLERS: 'on' });
+    const hook = await endpoint(HOOK_SECRET);
+    const subscription = subscriptionOf(hook.url);
+    expect(await asAda(gateway, 'events/subscribe', subscription)).toMatchObject({
+      result: { id: expect.stringMatching(/^sub_/), truncated: false },
+    });
+    let failures = 0;
+    hook.reply = ({ body }) => {
+      const fails = body['eventId'] === 'order-2' && failures === 0;
+      failures += Number(fails);
+      return fails ? 503 : undefined;
+    };
+    await publish(gateway, [paid(GLOBEX), paid(ACME, 'order-1'), paid(ACME, 'order-2')]);
+    const ids = () => hook.events.map(({ body }) => body['eventId']).sort();
+    // A message that was refused is sent again after five seconds.
+    await expect.poll(ids).toEqual(['order-1', 'order-2', 'order-2']);
+    expect(hook.events[0]?.body).toMatchObject({ name: 'order.paid', data: ACME });
+    for (const { signers } of hook.received) expect(signers).toEqual([HOOK_SECRET]);
+    expect(await asAda(gateway, 'events/unsubscribe', subscription)).toHaveProperty('result');
+    await publish(gateway, [paid(ACME, 'order-3')]);
+    await setTimeout(1_000);
+    expect(hook.events).toHaveLength(3);
+  });
 });
+
+/** Sends a request with a token. */
+async function asAda(gateway: GatewayFixture, method: string, params: Record<string, unknown>) {
+  const request = callRequest(gateway.mcp(0), method, params);
+  request.headers.set('authorization', 'Bearer ada');
+  return (await fetch(request)).json();
+}
+
+/** A subscription of the orders of a customer. */
+function subscriptionOf(url: string) {
+  return {
+    name: 'order.paid',
+    arguments: { customer: 'acme' },
+    delivery: { mode: 'webhook', url, secret: HOOK_SECRET },
+  };
+}
 
 interface Discovered {
   capabilities: Record<string, unknown>;

@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         cursor,
-        webhook::{MessageKind, Post},
+        webhook::{Failure, MessageKind, Outcome, Post},
     },
 };
 
@@ -15,9 +15,22 @@ use super::{log::Log, subscriber::Subscriber};
 pub(super) struct Judge {
     subscriptions: BTreeMap<Box<str>, Judged>,
     consents: BTreeSet<Box<str>>,
-    /// The messages that are being sent, with subscription and host.
-    in_flight: BTreeMap<u32, (Box<str>, usize)>,
+    /// The messages that are being sent.
+    in_flight: BTreeMap<u32, InFlight>,
+    /// The hosts whose last message has timed out, since the deliverer has begun. It may not know
+    /// that a challenge has.
+    slow_hosts: BTreeSet<usize>,
     pub(super) tally: Tally,
+}
+
+/// A message that is being sent.
+#[derive(Debug)]
+struct InFlight {
+    subscription: Box<str>,
+    host: usize,
+    is_challenge: bool,
+    /// Whether its host was slow when it was sent.
+    is_slow: bool,
 }
 
 #[derive(Debug, Default)]
@@ -97,18 +110,24 @@ impl Judge {
         }
     }
 
-    /// Counts a message to the limits of object, host and subscription.
+    /// Counts a message to the limits of object, host, subscription and caller, and of slow hosts.
     fn board(&mut self, post: &Post, own: &Subscriber) {
-        let flight = (own.id(), own.host());
-        self.in_flight.insert(post.post, flight);
-        let in_flight = || self.in_flight.values();
-        let to_host = in_flight().filter(|(_, host)| *host == own.host());
-        let of_subscription = in_flight().filter(|(id, _)| *id == own.id());
-        let of_principal = in_flight().filter(|(_, host)| host / 2 == own.host() / 2);
+        let message = InFlight {
+            subscription: own.id(),
+            host: own.host(),
+            is_challenge: post.kind == MessageKind::Verification,
+            is_slow: self.slow_hosts.contains(&own.host()),
+        };
+        self.in_flight.insert(post.post, message);
+        let count = |is_counted: &dyn Fn(&InFlight) -> bool| {
+            let messages = self.in_flight.values();
+            messages.filter(|message| is_counted(message)).count()
+        };
         let is_few = self.in_flight.len() <= 6
-            && to_host.count() <= 2
-            && of_subscription.count() <= 2
-            && of_principal.count() <= 3;
+            && count(&|one| one.host == own.host()) <= 2
+            && count(&|one| one.subscription == own.id()) <= 2
+            && count(&|one| one.host / 2 == own.host() / 2) <= 3
+            && count(&|one| one.is_slow) <= 3;
         assert!(is_few, "few messages are sent at the same time");
     }
 
@@ -131,12 +150,26 @@ impl Judge {
     }
 
     /// Handles that the deliverer knows the outcome of a message.
-    pub(super) fn settled(&mut self, post: u32) {
-        self.in_flight.remove(&post);
+    pub(super) fn settled(&mut self, post: u32, outcome: &Outcome) {
+        let Some(message) = self.in_flight.remove(&post) else {
+            return;
+        };
+        let has_timed_out = matches!(outcome, Outcome::Failure(Failure::Timeout));
+        if !has_timed_out {
+            self.slow_hosts.remove(&message.host);
+        } else if !message.is_challenge {
+            self.slow_hosts.insert(message.host);
+        }
+    }
+
+    /// Handles that the deliverer begins again.
+    pub(super) fn restarted(&mut self) {
+        self.in_flight.clear();
+        self.slow_hosts.clear();
     }
 
     pub(super) fn crashed(&mut self) {
-        self.in_flight.clear();
+        self.restarted();
         self.tally.crashes += 1;
     }
 

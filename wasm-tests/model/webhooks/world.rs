@@ -166,7 +166,7 @@ impl<'p> World<'p> {
             }
             Act::Arrive(generation, post) => self.arrive(generation, &post),
             Act::Respond(generation, post, outcome) if generation == self.generation => {
-                self.judge.settled(post);
+                self.judge.settled(post, &outcome);
                 self.call(|one, now, random| one.handle_sent(post, &outcome, now, random));
             }
             Act::Evict => {
@@ -174,6 +174,7 @@ impl<'p> World<'p> {
                 if self.deliverer.as_ref().is_some_and(Deliverer::is_idle) {
                     self.deliverer = None;
                     self.generation += 1;
+                    self.judge.restarted();
                 }
             }
             Act::GiveUp(..) | Act::Read(..) | Act::Match(..) | Act::Respond(..) => {}

@@ -1,6 +1,6 @@
 import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { host } from '../../../dist/model/host-profile.js';
 import { EventReader } from '../../host/events.ts';
 import { discovering, requestOf } from './requests.ts';
@@ -50,6 +50,36 @@ test('a client that reads nothing loses its stream while there are many events f
     await elapse(100);
   }
   expect(server.stats()).toMatchObject({ open: 0 });
+});
+
+test('a log in another process is read for heartbeats once an hour', async () => {
+  const bus = new InMemoryBus({ events: eventLog() });
+  const { events: log } = bus;
+  const page = vi.fn((query: string) => log?.page(query));
+  Object.assign(bus, { events: { modes: log?.modes, page } });
+  const events = defineEvents({ 'order.paid': { match: { customer: '/customer' } }, other: {} });
+  const { response, server } = await opened({ bus, events, keepAliveMs: 25_000 });
+  const reader = new EventReader(response);
+  const cursors: unknown[] = [];
+  void (async () => {
+    for (;;) {
+      const message = await reader.next();
+      if (message === undefined) return;
+      cursors.push(message.params['cursor']);
+    }
+  })();
+  await server.notify.event('other', {});
+  await settled();
+  const reads = page.mock.calls.length;
+  for (const [ms, count] of [
+    [3_500_000, reads],
+    [200_000, reads + 1],
+    [3_400_000, reads + 1],
+  ] as const) {
+    await elapse(ms);
+    expect(page).toHaveBeenCalledTimes(count);
+  }
+  expect(new Set(cursors).size).toBe(2);
 });
 
 test.each([true, false])('a client that reads slowly keeps its stream (%s)', async (fansOut) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
+import { callRequest } from '../../host/call.ts';
 import { startFixture } from '../../host/fixture/start.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import {
@@ -177,6 +178,31 @@ describe("a gateway with UPSTREAM_RIGHTS: 'admitted'", () => {
   });
 });
 
+describe("a gateway with UPSTREAM_TOKEN and EVENTS_RIGHTS: 'admitted'", () => {
+  const { gateway } = watching({ EVENTS: '{"order.paid":{}}', EVENTS_RIGHTS: 'admitted' });
+
+  /** Polls for events with a credential. */
+  function poll({ authorization }: typeof BOB, cursor?: string): Promise<Response> {
+    const params = { name: 'order.paid', ...(cursor !== undefined && { cursor }) };
+    const request = callRequest(gateway().mcp(), 'events/poll', params);
+    request.headers.set('authorization', authorization);
+    return fetch(request);
+  }
+
+  test('gives events to every caller that the server serves, and changes only as before', async () => {
+    const { result } = (await (await poll(BOB)).json()) as Polled;
+    await gateway().publish({ kind: 'event', name: 'order.paid', data: { id: 7 } });
+    const polled = await (await poll(BOB, result.cursor)).json();
+    expect(polled).toMatchObject({ result: { events: [{ data: { id: 7 } }] } });
+    expect((await poll({ authorization: 'Bearer eve' })).status).toBe(401);
+    const stream = await gateway().subscribe(
+      { resourceSubscriptions: [SALARIES, NOTE] },
+      { headers: BOB },
+    );
+    expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
+  });
+});
+
 describe('a gateway with tenants by path', () => {
   const behind = guarded();
   let gateway: GatewayFixture;
@@ -305,6 +331,8 @@ test.each([
   [{ EVENTS: '{"order.paid":' }, 'EVENTS must list event types as JSON'],
   [{ EVENTS: '{"order.paid":{"schema":{}}}' }, 'the definition of order.paid has no schema'],
   [{ WEBHOOK_KEY: 'secret' }, 'WEBHOOK_KEY requires EVENTS'],
+  [{ EVENTS_RIGHTS: 'admitted' }, 'EVENTS_RIGHTS requires EVENTS'],
+  [{ EVENTS: '{"order.paid":{}}', EVENTS_RIGHTS: 'all' }, 'EVENTS_RIGHTS must be admitted'],
   [
     { EVENTS: '{"order.paid":{}}', WEBHOOK_KEY: 'secret' },
     'webhooks.encryptionKey must be 32 bytes in base64',
@@ -332,6 +360,11 @@ test('with a server of the official SDK, which acknowledges everything, everythi
   await gateway.stop();
   await behind.stop();
 });
+
+/** The response to `events/poll`. */
+interface Polled {
+  result: { cursor: string };
+}
 
 function init(headers: Record<string, string>) {
   return { headers, capabilities: WITH_TASKS };

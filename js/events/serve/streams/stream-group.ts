@@ -104,7 +104,7 @@ export class StreamGroup implements EventStreamGroup {
   /** Writes a heartbeat. */
   beat(stream: EventStream): void {
     if (!this.#holds(stream)) return;
-    const isFresh = this.#options.log.isLocal !== true || this.#isFresh(stream.name);
+    const isFresh = this.#isFresh(stream.name);
     if (isFresh) this.#read(stream.name);
     else this.#handleCue(stream.name);
     const reading = isFresh ? undefined : this.#readings.get(stream.name);
@@ -185,14 +185,16 @@ export class StreamGroup implements EventStreamGroup {
   }
 
   /**
-   * Whether a log in this process was read for heartbeats in the last second. It is read so that
-   * cursors advance past what is not for their streams. A log elsewhere would have to stay awake
-   * for that.
+   * Whether the log was lately read for heartbeats. It is read so that cursors advance past what is
+   * not for their streams. A log elsewhere would have to stay awake if it was read often.
    */
   #isFresh(name: string): boolean {
+    const isLocal = this.#options.log.isLocal === true;
     const now = performance.now();
-    const isFresh = now - (this.#refreshedAt.get(name) ?? Number.NEGATIVE_INFINITY) < REFRESH_MS;
-    if (!isFresh) this.#refreshedAt.set(name, now);
+    // Elsewhere, the first stream of a name has just read the log.
+    const last = this.#refreshedAt.get(name) ?? (isLocal ? Number.NEGATIVE_INFINITY : now);
+    const isFresh = now - last < (isLocal ? REFRESH_MS : REMOTE_REFRESH_MS);
+    this.#refreshedAt.set(name, isFresh ? last : now);
     return isFresh;
   }
 
@@ -389,6 +391,7 @@ const LATE = new Error('the match results of a class are late');
  * a class without results read alone.
  */
 const SHARED_MATCH_MS = 500;
-/** Milliseconds between two reads for heartbeats. */
+/** Milliseconds between two reads for heartbeats, of a log in this process and of one elsewhere. */
 const REFRESH_MS = 1_000;
+const REMOTE_REFRESH_MS = 3_600_000;
 const FORBIDDEN = JSON.stringify({ forbidden: {} });

@@ -25,6 +25,8 @@ pub(super) struct InFlightMessage {
 pub(super) struct Destination {
     pub(super) principal: Box<str>,
     pub(super) host: Box<str>,
+    /// Whether the last message to the host took long.
+    pub(super) is_slow: bool,
 }
 
 /// What a message reports.
@@ -51,32 +53,51 @@ pub(super) enum Capacity {
 
 impl InFlight {
     /// Whether a message may be sent now. More places have to be free than its subscriber has, so
-    /// a place that becomes free goes to a subscriber that has none.
+    /// a place that becomes free goes to a subscriber that has none. Messages to slow hosts have
+    /// only a part of the places, which subscribers share in the same way; the others are left to
+    /// hosts that respond.
     pub(super) fn room(&self, route: &Destination, now: Millis) -> Capacity {
-        let free = MAX_IN_FLIGHT.saturating_sub(self.messages.len());
+        let mut free = MAX_IN_FLIGHT.saturating_sub(self.messages.len());
         if free == 0 || self.is_invocation_over(now) {
             return Capacity::Full;
         }
-        let routes = || self.messages.values().map(|message| &message.route);
-        let to_host = routes().filter(|own| own.host == route.host).count();
-        let of_principal = routes().filter(|own| own.principal == route.principal);
-        if to_host < MAX_PER_HOST && of_principal.count() < free {
+        let is_slow = self.is_slow(route, now);
+        let (mut to_host, mut own, mut own_alike, mut slow) = (0, 0, 0, 0);
+        for message in self.messages.values() {
+            let is_own = message.route.principal == route.principal;
+            to_host += usize::from(message.route.host == route.host);
+            own += usize::from(is_own);
+            own_alike += usize::from(is_own && message.route.is_slow == is_slow);
+            slow += usize::from(message.route.is_slow || message.is_late(now));
+        }
+        if is_slow {
+            free = MAX_SLOW.saturating_sub(slow);
+        }
+        if to_host < MAX_PER_HOST && own < MAX_PER_PRINCIPAL && own_alike < free {
             Capacity::Free
         } else {
             Capacity::ShareFull
         }
     }
 
+    /// Whether the last message to a host took long, or one does now.
+    fn is_slow(&self, route: &Destination, now: Millis) -> bool {
+        let mut messages = self.messages.values();
+        route.is_slow
+            || messages.any(|message| message.route.host == route.host && message.is_late(now))
+    }
+
     /// Records that a message is being sent. Returns its number.
     pub(super) fn start(
         &mut self,
-        (subscription, route): (&str, Destination),
+        (subscription, mut route): (&str, Destination),
         content: Content,
         now: Millis,
     ) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
         self.invocation.1 += 1;
+        route.is_slow = self.is_slow(&route, now);
         let message = InFlightMessage {
             subscription: subscription.into(),
             route,
@@ -119,6 +140,13 @@ impl InFlight {
     }
 }
 
+impl InFlightMessage {
+    /// Whether it takes long, because its host is slow.
+    pub(super) fn is_late(&self, now: Millis) -> bool {
+        self.at + SLOW_AFTER < now
+    }
+}
+
 /// Maximum number of messages that are being sent.
 const MAX_IN_FLIGHT: usize = 6;
 /// Maximum number of messages that are being sent to one host.
@@ -126,6 +154,11 @@ const MAX_PER_HOST: usize = 2;
 /// Maximum number of messages that are being sent for one subscriber, with challenges; fewer while
 /// those of others are, see [`InFlight::room`].
 pub(super) const MAX_PER_PRINCIPAL: usize = MAX_IN_FLIGHT / 2;
+/// Maximum number of messages that are being sent to slow hosts. Messages that have only now begun
+/// to take long count, too.
+const MAX_SLOW: usize = MAX_IN_FLIGHT / 2;
+/// A message without a response takes long after this time.
+const SLOW_AFTER: Millis = Millis(1_000);
 /// Maximum duration of one invocation.
 const MAX_INVOCATION: Millis = Millis(10_000);
 /// Maximum number of messages of one invocation: below the requests that it may make.

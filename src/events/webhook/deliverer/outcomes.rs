@@ -8,7 +8,7 @@ use crate::{
 
 use super::{
     super::{
-        outcome::{DeliveryResult, Outcome},
+        outcome::{DeliveryResult, Failure, Outcome},
         progress::FailedAttempt,
         schedule::MAX_FAILING,
         store::WebhookStore,
@@ -30,7 +30,15 @@ impl<S: WebhookStore> Deliverer<S> {
         let Some(message) = self.in_flight.end(post) else {
             return Ok(());
         };
+        let is_late = message.is_late(now);
         let id = message.subscription;
+        match outcome {
+            Outcome::Unsent => {}
+            Outcome::Failure(Failure::Timeout) => self.subscriptions.note_pace(&id, true),
+            Outcome::Response(_) | Outcome::Failure(_) => {
+                self.subscriptions.note_pace(&id, is_late);
+            }
+        }
         match message.content {
             Content::Event(cursor) => self.event_sent(&id, &cursor, outcome, now, random)?,
             Content::Gap(at) => self.gap_sent(&id, at, outcome, now, random),

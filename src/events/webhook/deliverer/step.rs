@@ -16,7 +16,7 @@ use crate::{
 use super::{
     super::{WebhookSubscription, envelope, schedule::AUTHORIZE_RETRY, store::WebhookStore},
     Deliverer, DelivererOutput, MessageKind, Post,
-    in_flight::{Capacity, Content, Destination},
+    in_flight::{Capacity, Content},
     message_id,
     pages::{Lookup, MAX_MATCHES},
     subscriptions::SubscribedType,
@@ -86,13 +86,14 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     fn send_terminated(&mut self, id: &str, now: Millis) -> StepResult {
-        let Some(row) = self.subscriptions.get(id).map(|entry| &entry.row) else {
+        let Some(entry) = self.subscriptions.get(id) else {
             return StepResult::Done;
         };
+        let row = &entry.row;
         let Some(ending) = row.ending.as_ref().filter(|ending| ending.is_due(now)) else {
             return StepResult::Done;
         };
-        let room = self.in_flight.room(&route_of(row), now);
+        let room = self.in_flight.room(&entry.route(), now);
         if room != Capacity::Free {
             return StepResult::Blocked(room);
         }
@@ -114,9 +115,9 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     fn send_gap(&mut self, id: &str, now: Millis) -> Option<StepResult> {
-        let row = &self.subscriptions.get(id)?.row;
-        let gap = row.progress.due_gap(now)?;
-        let room = self.in_flight.room(&route_of(row), now);
+        let entry = self.subscriptions.get(id)?;
+        let gap = entry.row.progress.due_gap(now)?;
+        let room = self.in_flight.room(&entry.route(), now);
         if room != Capacity::Free {
             return Some(StepResult::Blocked(room));
         }
@@ -132,7 +133,7 @@ impl<S: WebhookStore> Deliverer<S> {
         let entry = self.subscriptions.get(id)?;
         let progress = &entry.row.progress;
         let position = progress.due(now)?;
-        let room = self.in_flight.room(&route_of(&entry.row), now);
+        let room = self.in_flight.room(&entry.route(), now);
         if room != Capacity::Free {
             return Some(StepResult::Blocked(room));
         }
@@ -261,11 +262,12 @@ impl<S: WebhookStore> Deliverer<S> {
         (message, body): (Box<str>, String),
         now: Millis,
     ) {
-        let Some(row) = self.subscriptions.get(id).map(|entry| &entry.row) else {
+        let Some(entry) = self.subscriptions.get(id) else {
             return;
         };
+        let row = &entry.row;
         self.posts.push(DelivererOutput::Post(Post {
-            post: self.in_flight.start((id, route_of(row)), content, now),
+            post: self.in_flight.start((id, entry.route()), content, now),
             kind,
             subscription: id.into(),
             message,
@@ -302,13 +304,6 @@ fn next_of(
     let taken: Vec<Position> = rest.by_ref().take(room).collect();
     let next = rest.next().map(Position::previous);
     (taken, next.unwrap_or(page.through))
-}
-
-fn route_of(row: &WebhookSubscription) -> Destination {
-    Destination {
-        principal: row.principal.clone(),
-        host: row.host.clone(),
-    }
 }
 
 /// Returns id and body of the message about an occurrence.

@@ -126,6 +126,11 @@ impl Progress {
         self.health.last_failure()
     }
 
+    /// Whether the endpoint did not respond in time to the last occurrence.
+    pub(super) fn has_timed_out(&self) -> bool {
+        matches!(self.last_failure(), Some(Failure::Timeout))
+    }
+
     /// Whether it has to be stored, unless only positions have changed.
     pub(super) fn is_dirty(&self) -> bool {
         self.is_dirty || (self.is_pending_dirty && !self.is_caught_up())

@@ -4,14 +4,14 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::EventError,
-        webhook::{MessageKind, Post, SubscribeRequest},
+        webhook::{Failure, MessageKind, Outcome, Post, SubscribeRequest},
     },
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::delivering::begun;
-use super::rig::{Rig, echo, kinds, subscribe};
+use super::rig::{Rig, echo, kinds, named, response, subscribe};
 
 #[test]
 fn a_caller_with_slow_endpoints_leaves_room_for_others() {
@@ -57,6 +57,97 @@ fn a_caller_waits_for_a_place_only_while_the_messages_under_way_last() {
 }
 
 #[test]
+fn hosts_that_time_out_share_half_of_the_places() {
+    let mut rig = with_nine_slow_hosts();
+    rig.pass(5_000);
+    assert_eq!(rig.posts.len(), 3);
+    check_prompt(&mut rig, 99);
+    assert_eq!(rig.posts.len(), 3);
+}
+
+#[test]
+fn after_a_restart_too_hosts_that_have_timed_out_share_half_of_the_places() {
+    let mut rig = with_nine_slow_hosts();
+    rig.restart();
+    rig.pass(5_000);
+    assert_eq!(rig.posts.len(), 3);
+    check_prompt(&mut rig, 99);
+}
+
+#[test]
+fn slow_hosts_delay_no_other_host_of_their_caller() {
+    let mut rig = Rig::new();
+    for number in 1..=9 {
+        rig.subscribe(&of_eve(number)).unwrap();
+    }
+    rig.pass(1_000);
+    time_out(&mut rig, |post| post.subscription != of_eve(9).id);
+    rig.pass(5_000);
+    assert_eq!(rig.posts.len(), 2);
+    check_prompt(&mut rig, 9);
+    assert_eq!(rig.posts.len(), 2);
+}
+
+#[test]
+fn every_slow_host_has_its_turn() {
+    let mut rig = with_nine_slow_hosts();
+    rig.pass(5_000);
+    let mut seen = Vec::new();
+    while let Some(post) = rig.posts.first().cloned() {
+        rig.now = rig.now + Millis(500);
+        rig.settle(&post, &Outcome::Failure(Failure::Timeout));
+        seen.push(post.subscription);
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 9);
+}
+
+#[test]
+fn a_host_is_slow_once_a_message_takes_more_than_a_second() {
+    for (millis, count) in [(1_000, 5), (1_001, 3)] {
+        let mut rig = with_three_callers();
+        rig.publish("order.paid", "{}");
+        assert_eq!(rig.posts.len(), 3);
+        rig.pass(millis);
+        rig.publish("order.paid", "{}");
+        assert_eq!(rig.posts.len(), count, "after {millis}");
+    }
+}
+
+#[test]
+fn a_host_is_no_longer_slow_once_it_responds_within_a_second() {
+    for (millis, count) in [(1_000, 5), (1_001, 3)] {
+        let mut rig = with_three_callers();
+        time_out(&mut rig, |_| true);
+        rig.pass(5_000);
+        rig.pass(millis);
+        assert_eq!(rig.respond_all(200).len(), 3);
+        rig.publish("order.paid", "{}");
+        rig.publish("order.paid", "{}");
+        assert_eq!(rig.posts.len(), count, "after {millis}");
+    }
+}
+
+#[test]
+fn a_host_is_slow_for_every_subscription_that_leads_to_it() {
+    let mut rig = with_three_callers();
+    time_out(&mut rig, |_| true);
+    for number in 1..=3 {
+        let other = SubscribeRequest {
+            name: named("order.sent"),
+            host: subscribe(number).host,
+            ..of_caller(number, number + 3)
+        };
+        rig.subscribe(&other).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.sent", "{}");
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.posts.len(), 3);
+}
+
+#[test]
 fn challenges_leave_room_for_messages_and_wait_for_each_other() {
     let mut rig = begun();
     let calls: Vec<u32> = (2..=7)
@@ -88,6 +179,52 @@ fn a_challenge_that_has_waited_for_ten_seconds_is_given_up() {
         max: 3,
     };
     assert_eq!(rig.result(calls[3]), Some(Err(limit)));
+}
+
+/// Three callers with three hosts each, which have timed out, and one with a host that responds.
+fn with_nine_slow_hosts() -> Rig {
+    let mut rig = Rig::new();
+    for number in 1..=9 {
+        rig.subscribe(&of_caller(number % 3, number)).unwrap();
+    }
+    rig.subscribe(&subscribe(99)).unwrap();
+    rig.pass(1_000);
+    time_out(&mut rig, |post| post.subscription != subscribe(99).id);
+    rig
+}
+
+/// Three callers with a host each.
+fn with_three_callers() -> Rig {
+    let mut rig = Rig::new();
+    for number in 1..=3 {
+        rig.subscribe(&of_caller(number, number)).unwrap();
+    }
+    rig.pass(1_000);
+    rig
+}
+
+/// Publishes an occurrence, to which some endpoints do not respond in time, and the others at once.
+fn time_out(rig: &mut Rig, is_slow: impl Fn(&Post) -> bool) {
+    rig.publish("order.paid", "{}");
+    while let Some(post) = rig.posts.first().cloned() {
+        let outcome = if is_slow(&post) {
+            Outcome::Failure(Failure::Timeout)
+        } else {
+            response(200)
+        };
+        rig.settle(&post, &outcome);
+    }
+}
+
+/// Checks that each of many occurrences is sent to a subscription at once.
+fn check_prompt(rig: &mut Rig, number: u32) {
+    for _ in 0..20 {
+        rig.publish("order.paid", "{}");
+        let is_it = |post: &Post| post.subscription == subscribe(number).id;
+        let place = rig.posts.iter().position(is_it).expect("sent at once");
+        let post = rig.posts.remove(place);
+        rig.respond(&post, 200);
+    }
 }
 
 fn of_caller(caller: u32, number: u32) -> SubscribeRequest {

@@ -26,6 +26,7 @@ use super::{
         WebhookStore, WebhookSubscription,
         schedule::{UNSENT_RETRY, with_jitter},
     },
+    in_flight::Destination,
     pages::Reader,
 };
 
@@ -50,6 +51,8 @@ pub(super) struct SubscriptionEntry {
     pub(super) matches: RetryBackoff,
     /// When its messages may be sent, after one that the host could not send.
     pub(super) send_after: Millis,
+    /// Whether the last message to the host of its endpoint took long.
+    pub(super) is_slow: bool,
     stored: Stored,
 }
 
@@ -166,6 +169,7 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             event_type.ids.len() == 1
         });
         let entry = SubscriptionEntry {
+            is_slow: self.is_slow(&row.host) || row.progress.has_timed_out(),
             row,
             expected,
             is_queued: false,
@@ -176,6 +180,24 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
         };
         self.entries.insert(id.into(), entry);
         is_first
+    }
+
+    /// Whether the last message to a host took long, as far as its subscriptions know.
+    pub(super) fn is_slow(&self, host: &str) -> bool {
+        let mut entries = self.entries.values();
+        entries.any(|entry| entry.is_slow && *entry.row.host == *host)
+    }
+
+    /// Notes whether the last message of a subscription took long: its host is slow then.
+    pub(super) fn note_pace(&mut self, id: &str, is_slow: bool) {
+        let entry = self.get(id).filter(|entry| entry.is_slow != is_slow);
+        let Some(host) = entry.map(|entry| entry.row.host.clone()) else {
+            return;
+        };
+        let entries = self.entries.values_mut();
+        for entry in entries.filter(|entry| entry.row.host == host) {
+            entry.is_slow = is_slow;
+        }
     }
 
     /// Stores a subscription.
@@ -232,6 +254,15 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
 }
 
 impl SubscriptionEntry {
+    /// Returns for whom its messages are sent, and where to.
+    pub(super) fn route(&self) -> Destination {
+        Destination {
+            principal: self.row.principal.clone(),
+            host: self.row.host.clone(),
+            is_slow: self.is_slow,
+        }
+    }
+
     pub(super) fn reader<'e>(&'e self, id: &'e str) -> Reader<'e> {
         Reader {
             id,
