@@ -8,6 +8,7 @@ import { toolForm } from './act/tool-form.js';
 import { Announcer } from './announcer.js';
 import { ArrivalPlot } from './arrivals/arrival-plot.js';
 import { Arrivals } from './arrivals/arrivals.js';
+import { RecentDelays } from './arrivals/recent-delays.js';
 import { now } from './clock.js';
 import { Connection } from './connection.js';
 import { byId } from './dom.js';
@@ -44,16 +45,21 @@ const subscriptions = new Subscriptions({
   onStale: (topic) => again(topic),
   onNames: (names) => timeline.sources(names),
 });
+const delays = new RecentDelays();
 const arrivals = new Arrivals(
   (topic) => subscriptions.listenersOf(topic),
-  (arrival) => plot.add(arrival),
+  (arrival) => {
+    plot.add(arrival);
+    delays.add(arrival.ms, now());
+  },
 );
 const tools = toolForm(arrivals, (taskId) => server.addTask(taskId));
 const resources = new ResourceForm();
 const prompts = promptForm();
 const events = eventForm((...event) => subscriptions.openEvents(...event));
 const requests = new RequestForm();
-const publishing = new PublishForm(new Publisher(arrivals));
+const publisher = new Publisher(arrivals);
+const publishing = new PublishForm(publisher);
 
 const server = new ServerView({ onChoose: choose, onList: offer });
 const own = new Conversation();
@@ -114,7 +120,11 @@ async function showOperate(isVisible: boolean): Promise<void> {
 
 async function loadOperate(): Promise<OperateView> {
   const { mountOperate } = await import('./operate/operate.js');
-  return mountOperate(byId('operate', HTMLElement), publishing);
+  return mountOperate(byId('operate', HTMLElement), {
+    entered: publishing,
+    publisher,
+    arrivals: () => delays.percentiles(now()),
+  });
 }
 
 /** Offers the entries of a list in the form that acts on them. */

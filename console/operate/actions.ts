@@ -1,17 +1,20 @@
 import type { ChangeEvent, Order, PublishedEvent, Snapshot } from 'mcp-listen';
+import type { Publisher } from '../act/publisher.js';
 import { element, labelled } from '../dom.js';
 import { count, counted } from '../format.js';
 import { recordIn } from '../mcp/json.js';
-import { CHANGES } from '../mcp/topic.js';
-import { type Done, sendOrder } from '../order.js';
+import { CHANGES, type Topic, topicOfEvent } from '../mcp/topic.js';
+import type { Done } from '../order.js';
 import { Confirm } from './confirm.js';
+import { panelOf } from './panel.js';
 import type { IsolateActions } from './topology.js';
 
 /** The orders of the operator. Each is confirmed before it is sent. */
 export class Actions implements IsolateActions {
-  readonly panel = element('section', { class: 'panel orders', 'aria-labelledby': 'orders-title' });
+  readonly panel = panelOf('orders', 'Actions');
   readonly #confirm = new Confirm();
   readonly #token: () => string;
+  readonly #publisher: Publisher;
   readonly #outcome = element(
     'output',
     { class: 'outcome' },
@@ -34,11 +37,12 @@ export class Actions implements IsolateActions {
   /** Whether a drain reaches all isolates, as only that of a Durable Object bus does. */
   #reachesAll = true;
 
-  constructor(token: () => string) {
+  constructor(token: () => string, publisher: Publisher) {
     this.#token = token;
-    const title = element('h2', { id: 'orders-title' }, 'Actions');
-    const body = element('div', { class: 'body stack' });
-    body.append(
+    this.#publisher = publisher;
+    const body = element(
+      'div',
+      { class: 'body stack' },
       this.#form(
         'Publish',
         [
@@ -64,7 +68,7 @@ export class Actions implements IsolateActions {
       this.#name.disabled = this.#kind.value.endsWith('_list_changed');
       this.#data.disabled = this.#kind.value !== 'event';
     });
-    this.panel.append(element('header', { class: 'head' }, title), body);
+    this.panel.append(body);
   }
 
   /** Handles a snapshot: those of a Durable Object bus have its counters. */
@@ -119,16 +123,26 @@ export class Actions implements IsolateActions {
       this.#show('The data must be a JSON object, such as {}.', 'bad');
       return;
     }
-    const event = eventOf(this.#kind.value, this.#name.value, data, this.#group.value);
+    const [kind, name, group] = [this.#kind.value, this.#name.value, this.#group.value];
+    const change = changeOf(kind, name);
+    const event = change === undefined ? occurrenceOf(name, data, group) : inGroup(change, group);
     const text = `Publishes ${JSON.stringify(event)} to every stream that follows it.`;
-    void this.#order('Publish an event?', text, 'Publish', { do: 'publish', events: [event] });
+    const topics = change === undefined ? [] : [topicOfEvent(change)];
+    const order: Order = { do: 'publish', events: [event] };
+    void this.#order('Publish an event?', text, 'Publish', order, topics);
   }
 
-  async #order(title: string, text: string, yes: string, order: Order): Promise<void> {
+  async #order(
+    title: string,
+    text: string,
+    yes: string,
+    order: Order,
+    topics: Topic[] = [],
+  ): Promise<void> {
     if (!(await this.#confirm.ask(title, text, yes))) return;
     this.#show('Sending …', 'busy');
     try {
-      this.#show(success(await sendOrder(order, this.#token())), 'good');
+      this.#show(success(await this.#publisher.send(order, topics, this.#token()).done), 'good');
     } catch (error) {
       this.#show((error as Error).message, 'bad');
     }
@@ -141,8 +155,7 @@ export class Actions implements IsolateActions {
 
   #form(action: string, fields: HTMLElement[], submit: () => void): HTMLFormElement {
     const button = element('button', { type: 'submit' }, action);
-    const form = element('form', { class: 'row' }, ...fields, button);
-    form.setAttribute('aria-label', action);
+    const form = element('form', { class: 'row', 'aria-label': action }, ...fields, button);
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       submit();
@@ -156,19 +169,19 @@ function success({ isolates, position }: Done): string {
   return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
 }
 
-function eventOf(
-  kind: string,
-  name: string,
-  data: Record<string, unknown>,
-  group: string,
-): PublishedEvent {
-  if (kind === 'event') return { kind, name, data, ...(group !== '' && { group }) };
-  const event = changeOf(kind, name);
+function occurrenceOf(name: string, data: Record<string, unknown>, group: string): PublishedEvent {
+  return { kind: 'event', name, data, ...(group !== '' && { group }) };
+}
+
+function inGroup(event: ChangeEvent, group: string): PublishedEvent {
   return group === '' ? event : { kind: 'for_group', group, event };
 }
 
-function changeOf(kind: string, name: string): ChangeEvent {
+/** Returns a change; undefined for an occurrence of MCP Events. */
+function changeOf(kind: string, name: string): ChangeEvent | undefined {
   switch (kind) {
+    case 'event':
+      return undefined;
     case 'resource_updated':
       return { kind, uri: name };
     case 'task_status':

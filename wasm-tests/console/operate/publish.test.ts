@@ -37,6 +37,18 @@ test('a change of every kind is published after it was confirmed, and is in the 
   }
 });
 
+test('the cues of a test publish are measured when they arrive at the page', async () => {
+  const console = await open(notebook());
+  await console.connected();
+  await console.subscribe('A');
+  await console.operate();
+  await publish(console, 'resource_updated', { name: 'note://todo' });
+  const delays = /^Publish to arrival: p50 [\d.]+ m?s, p95 [\d.]+ m?s, p99 [\d.]+ m?s$/;
+  await console.page.getByRole('img', { name: delays }).waitFor();
+  await console.page.getByRole('tab', { name: 'Inspect' }).click();
+  await expect.poll(() => console.dots.count()).toBe(1);
+});
+
 test('an occurrence of MCP Events is published after it was confirmed, and can be polled', async () => {
   const console = await operating();
   const { result } = await poll();
