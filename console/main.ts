@@ -91,10 +91,13 @@ byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
   void openSubscription();
 });
 
-takeToken();
 let operate: Promise<OperateView> | undefined;
-tabs(byId('rooms', HTMLElement), (room) => void showOperate(room === 'operate'));
-void connection.start();
+let hasBegun = false;
+tabs(byId('rooms', HTMLElement), showRoom);
+const hash = new URLSearchParams(location.hash.slice(1));
+// The link that `npm start` prints has the secret after the "#", which browsers send to no server.
+publishing.token = hash.get('publish') ?? '';
+select(hash.has('operate') ? 'operate' : 'inspect');
 
 async function openSubscription(): Promise<void> {
   try {
@@ -105,6 +108,19 @@ async function openSubscription(): Promise<void> {
     // A URI of the filter is not valid, or the client cannot be loaded.
     failed('subscribe', error);
   }
+}
+
+/**
+ * Handles the selection of Inspect or Operate: its address is `#operate`. The page connects when
+ * Inspect is first shown, because Operate needs no endpoint, and no client.
+ */
+function showRoom(room: string): void {
+  const isOperate = room === 'operate';
+  history.replaceState(null, '', isOperate ? '#operate' : location.pathname + location.search);
+  void showOperate(isOperate);
+  if (isOperate || hasBegun) return;
+  hasBegun = true;
+  void connection.start();
 }
 
 /** Shows or leaves the Operate tab, whose code and charts are loaded when it is first shown. */
@@ -148,8 +164,8 @@ function choose(list: List, item: Item): void {
   if (list === 'events') events.choose(item);
 }
 
-function select(form: string): void {
-  byId(`tab-${form}`, HTMLElement).click();
+function select(tab: string): void {
+  byId(`tab-${tab}`, HTMLElement).click();
 }
 
 function handleMessage(message: Message): void {
@@ -185,17 +201,6 @@ function failed(what: string, error: unknown): void {
 function succeeded(what: string): void {
   failing.delete(what);
   if (failing.size === 0) connection.recovered();
-}
-
-/**
- * Takes the publish secret from the link that `npm start` prints: after the "#", which browsers
- * send to no server.
- */
-function takeToken(): void {
-  const token = new URLSearchParams(location.hash.slice(1)).get('publish');
-  if (token === null) return;
-  publishing.token = token;
-  history.replaceState(null, '', location.pathname + location.search);
 }
 
 /** The form for the entries of each list. */
