@@ -50,6 +50,7 @@ function describe({ kind, ...members }: LoggedEvent['event']): string {
 
 const CAPTION = 'The last events, newest first';
 const MAX_EVENTS = 100;
-const EMPTY_TEXT = 'No event yet. Publish one under Actions.';
+const EMPTY_TEXT =
+  'No event yet, or the log needs the token. Enter it, or publish an event under Actions.';
 const NO_LOG_TEXT =
   'Only a Durable Object bus shows its log. Watch the charts for what reaches streams.';

@@ -39,8 +39,8 @@ export interface OperatorOptions {
    */
   path?: string;
   /**
-   * Lets everyone read `stats`, without topics, callers and the log. It is up to a second old, so
-   * that the bus is asked once a second at most.
+   * Lets everyone read `stats`, without topics, callers and the log; a wrong token is refused. It is
+   * up to a second old, so that the bus is asked once a second at most.
    *
    * @default false
    */
@@ -106,7 +106,7 @@ class OperatorHandler {
   async #stats(request: Request, asked: URLSearchParams): Promise<Response> {
     if (request.method !== 'GET') return notAllowed('GET');
     const isOperator = await this.#isOperator(request);
-    if (!isOperator && !this.#isPublic) return unauthorized();
+    if (!isOperator && !this.#isPublicFor(request)) return unauthorized();
     const hasCallers = isOperator && asked.get('callers') === '1';
     let after = Number(asked.get('after')) || 0;
     const next = async () => {
@@ -162,6 +162,11 @@ class OperatorHandler {
       this.#onError(error as Error);
       return jsonResponse(JSON.stringify({ error: code, message: 'try again later' }), 503);
     }
+  }
+
+  /** A wrong token is refused: its bearer expects more than the public numbers. */
+  #isPublicFor({ headers }: Request): boolean {
+    return this.#isPublic && (this.#token === undefined || !headers.has('authorization'));
   }
 
   async #isOperator(request: Request): Promise<boolean> {

@@ -68,6 +68,19 @@ test('what the bus does not accept is reported with its reason', async () => {
   expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
 });
 
+test('without the token only public numbers are shown, and a wrong one is refused', async () => {
+  const console = await open(new URL('/', notebook()).href);
+  await console.connected();
+  await console.page.getByRole('tab', { name: 'Operate' }).click();
+  await console.page.getByText(/^Watching without the token/).waitFor();
+  await expect.poll(() => console.reading('isolates').textContent()).toMatch(/^\d+$/);
+  await console.page.getByLabel('Operator token').fill('of-someone-else');
+  await console.page.keyboard.press('Enter');
+  await console.page.getByText(/^Enter the operator token, and press Watch/).waitFor();
+  expect(await console.reading('isolates').isVisible()).toBe(false);
+  expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
+});
+
 test('the sessions and the webhook subscriptions of the bus are counted', async () => {
   const console = await operating();
   expect(await console.reading('sessions').textContent()).toBe('0');
