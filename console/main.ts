@@ -138,7 +138,7 @@ async function loadOperate(): Promise<OperateView> {
   const { mountOperate } = await import('./operate/operate.js');
   return mountOperate(byId('operate', HTMLElement), {
     entered: publishing,
-    publisher,
+    send: (order, token) => publisher.send(order, token).done,
     arrivals: () => delays.percentiles(now()),
   });
 }

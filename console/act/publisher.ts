@@ -1,4 +1,4 @@
-import type { ChangeEvent, Order } from 'mcp-listen';
+import type { ChangeEvent, Order, PublishedEvent } from 'mcp-listen';
 import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
 import { type Topic, topicOfEvent } from '../mcp/topic.js';
@@ -40,8 +40,10 @@ export class Publisher {
     return known.length === 0 ? undefined : Math.max(...known);
   }
 
-  /** Sends an order that publishes changes of these topics, or none. */
-  send(order: Order, topics: Topic[], token: string): Sent {
+  /** Sends an order. */
+  send(order: Order, token: string): Sent {
+    const events = order.do === 'publish' ? order.events : [];
+    const topics = [...new Set(events.flatMap(topicsOf))];
     const publication = this.#arrivals.begin(now(), topics);
     const done = sendOrder(order, token);
     void done.then(
@@ -53,7 +55,7 @@ export class Publisher {
 
   #publish(event: ChangeEvent, times: number, token: string) {
     const events = Array<ChangeEvent>(times).fill(event);
-    const { arrived, done } = this.send({ do: 'publish', events }, [topicOfEvent(event)], token);
+    const { arrived, done } = this.send({ do: 'publish', events }, token);
     return { position: done.then(({ position }) => position), arrived };
   }
 }
@@ -62,8 +64,21 @@ export class Publisher {
 interface Sent {
   /** Resolves with the result; rejects with a message for the user. */
   done: Promise<Done>;
-  /** Resolves when the cues have arrived, or after a timeout. */
+  /** Resolves when the cues of what it publishes have arrived, or after a timeout. */
   arrived: Promise<void>;
+}
+
+/** Returns the topic of a change; none for what has no cue. */
+function topicsOf(event: PublishedEvent): Topic[] {
+  switch (event.kind) {
+    case 'event':
+    case 'disconnect':
+      return [];
+    case 'for_group':
+      return [topicOfEvent(event.event)];
+    default:
+      return [topicOfEvent(event)];
+  }
 }
 
 /** Waits until `time` on the clock of `performance.now()`; rejects if the publish fails before. */

@@ -1,45 +1,45 @@
 import type { ChangeEvent, Order, PublishedEvent, Snapshot } from 'mcp-listen';
-import type { Publisher } from '../act/publisher.js';
 import { element, labelled } from '../dom.js';
 import { count, counted } from '../format.js';
 import { recordIn } from '../mcp/json.js';
-import { CHANGES, type Topic, topicOfEvent } from '../mcp/topic.js';
+import { CHANGES } from '../mcp/topic.js';
 import type { Done } from '../order.js';
 import { Confirm } from './confirm.js';
 import { panelOf } from './panel.js';
 import type { IsolateActions } from './topology.js';
 
+/** Sends an order; rejects with a message for the user. */
+type Send = (order: Order) => Promise<Done>;
+
 /** The orders of the operator. Each is confirmed before it is sent. */
 export class Actions implements IsolateActions {
   readonly panel = panelOf('orders', 'Actions');
   readonly #confirm = new Confirm();
-  readonly #token: () => string;
-  readonly #publisher: Publisher;
+  readonly #send: Send;
   readonly #outcome = element(
     'output',
     { class: 'outcome' },
     'Each action asks you to confirm it.',
   );
   readonly #count = element('input', { type: 'number', min: 1, value: 10, required: true });
-  readonly #principal = element('input', { type: 'text', required: true, spellcheck: 'false' });
+  readonly #principal = element('input', { required: true, spellcheck: 'false' });
   readonly #kind = element(
     'select',
     {},
     ...KINDS.map(([value, label]) => element('option', { value }, label)),
   );
   readonly #name = element('input', {
-    ...{ type: 'text', list: 'uris', required: true, spellcheck: 'false' },
+    ...{ list: 'uris', required: true, spellcheck: 'false' },
   });
-  readonly #group = element('input', { type: 'text', spellcheck: 'false', placeholder: 'all' });
+  readonly #group = element('input', { spellcheck: 'false', placeholder: 'all' });
   readonly #data = element('input', {
-    ...{ type: 'text', value: '{}', spellcheck: 'false', disabled: true },
+    ...{ value: '{}', spellcheck: 'false', disabled: true },
   });
   /** Whether a drain reaches all isolates, as only that of a Durable Object bus does. */
   #reachesAll = true;
 
-  constructor(token: () => string, publisher: Publisher) {
-    this.#token = token;
-    this.#publisher = publisher;
+  constructor(send: Send) {
+    this.#send = send;
     const body = element(
       'div',
       { class: 'body stack' },
@@ -123,26 +123,16 @@ export class Actions implements IsolateActions {
       this.#show('The data must be a JSON object, such as {}.', 'bad');
       return;
     }
-    const [kind, name, group] = [this.#kind.value, this.#name.value, this.#group.value];
-    const change = changeOf(kind, name);
-    const event = change === undefined ? occurrenceOf(name, data, group) : inGroup(change, group);
+    const event = eventOf(this.#kind.value, this.#name.value, data, this.#group.value);
     const text = `Publishes ${JSON.stringify(event)} to every stream that follows it.`;
-    const topics = change === undefined ? [] : [topicOfEvent(change)];
-    const order: Order = { do: 'publish', events: [event] };
-    void this.#order('Publish an event?', text, 'Publish', order, topics);
+    void this.#order('Publish an event?', text, 'Publish', { do: 'publish', events: [event] });
   }
 
-  async #order(
-    title: string,
-    text: string,
-    yes: string,
-    order: Order,
-    topics: Topic[] = [],
-  ): Promise<void> {
+  async #order(title: string, text: string, yes: string, order: Order): Promise<void> {
     if (!(await this.#confirm.ask(title, text, yes))) return;
     this.#show('Sending …', 'busy');
     try {
-      this.#show(success(await this.#publisher.send(order, topics, this.#token()).done), 'good');
+      this.#show(success(await this.#send(order)), 'good');
     } catch (error) {
       this.#show((error as Error).message, 'bad');
     }
@@ -169,19 +159,19 @@ function success({ isolates, position }: Done): string {
   return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
 }
 
-function occurrenceOf(name: string, data: Record<string, unknown>, group: string): PublishedEvent {
-  return { kind: 'event', name, data, ...(group !== '' && { group }) };
-}
-
-function inGroup(event: ChangeEvent, group: string): PublishedEvent {
+function eventOf(
+  kind: string,
+  name: string,
+  data: Record<string, unknown>,
+  group: string,
+): PublishedEvent {
+  if (kind === 'event') return { kind, name, data, ...(group !== '' && { group }) };
+  const event = changeOf(kind, name);
   return group === '' ? event : { kind: 'for_group', group, event };
 }
 
-/** Returns a change; undefined for an occurrence of MCP Events. */
-function changeOf(kind: string, name: string): ChangeEvent | undefined {
+function changeOf(kind: string, name: string): ChangeEvent {
   switch (kind) {
-    case 'event':
-      return undefined;
     case 'resource_updated':
       return { kind, uri: name };
     case 'task_status':

@@ -1,6 +1,6 @@
-import type { Snapshot } from 'mcp-listen';
-import type { Publisher } from '../act/publisher.js';
+import type { Order, Snapshot } from 'mcp-listen';
 import { element, labelled, setText } from '../dom.js';
+import type { Done } from '../order.js';
 import { Actions } from './actions.js';
 import { Charts } from './charts/charts.js';
 import { StatsHistory } from './history.js';
@@ -25,8 +25,8 @@ export function mountOperate(panel: HTMLElement, inspect: Inspect): OperateView 
 export interface Inspect {
   /** What the Publish form contains. */
   readonly entered: Entered;
-  /** Sends orders. */
-  readonly publisher: Publisher;
+  /** Sends an order, and measures the arrivals of what it publishes. */
+  readonly send: (order: Order, token: string) => Promise<Done>;
   /** Returns p50, p95 and p99 of the delays of the last ten seconds; none without delays. */
   readonly arrivals: () => number[];
 }
@@ -64,7 +64,7 @@ class Operate implements OperateView {
   constructor(panel: HTMLElement, inspect: Inspect) {
     this.#panel = panel;
     this.#inspect = inspect;
-    this.#actions = new Actions(() => this.#token.value, inspect.publisher);
+    this.#actions = new Actions((order) => inspect.send(order, this.#token.value));
     this.#topology = new Topology(this.#actions);
     const form = element(
       'form',

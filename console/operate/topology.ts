@@ -70,18 +70,25 @@ export class Topology {
       what: string,
       action: (isolate: string, streams: number) => void,
     ) => {
-      const pressed = element('button', { type: 'button', class: 'quiet' }, text);
-      pressed.setAttribute('aria-label', `${text} ${what} ${name}`);
+      const label = `${text} ${what} ${name}`;
+      const about = { type: 'button', class: 'quiet', 'aria-label': label };
+      const pressed = element('button', about, text);
       pressed.addEventListener('click', () => action(isolate, this.#streams.get(isolate) ?? 0));
       return pressed;
     };
-    const actions = element('td', { class: 'actions' });
-    actions.append(
-      button('End half', 'of isolate', (...of) => this.#actions.endHalf(...of)),
-      button('Drain', 'isolate', (...of) => this.#actions.drain(...of)),
+    const row = element(
+      'tr',
+      {},
+      element('th', { scope: 'row', title: isolate }, name),
+      element('td'),
+      element('td'),
+      element(
+        'td',
+        { class: 'actions' },
+        button('End half', 'of isolate', (...of) => this.#actions.endHalf(...of)),
+        button('Drain', 'isolate', (...of) => this.#actions.drain(...of)),
+      ),
     );
-    const row = element('tr', {}, element('th', { scope: 'row', title: isolate }, name));
-    row.append(element('td'), element('td'), actions);
     this.#rows.set(isolate, row);
     this.#isolates.append(row);
     return row;

@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { element, setText } from '../../dom.js';
+import { element } from '../../dom.js';
 import { timeOfDay } from '../../format.js';
 import type { Line } from './line.js';
 
@@ -61,13 +61,7 @@ export class Chart {
       const value = values.at(at) ?? null;
       return [label, value === null ? '–' : this.#options.format(value)] as const;
     });
-    if (this.#legend.children.length !== shown.length)
-      this.#legend.replaceChildren(...shown.map((_, index) => entry(index)));
-    shown.forEach(([label, value], index) => {
-      const [name, text] = this.#legend.children[index]?.children ?? [];
-      if (name !== undefined) setText(name, label);
-      if (text !== undefined) setText(text, value);
-    });
+    this.#legend.replaceChildren(...shown.map(entry));
     this.#empty.hidden = this.#lines.some(({ values }) => values.some(Boolean));
     const words = this.#empty.hidden
       ? shown.map((pair) => pair.join(' ')).join(', ')
@@ -124,8 +118,8 @@ export class Chart {
   }
 }
 
-function entry(index: number): HTMLElement {
-  return element('li', { 'data-series': index }, element('span'), element('b'));
+function entry([label, value]: readonly [string, string], index: number): HTMLElement {
+  return element('li', { 'data-series': index }, label, element('b', {}, value));
 }
 
 function seriesOf(label: string, index: number, kind: 'lines' | 'stack'): uPlot.Series {
