@@ -10,11 +10,12 @@ export class RecentDelays {
     this.#expire(at);
   }
 
-  /** Returns the percentiles of {@link SHARES} in milliseconds; none without delays. */
-  percentiles(at: number): number[] {
+  /** Returns the percentile of each of {@link SHARES} in milliseconds; none without delays. */
+  percentiles(at: number): Record<number, number> {
     this.#expire(at);
     const times = this.#delays.map(({ ms }) => ms);
-    return times.length === 0 ? [] : SHARES.map((share) => percentile(times, share));
+    if (times.length === 0) return {};
+    return Object.fromEntries(SHARES.map((share) => [share, percentile(times, share)]));
   }
 
   #expire(at: number): void {

@@ -1,5 +1,4 @@
 import type { ListenStats, Snapshot } from 'mcp-listen';
-import { SHARES } from '../arrivals/scale.js';
 import { estimatedPercentile, increase, type Ranges, sumOf } from './percentile.js';
 
 /** What changed in one second, over all isolates. */
@@ -14,9 +13,11 @@ export interface Second {
   refused: Counts;
   acknowledgments: Ranges;
   deliveries: Ranges;
-  /** The percentiles of {@link SHARES} of what arrived at the page; none if nothing did. */
-  arrivals: readonly number[];
+  arrivals: ArrivalPercentiles;
 }
+
+/** Percentiles of the delays of what arrived at the page, by their shares; empty without any. */
+export type ArrivalPercentiles = Readonly<Record<number, number>>;
 
 /** What is delayed: acknowledgments, and notifications until they arrive or are written. */
 export type DelayKind = 'acknowledgments' | 'arrivals' | 'deliveries';
@@ -47,7 +48,7 @@ export class StatsHistory {
   #last: number | undefined;
 
   /** Adds a snapshot, and the percentiles of the delays of what has arrived at the page. */
-  add({ at, bus, isolates, log }: Snapshot, arrivals: readonly number[] = []): void {
+  add({ at, bus, isolates, log }: Snapshot, arrivals: ArrivalPercentiles = {}): void {
     const changes = isolates.map(({ isolate, streams }) => this.#changeOf(isolate, streams));
     const position = bus?.position ?? 0;
     const second: Second = {
@@ -75,7 +76,7 @@ export class StatsHistory {
   /** Returns a percentile of the last ten seconds before each second, for a chart. */
   percentiles(of: DelayKind, share: number): (number | null)[] {
     return this.seconds.map(({ arrivals }, index) => {
-      if (of === 'arrivals') return arrivals[SHARES.indexOf(share)] ?? null;
+      if (of === 'arrivals') return arrivals[share] ?? null;
       const last = this.seconds.slice(Math.max(0, index + 1 - WINDOW), index + 1);
       return estimatedPercentile(sumOf(last.map((second) => second[of])), share) ?? null;
     });

@@ -3,7 +3,7 @@ import { element, labelled, setText } from '../dom.js';
 import type { Done } from '../order.js';
 import { Actions } from './actions.js';
 import { Charts } from './charts/charts.js';
-import { StatsHistory } from './history.js';
+import { type ArrivalPercentiles, StatsHistory } from './history.js';
 import { ListenersView } from './listeners.js';
 import { LogTail } from './log-tail.js';
 import { Tiles } from './tiles.js';
@@ -28,7 +28,7 @@ export interface Inspect {
   /** Sends an order, and measures the arrivals of what it publishes. */
   readonly send: (order: Order, token: string) => Promise<Done>;
   /** Returns p50, p95 and p99 of the delays of the last ten seconds; none without delays. */
-  readonly arrivals: () => number[];
+  readonly arrivals: () => ArrivalPercentiles;
 }
 
 /** What the Publish form of Inspect contains; empty strings if the user has entered nothing. */

@@ -39,8 +39,8 @@ export interface OperatorOptions {
    */
   path?: string;
   /**
-   * Lets everyone read `stats`, without topics, callers and the log; a wrong token is refused. It is
-   * up to a second old, so that the bus is asked once a second at most.
+   * Lets everyone read `stats`, without topics, callers and the log; a wrong token is refused. It
+   * is up to a second old, so that the bus is asked once a second at most.
    *
    * @default false
    */

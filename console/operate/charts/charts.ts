@@ -1,4 +1,3 @@
-import { SHARES } from '../../arrivals/scale.js';
 import { element } from '../../dom.js';
 import { shortTime } from '../../format.js';
 import type { DelayKind, StatsHistory } from '../history.js';
@@ -51,7 +50,7 @@ function counts(labels: Record<string, 'published' | 'events' | 'written' | 'col
 
 function delays(of: DelayKind): LinesOf {
   return (history) =>
-    SHARES.map((share) => ({
+    [0.5, 0.95, 0.99].map((share) => ({
       label: `p${share * 100}`,
       values: history.percentiles(of, share),
     }));

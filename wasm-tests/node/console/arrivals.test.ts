@@ -57,13 +57,13 @@ test('an order that publishes no change takes no place among the publishes', () 
 
 test('the recent delays are those of the last ten seconds, in percentiles', () => {
   const delays = new RecentDelays();
-  expect(delays.percentiles(0)).toEqual([]);
+  expect(delays.percentiles(0)).toEqual({});
   for (let ms = 1; ms <= 100; ms += 1) delays.add(ms, 1_000);
-  expect(delays.percentiles(1_000)).toEqual([51, 96, 100]);
+  expect(delays.percentiles(1_000)).toEqual({ 0.5: 51, 0.95: 96, 0.99: 100 });
   delays.add(7, 6_000);
-  expect(delays.percentiles(11_000)).toEqual([50, 95, 99]);
-  expect(delays.percentiles(11_001)).toEqual([7, 7, 7]);
-  expect(delays.percentiles(16_001)).toEqual([]);
+  expect(delays.percentiles(11_000)).toEqual({ 0.5: 50, 0.95: 95, 0.99: 99 });
+  expect(delays.percentiles(11_001)).toEqual({ 0.5: 7, 0.95: 7, 0.99: 7 });
+  expect(delays.percentiles(16_001)).toEqual({});
 });
 
 test('a publish has arrived when all subscriptions have received it, or after a timeout', async () => {
