@@ -8,6 +8,7 @@ import { toolForm } from './act/tool-form.js';
 import { Announcer } from './announcer.js';
 import { ArrivalPlot } from './arrivals/arrival-plot.js';
 import { Arrivals } from './arrivals/arrivals.js';
+import { RecentDelays } from './arrivals/recent-delays.js';
 import { now } from './clock.js';
 import { Connection } from './connection.js';
 import { byId } from './dom.js';
@@ -44,16 +45,21 @@ const subscriptions = new Subscriptions({
   onStale: (topic) => again(topic),
   onNames: (names) => timeline.sources(names),
 });
+const delays = new RecentDelays();
 const arrivals = new Arrivals(
   (topic) => subscriptions.listenersOf(topic),
-  (arrival) => plot.add(arrival),
+  (arrival) => {
+    plot.add(arrival);
+    delays.add(arrival.ms, now());
+  },
 );
 const tools = toolForm(arrivals, (taskId) => server.addTask(taskId));
 const resources = new ResourceForm();
 const prompts = promptForm();
 const events = eventForm((...event) => subscriptions.openEvents(...event));
 const requests = new RequestForm();
-const publishing = new PublishForm(new Publisher(arrivals));
+const publisher = new Publisher(arrivals);
+const publishing = new PublishForm(publisher);
 
 const server = new ServerView({ onChoose: choose, onList: offer });
 const own = new Conversation();
@@ -85,10 +91,13 @@ byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
   void openSubscription();
 });
 
-takeToken();
 let operate: Promise<OperateView> | undefined;
-tabs(byId('rooms', HTMLElement), (room) => void showOperate(room === 'operate'));
-void connection.start();
+let hasBegun = false;
+tabs(byId('rooms', HTMLElement), showRoom);
+const hash = new URLSearchParams(location.hash.slice(1));
+// The link that `npm start` prints has the secret after the "#", which browsers send to no server.
+publishing.token = hash.get('publish') ?? '';
+select(hash.has('operate') ? 'operate' : 'inspect');
 
 async function openSubscription(): Promise<void> {
   try {
@@ -99,6 +108,19 @@ async function openSubscription(): Promise<void> {
     // A URI of the filter is not valid, or the client cannot be loaded.
     failed('subscribe', error);
   }
+}
+
+/**
+ * Handles the selection of Inspect or Operate: its address is `#operate`. The page connects when
+ * Inspect is first shown, because Operate needs no endpoint, and no client.
+ */
+function showRoom(room: string): void {
+  const isOperate = room === 'operate';
+  history.replaceState(null, '', isOperate ? '#operate' : location.pathname + location.search);
+  void showOperate(isOperate);
+  if (isOperate || hasBegun) return;
+  hasBegun = true;
+  void connection.start();
 }
 
 /** Shows or leaves the Operate tab, whose code and charts are loaded when it is first shown. */
@@ -114,7 +136,11 @@ async function showOperate(isVisible: boolean): Promise<void> {
 
 async function loadOperate(): Promise<OperateView> {
   const { mountOperate } = await import('./operate/operate.js');
-  return mountOperate(byId('operate', HTMLElement), publishing);
+  return mountOperate(byId('operate', HTMLElement), {
+    entered: publishing,
+    send: (order, token) => publisher.send(order, token).done,
+    arrivals: () => delays.percentiles(now()),
+  });
 }
 
 /** Offers the entries of a list in the form that acts on them. */
@@ -138,8 +164,8 @@ function choose(list: List, item: Item): void {
   if (list === 'events') events.choose(item);
 }
 
-function select(form: string): void {
-  byId(`tab-${form}`, HTMLElement).click();
+function select(tab: string): void {
+  byId(`tab-${tab}`, HTMLElement).click();
 }
 
 function handleMessage(message: Message): void {
@@ -175,17 +201,6 @@ function failed(what: string, error: unknown): void {
 function succeeded(what: string): void {
   failing.delete(what);
   if (failing.size === 0) connection.recovered();
-}
-
-/**
- * Takes the token of operators from the link that `npm start` prints: after the "#", which browsers
- * send to no server.
- */
-function takeToken(): void {
-  const token = new URLSearchParams(location.hash.slice(1)).get('publish');
-  if (token === null) return;
-  publishing.token = token;
-  history.replaceState(null, '', location.pathname + location.search);
 }
 
 /** The form for the entries of each list. */

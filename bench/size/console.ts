@@ -7,17 +7,24 @@ type Files = Record<string, { text: string } | { base64: string }>;
 
 /**
  * Kilobytes (of 1,000 bytes) that the console loads, each file compressed with gzip -9: the page
- * itself, everything that Inspect loads, and everything.
+ * itself, with Operate alone, everything that Inspect loads, and everything.
  */
-export async function consoleSize(): Promise<Record<'page' | 'inspect' | 'all', number>> {
+export async function consoleSize(): Promise<
+  Record<'page' | 'operate' | 'inspect' | 'all', number>
+> {
   const { files } = (await import(join(root, 'page', 'index.js'))) as { files: Files };
   const loads = (text: string) => Object.keys(files).filter((name) => text.includes(name));
   const later = (text: string) =>
     [...text.matchAll(/import\(.\.\/([\w.-]+)/g)].map(([, name]) => name);
+  const isOperate = (name: string) => name.startsWith('operate');
   const page = reached(files, (text) => loads(text).filter((name) => !later(text).includes(name)));
-  const inspect = reached(files, (text) => loads(text).filter((name) => !/^operate/.test(name)));
+  const operate = reached(files, (text) =>
+    loads(text).filter((name) => isOperate(name) || !later(text).includes(name)),
+  );
+  const inspect = reached(files, (text) => loads(text).filter((name) => !isOperate(name)));
   return {
     page: sizeOf(files, page),
+    operate: sizeOf(files, operate),
     inspect: sizeOf(files, inspect),
     all: sizeOf(files, reached(files, loads)),
   };

@@ -1,13 +1,13 @@
-import type { ChangeEvent } from 'mcp-listen';
+import type { ChangeEvent, Order, PublishedEvent } from 'mcp-listen';
 import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
-import { topicOfEvent } from '../mcp/topic.js';
-import { sendOrder } from '../order.js';
+import { type Topic, topicOfEvent } from '../mcp/topic.js';
+import { type Done, sendOrder } from '../order.js';
 
 /** How several events are published. */
 export type Pace = 'each-after-the-last' | 'fifty-a-second' | 'as-one-batch';
 
-/** Publishes events at the server of this page. */
+/** Sends orders to the server of this page, and measures when what they publish arrives. */
 export class Publisher {
   readonly #arrivals: Arrivals;
 
@@ -40,15 +40,44 @@ export class Publisher {
     return known.length === 0 ? undefined : Math.max(...known);
   }
 
-  #publish(event: ChangeEvent, times: number, token: string) {
-    const publication = this.#arrivals.begin(now(), [topicOfEvent(event)]);
-    const events = Array<ChangeEvent>(times).fill(event);
-    const position = sendOrder({ do: 'publish', events }, token).then((done) => done.position);
-    void position.then(
+  /** Sends an order. */
+  send(order: Order, token: string): Sent {
+    const events = order.do === 'publish' ? order.events : [];
+    const topics = [...new Set(events.flatMap(topicsOf))];
+    const publication = this.#arrivals.begin(now(), topics);
+    const done = sendOrder(order, token);
+    void done.then(
       () => publication.settle(),
       () => publication.settle([]),
     );
-    return { position, arrived: publication.arrived };
+    return { done, arrived: publication.arrived };
+  }
+
+  #publish(event: ChangeEvent, times: number, token: string) {
+    const events = Array<ChangeEvent>(times).fill(event);
+    const { arrived, done } = this.send({ do: 'publish', events }, token);
+    return { position: done.then(({ position }) => position), arrived };
+  }
+}
+
+/** An order that was sent. */
+interface Sent {
+  /** Resolves with the result; rejects with a message for the user. */
+  done: Promise<Done>;
+  /** Resolves when the cues of what it publishes have arrived, or after a timeout. */
+  arrived: Promise<void>;
+}
+
+/** Returns the topic of a change; none for what has no cue. */
+function topicsOf(event: PublishedEvent): Topic[] {
+  switch (event.kind) {
+    case 'event':
+    case 'disconnect':
+      return [];
+    case 'for_group':
+      return [topicOfEvent(event.event)];
+    default:
+      return [topicOfEvent(event)];
   }
 }
 

@@ -3,7 +3,7 @@ import { shortTime } from '../format.js';
 import { repaint } from '../repaint.js';
 import { badge, SHAPES, seriesIndex } from '../subscriptions/badge.js';
 import type { Arrival } from './arrivals.js';
-import { percentile, roundedUp } from './scale.js';
+import { percentile, roundedUp, SHARES } from './scale.js';
 
 /**
  * A plot of the arrivals: one dot for each subscription that a change reached, the latest changes
@@ -42,8 +42,8 @@ export class ArrivalPlot {
     this.#empty.hidden = times.length > 0;
     this.#plot.toggleAttribute('hidden', times.length === 0);
     if (times.length === 0) return;
-    const summary = PERCENTILES.map(
-      (percent) => `p${percent} ${shortTime(percentile(times, percent / 100))}`,
+    const summary = SHARES.map(
+      (share) => `p${share * 100} ${shortTime(percentile(times, share))}`,
     ).join(', ');
     setText(this.#summary, summary);
     this.#plot.setAttribute('aria-label', `${times.length} arrivals, ${summary}`);
@@ -103,7 +103,6 @@ function heightOf(ms: number, top: number): number {
   return HEIGHT - BOTTOM - (ms / top) * (HEIGHT - BOTTOM - TOP);
 }
 
-const PERCENTILES = [50, 95, 99];
 /** Number of publications in the plot. */
 const COLUMNS = 40;
 /**

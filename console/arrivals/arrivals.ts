@@ -26,11 +26,11 @@ export class Arrivals {
   /**
    * Starts the measurement of a publish; `topics` are its topics, if they are known. A cue does
    * not say which change caused it, so a publish is not measured if another one for the same topic
-   * is pending.
+   * is pending. One without topics has no cues to measure.
    */
   begin(at: number, topics?: Topic[]): Publication {
     const isUnambiguous = [...this.#open].every((other) => !other.concerns(topics));
-    this.#count += isUnambiguous ? 1 : 0;
+    this.#count += isUnambiguous && topics?.length !== 0 ? 1 : 0;
     const number = this.#count;
     const publication = new Publication(
       at,

@@ -1,3 +1,6 @@
+/** The percentiles that are shown: p50, p95 and p99. */
+export const SHARES = [0.5, 0.95, 0.99];
+
 /** Returns a percentile of at least one number, which is one of them. */
 export function percentile(numbers: readonly number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);

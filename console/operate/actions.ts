@@ -3,42 +3,46 @@ import { element, labelled } from '../dom.js';
 import { count, counted } from '../format.js';
 import { recordIn } from '../mcp/json.js';
 import { CHANGES } from '../mcp/topic.js';
-import { type Done, sendOrder } from '../order.js';
+import type { Done } from '../order.js';
 import { Confirm } from './confirm.js';
+import { panelOf } from './panel.js';
 import type { IsolateActions } from './topology.js';
+
+/** Sends an order; rejects with a message for the user. */
+type Send = (order: Order) => Promise<Done>;
 
 /** The orders of the operator. Each is confirmed before it is sent. */
 export class Actions implements IsolateActions {
-  readonly panel = element('section', { class: 'panel orders', 'aria-labelledby': 'orders-title' });
+  readonly panel = panelOf('orders', 'Actions');
   readonly #confirm = new Confirm();
-  readonly #token: () => string;
+  readonly #send: Send;
   readonly #outcome = element(
     'output',
     { class: 'outcome' },
     'Each action asks you to confirm it.',
   );
   readonly #count = element('input', { type: 'number', min: 1, value: 10, required: true });
-  readonly #principal = element('input', { type: 'text', required: true, spellcheck: 'false' });
+  readonly #principal = element('input', { required: true, spellcheck: 'false' });
   readonly #kind = element(
     'select',
     {},
     ...KINDS.map(([value, label]) => element('option', { value }, label)),
   );
   readonly #name = element('input', {
-    ...{ type: 'text', list: 'uris', required: true, spellcheck: 'false' },
+    ...{ list: 'uris', required: true, spellcheck: 'false' },
   });
-  readonly #group = element('input', { type: 'text', spellcheck: 'false', placeholder: 'all' });
+  readonly #group = element('input', { spellcheck: 'false', placeholder: 'all' });
   readonly #data = element('input', {
-    ...{ type: 'text', value: '{}', spellcheck: 'false', disabled: true },
+    ...{ value: '{}', spellcheck: 'false', disabled: true },
   });
   /** Whether a drain reaches all isolates, as only that of a Durable Object bus does. */
   #reachesAll = true;
 
-  constructor(token: () => string) {
-    this.#token = token;
-    const title = element('h2', { id: 'orders-title' }, 'Actions');
-    const body = element('div', { class: 'body stack' });
-    body.append(
+  constructor(send: Send) {
+    this.#send = send;
+    const body = element(
+      'div',
+      { class: 'body stack' },
       this.#form(
         'Publish',
         [
@@ -64,7 +68,7 @@ export class Actions implements IsolateActions {
       this.#name.disabled = this.#kind.value.endsWith('_list_changed');
       this.#data.disabled = this.#kind.value !== 'event';
     });
-    this.panel.append(element('header', { class: 'head' }, title), body);
+    this.panel.append(body);
   }
 
   /** Handles a snapshot: those of a Durable Object bus have its counters. */
@@ -128,7 +132,7 @@ export class Actions implements IsolateActions {
     if (!(await this.#confirm.ask(title, text, yes))) return;
     this.#show('Sending …', 'busy');
     try {
-      this.#show(success(await sendOrder(order, this.#token())), 'good');
+      this.#show(success(await this.#send(order)), 'good');
     } catch (error) {
       this.#show((error as Error).message, 'bad');
     }
@@ -141,8 +145,7 @@ export class Actions implements IsolateActions {
 
   #form(action: string, fields: HTMLElement[], submit: () => void): HTMLFormElement {
     const button = element('button', { type: 'submit' }, action);
-    const form = element('form', { class: 'row' }, ...fields, button);
-    form.setAttribute('aria-label', action);
+    const form = element('form', { class: 'row', 'aria-label': action }, ...fields, button);
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       submit();

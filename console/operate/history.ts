@@ -13,7 +13,14 @@ export interface Second {
   refused: Counts;
   acknowledgments: Ranges;
   deliveries: Ranges;
+  arrivals: ArrivalPercentiles;
 }
+
+/** Percentiles of the delays of what arrived at the page, by their shares; empty without any. */
+export type ArrivalPercentiles = Readonly<Record<number, number>>;
+
+/** What is delayed: acknowledgments, and notifications until they arrive or are written. */
+export type DelayKind = 'acknowledgments' | 'arrivals' | 'deliveries';
 
 /** Numbers by their reason. */
 export type Counts = Record<string, number>;
@@ -40,8 +47,8 @@ export class StatsHistory {
   #position: number | undefined;
   #last: number | undefined;
 
-  /** Adds a snapshot. */
-  add({ at, bus, isolates, log }: Snapshot): void {
+  /** Adds a snapshot, and the percentiles of the delays of what has arrived at the page. */
+  add({ at, bus, isolates, log }: Snapshot, arrivals: ArrivalPercentiles = {}): void {
     const changes = isolates.map(({ isolate, streams }) => this.#changeOf(isolate, streams));
     const position = bus?.position ?? 0;
     const second: Second = {
@@ -54,6 +61,7 @@ export class StatsHistory {
       refused: merged(changes.map(({ refused }) => refused)),
       acknowledgments: sumOf(changes.map(({ acknowledged }) => acknowledged)),
       deliveries: sumOf(changes.map(({ written }) => written)),
+      arrivals,
     };
     this.#position = position;
     this.#count(
@@ -61,13 +69,14 @@ export class StatsHistory {
       log.map((event) => event.position),
     );
     const since = second.at - (this.seconds.at(-1)?.at ?? second.at);
-    this.seconds.push(since > PAUSE ? { ...NOTHING, at: second.at } : second);
+    this.seconds.push({ ...second, ...(since > PAUSE && NOTHING) });
     while ((this.seconds[0]?.at ?? second.at) <= second.at - MAX_SECONDS) this.seconds.shift();
   }
 
   /** Returns a percentile of the last ten seconds before each second, for a chart. */
-  percentiles(of: 'acknowledgments' | 'deliveries', share: number): (number | null)[] {
-    return this.seconds.map((_, index) => {
+  percentiles(of: DelayKind, share: number): (number | null)[] {
+    return this.seconds.map(({ arrivals }, index) => {
+      if (of === 'arrivals') return arrivals[share] ?? null;
       const last = this.seconds.slice(Math.max(0, index + 1 - WINDOW), index + 1);
       return estimatedPercentile(sumOf(last.map((second) => second[of])), share) ?? null;
     });
@@ -132,7 +141,7 @@ function rises(now: Counts, former: Counts): Counts {
   );
 }
 
-const NOTHING: Omit<Second, 'at'> = {
+const NOTHING: Omit<Second, 'arrivals' | 'at'> = {
   ...{ published: 0, events: 0, written: 0, collapsed: 0 },
   ...{ ended: {}, refused: {}, acknowledgments: [], deliveries: [] },
 };

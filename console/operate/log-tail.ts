@@ -1,28 +1,19 @@
 import type { LoggedEvent, Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { count, timeOfDay } from '../format.js';
-import { fill, table } from './topology.js';
+import { fill, panelOf, scrolling, table } from './panel.js';
 
 /** The end of the log, newest event first. */
 export class LogTail {
-  readonly panel = element('section', { class: 'panel log', 'aria-labelledby': 'log-title' });
   readonly #summary = element('span', { class: 'soft' });
+  readonly panel = panelOf('log', 'End of the log', this.#summary);
   readonly #rows = element('tbody');
   readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
   readonly #events: LoggedEvent[] = [];
 
   constructor() {
-    const title = element('h2', { id: 'log-title' }, 'End of the log');
-    const log = table('The last events, newest first', ['Position', 'Time', 'Event']);
-    log.append(this.#rows);
-    const body = element(
-      'div',
-      { class: 'scrolls', tabindex: 0, role: 'region' },
-      log,
-      this.#empty,
-    );
-    body.setAttribute('aria-label', 'The last events, newest first');
-    this.panel.append(element('header', { class: 'head' }, title, this.#summary), body);
+    const log = table(CAPTION, ['Position', 'Time', 'Event'], this.#rows);
+    this.panel.append(scrolling(CAPTION, log, this.#empty));
   }
 
   /** Adds the events of a snapshot. */
@@ -57,7 +48,9 @@ function describe({ kind, ...members }: LoggedEvent['event']): string {
   return [kind, uri ?? id ?? name ?? principal].filter((part) => part !== undefined).join(' ');
 }
 
+const CAPTION = 'The last events, newest first';
 const MAX_EVENTS = 100;
-const EMPTY_TEXT = 'No event yet. Publish one under Actions.';
+const EMPTY_TEXT =
+  'No event yet, or the log needs the token. Enter it, or publish an event under Actions.';
 const NO_LOG_TEXT =
   'Only a Durable Object bus shows its log. Watch the charts for what reaches streams.';

@@ -1,8 +1,9 @@
-import type { Snapshot } from 'mcp-listen';
-import { element, setText } from '../dom.js';
+import type { Order, Snapshot } from 'mcp-listen';
+import { element, labelled, setText } from '../dom.js';
+import type { Done } from '../order.js';
 import { Actions } from './actions.js';
 import { Charts } from './charts/charts.js';
-import { StatsHistory } from './history.js';
+import { type ArrivalPercentiles, StatsHistory } from './history.js';
 import { ListenersView } from './listeners.js';
 import { LogTail } from './log-tail.js';
 import { Tiles } from './tiles.js';
@@ -15,14 +16,19 @@ export interface OperateView {
   show: (isVisible: boolean) => void;
 }
 
-/**
- * Fills the panel of the Operate tab, which is hidden at first.
- *
- * @param entered - what the user has entered in Inspect.
- */
-export function mountOperate(panel: HTMLElement, entered: Entered): OperateView {
-  const operate = new Operate(panel, entered);
-  return { show: (isVisible) => operate.select(isVisible) };
+/** Fills the panel of the Operate tab, which is hidden at first. */
+export function mountOperate(panel: HTMLElement, inspect: Inspect): OperateView {
+  return new Operate(panel, inspect);
+}
+
+/** What the Operate tab uses of Inspect. */
+export interface Inspect {
+  /** What the Publish form contains. */
+  readonly entered: Entered;
+  /** Sends an order, and measures the arrivals of what it publishes. */
+  readonly send: (order: Order, token: string) => Promise<Done>;
+  /** Returns p50, p95 and p99 of the delays of the last ten seconds; none without delays. */
+  readonly arrivals: () => ArrivalPercentiles;
 }
 
 /** What the Publish form of Inspect contains; empty strings if the user has entered nothing. */
@@ -32,9 +38,9 @@ export interface Entered {
   readonly uri: string;
 }
 
-class Operate {
+class Operate implements OperateView {
   readonly #panel: HTMLElement;
-  readonly #entered: Entered;
+  readonly #inspect: Inspect;
   readonly #token = element('input', {
     type: 'password',
     autocomplete: 'off',
@@ -46,29 +52,34 @@ class Operate {
   readonly #charts = new Charts();
   readonly #log = new LogTail();
   readonly #listeners = new ListenersView((hasCallers) => this.#setCallers(hasCallers));
-  readonly #actions = new Actions(() => this.#bearer);
-  readonly #topology = new Topology(this.#actions);
+  readonly #actions: Actions;
+  readonly #topology: Topology;
   readonly #watch = new Watch({
-    onSnapshot: (snapshot) => this.#show(snapshot),
+    onSnapshot: (snapshot) => this.#showSnapshot(snapshot),
     onState: (state, text) => this.#setState(state, text),
   });
   #isSelected = false;
   #hasCallers = false;
 
-  constructor(panel: HTMLElement, entered: Entered) {
+  constructor(panel: HTMLElement, inspect: Inspect) {
     this.#panel = panel;
-    this.#entered = entered;
-    const token = element('label', { class: 'field' }, element('span', {}, 'Operator token'));
-    token.append(this.#token);
-    const button = element('button', { type: 'submit', class: 'primary' }, 'Watch');
-    const form = element('form', { class: 'connection', 'aria-label': 'Watch the bus' });
-    form.append(token, button, this.#state);
+    this.#inspect = inspect;
+    this.#actions = new Actions((order) => inspect.send(order, this.#token.value));
+    this.#topology = new Topology(this.#actions);
+    const form = element(
+      'form',
+      { class: 'connection', 'aria-label': 'Watch the bus' },
+      labelled('Operator token', this.#token),
+      element('button', { type: 'submit', class: 'primary' }, 'Watch'),
+      this.#state,
+    );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.#update();
     });
-    const tables = element('div', { class: 'tables' });
-    tables.append(
+    const tables = element(
+      'div',
+      { class: 'tables' },
       this.#topology.panel,
       this.#listeners.panel,
       this.#log.panel,
@@ -79,18 +90,14 @@ class Operate {
     document.addEventListener('visibilitychange', () => this.#update());
   }
 
-  /** Handles the selection of the tab, or of another one. */
-  select(isSelected: boolean): void {
-    this.#isSelected = isSelected;
-    if (isSelected) {
-      this.#token.value ||= this.#entered.token;
-      this.#actions.suggest(this.#entered.uri);
+  show(isVisible: boolean): void {
+    this.#isSelected = isVisible;
+    if (isVisible) {
+      const { token, uri } = this.#inspect.entered;
+      this.#token.value ||= token;
+      this.#actions.suggest(uri);
     }
     this.#update();
-  }
-
-  get #bearer(): string {
-    return this.#token.value;
   }
 
   #setCallers(hasCallers: boolean): void {
@@ -102,15 +109,15 @@ class Operate {
   #update(): void {
     if (this.#isSelected && !document.hidden) {
       this.#setState('waiting', 'connecting');
-      this.#watch.start(this.#bearer, this.#hasCallers);
+      this.#watch.start(this.#token.value, this.#hasCallers);
     } else {
       this.#watch.stop();
       this.#setState('off', 'not watching');
     }
   }
 
-  #show(snapshot: Snapshot): void {
-    this.#history.add(snapshot);
+  #showSnapshot(snapshot: Snapshot): void {
+    this.#history.add(snapshot, this.#inspect.arrivals());
     this.#tiles.show(snapshot, this.#history);
     this.#charts.show(this.#history);
     this.#topology.show(snapshot);

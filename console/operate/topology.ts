@@ -1,6 +1,7 @@
 import type { IsolateSnapshot, Snapshot } from 'mcp-listen';
 import { element, setText } from '../dom.js';
 import { count, counted } from '../format.js';
+import { fill, panelOf, scrolling, table } from './panel.js';
 
 /** What the topology lets the operator do with one isolate. */
 export interface IsolateActions {
@@ -10,11 +11,8 @@ export interface IsolateActions {
 
 /** The bus object, its shards, and the isolates with sockets at each of them. */
 export class Topology {
-  readonly panel = element('section', {
-    class: 'panel topology',
-    'aria-labelledby': 'topology-title',
-  });
   readonly #summary = element('span', { class: 'soft' });
+  readonly panel = panelOf('topology', 'Topology', this.#summary);
   readonly #objects = element('tbody');
   readonly #isolates = element('tbody');
   readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
@@ -24,16 +22,11 @@ export class Topology {
 
   constructor(actions: IsolateActions) {
     this.#actions = actions;
-    const title = element('h2', { id: 'topology-title' }, 'Topology');
-    const objects = table('Bus and shards', ['Object', 'Continent', 'Attached', 'Isolates']);
-    const isolates = table('Isolates', ['Isolate', 'Streams', 'At', 'Actions']);
+    const columns = ['Object', 'Continent', 'Attached', 'Isolates'];
+    const objects = table('Bus and shards', columns, this.#objects);
+    const isolates = table('Isolates', ['Isolate', 'Streams', 'At', 'Actions'], this.#isolates);
     isolates.classList.add('isolates');
-    objects.append(this.#objects);
-    isolates.append(this.#isolates);
-    const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' });
-    body.setAttribute('aria-label', 'Bus, shards and isolates');
-    body.append(objects, isolates, this.#empty);
-    this.panel.append(element('header', { class: 'head' }, title, this.#summary), body);
+    this.panel.append(scrolling('Bus, shards and isolates', objects, isolates, this.#empty));
   }
 
   /** Shows a snapshot. */
@@ -77,50 +70,29 @@ export class Topology {
       what: string,
       action: (isolate: string, streams: number) => void,
     ) => {
-      const pressed = element('button', { type: 'button', class: 'quiet' }, text);
-      pressed.setAttribute('aria-label', `${text} ${what} ${name}`);
+      const label = `${text} ${what} ${name}`;
+      const about = { type: 'button', class: 'quiet', 'aria-label': label };
+      const pressed = element('button', about, text);
       pressed.addEventListener('click', () => action(isolate, this.#streams.get(isolate) ?? 0));
       return pressed;
     };
-    const actions = element('td', { class: 'actions' });
-    actions.append(
-      button('End half', 'of isolate', (...of) => this.#actions.endHalf(...of)),
-      button('Drain', 'isolate', (...of) => this.#actions.drain(...of)),
+    const row = element(
+      'tr',
+      {},
+      element('th', { scope: 'row', title: isolate }, name),
+      element('td'),
+      element('td'),
+      element(
+        'td',
+        { class: 'actions' },
+        button('End half', 'of isolate', (...of) => this.#actions.endHalf(...of)),
+        button('Drain', 'isolate', (...of) => this.#actions.drain(...of)),
+      ),
     );
-    const row = element('tr', {}, element('th', { scope: 'row', title: isolate }, name));
-    row.append(element('td'), element('td'), actions);
     this.#rows.set(isolate, row);
     this.#isolates.append(row);
     return row;
   }
-}
-
-/** Creates a table with a caption for screen readers. */
-export function table(caption: string, columns: string[]): HTMLTableElement {
-  const heads = columns.map((column) => element('th', { scope: 'col' }, column));
-  return element(
-    'table',
-    {},
-    element('caption', { class: 'visually-hidden' }, caption),
-    element('thead', {}, element('tr', {}, ...heads)),
-  );
-}
-
-/** Sets the texts of all rows; the first cell of each is its heading. */
-export function fill(body: HTMLTableSectionElement, rows: string[][]): void {
-  while (body.rows.length > rows.length) body.deleteRow(-1);
-  rows.forEach((texts, index) => {
-    const row = body.rows[index] ?? body.appendChild(newRow(texts.length));
-    texts.forEach((text, place) => {
-      const cell = row.cells[place];
-      if (cell !== undefined) setText(cell, text);
-    });
-  });
-}
-
-function newRow(columns: number): HTMLTableRowElement {
-  const cells = Array.from({ length: columns - 1 }, () => element('td'));
-  return element('tr', {}, element('th', { scope: 'row' }), ...cells);
 }
 
 const MAX_ISOLATES = 200;

@@ -45,7 +45,7 @@ export class Watch {
         for await (const snapshot of snapshotsOf(body)) {
           if (signal.aborted) return;
           wait = MIN_WAIT_MS;
-          this.#show(snapshot);
+          this.#show(snapshot, token);
         }
       } catch {
         // The server or the network failed: try again.
@@ -74,13 +74,13 @@ export class Watch {
     return undefined;
   }
 
-  #show(snapshot: Snapshot | undefined): void {
+  #show(snapshot: Snapshot | undefined, token: string): void {
     if (snapshot === undefined) {
       this.#events.onState('waiting', 'The bus does not respond.');
       return;
     }
     this.#after = snapshot.log.at(-1)?.position ?? this.#after;
-    this.#events.onState('live', 'watching');
+    this.#events.onState('live', token === '' ? PUBLIC_TEXT : 'watching');
     this.#events.onSnapshot(snapshot);
   }
 }
@@ -103,5 +103,6 @@ const REFUSED: Partial<Record<number, string>> = {
   401: 'Enter the operator token.',
   404: 'This server cannot be operated: it has no token for operators.',
 };
+const PUBLIC_TEXT = 'Watching without the token: topics, the log and actions need it.';
 const MIN_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 10_000;

@@ -40,9 +40,9 @@ export interface OperatorOptions {
    */
   path?: string;
   /**
-   * Lets everyone read `stats`, without topics, callers and the log. It is up to a second old, so
-   * that the bus is asked once a second at most. At most 100 streams of it are open at a time in a
-   * process or isolate; one more gets 429.
+   * Lets everyone read `stats`, without topics, callers and the log; a wrong token is refused. It
+   * is up to a second old, so that the bus is asked once a second at most. At most 100 streams of
+   * it are open at a time in a process or isolate; one more gets 429.
    *
    * @default false
    */
@@ -109,7 +109,7 @@ class OperatorHandler {
   async #stats(request: Request, asked: URLSearchParams): Promise<Response> {
     if (request.method !== 'GET') return notAllowed('GET');
     const isOperator = await this.#isOperator(request);
-    if (!isOperator && !this.#isPublic) return unauthorized();
+    if (!isOperator && !this.#isPublicFor(request)) return unauthorized();
     const hasCallers = isOperator && asked.get('callers') === '1';
     const isStream = /\btext\/event-stream\b/i.test(request.headers.get('accept') ?? '');
     if (!isOperator)
@@ -178,6 +178,11 @@ class OperatorHandler {
       this.#onError(error as Error);
       return jsonResponse(JSON.stringify({ error: code, message: 'try again later' }), 503);
     }
+  }
+
+  /** A wrong token is refused: its bearer expects more than the public numbers. */
+  #isPublicFor({ headers }: Request): boolean {
+    return this.#isPublic && (this.#token === undefined || !headers.has('authorization'));
   }
 
   async #isOperator(request: Request): Promise<boolean> {

@@ -120,18 +120,9 @@ export class StreamManager {
     inner?: InnerStream,
   ): Promise<ServerStream | Refusal> {
     const granting = new Granting(inner === undefined ? this.#options.bus.interest : undefined);
-<<<<<<< HEAD
-    const begin = () => this.#begin(core, caller, granting, inner);
+    const begin = (authorizedAt: number) =>
+      this.#begin(core, caller, granting, { authorizedAt, inner });
     const stream = await this.#admitted('listen', core, caller, begin, inner !== undefined);
-||||||| b6ddd6ac
-    const stream = await this.#admitted('listen', core, caller, () =>
-      this.#begin(core, caller, granting, inner),
-    );
-=======
-    const stream = await this.#admitted('listen', core, caller, (authorizedAt) =>
-      this.#begin(core, caller, granting, { authorizedAt, inner }),
-    );
->>>>>>> c24
     if (typeof stream === 'number') granting.release();
     else {
       granting.keep();
@@ -164,29 +155,16 @@ export class StreamManager {
   }
 
   /**
-<<<<<<< HEAD
-   * Opens a stream if there is room for it, and waits until the bus has confirmed it. `begin`
-   * returns the stream. `isInner`: the server itself reads it.
-||||||| b6ddd6ac
-   * Opens a stream if there is room for it, and waits until the bus has confirmed it. `begin`
-   * returns the stream.
-=======
    * Opens a stream of a caller that has just been authorized, if there is room for it, and waits
-   * until the bus has confirmed it. `begin` returns the stream.
->>>>>>> c24
+   * until the bus has confirmed it. `begin` returns the stream. `isInner`: the server itself reads
+   * it.
    */
   async #admitted(
     kind: LoggedStream,
     core: Exchange,
     caller: CallerContext,
-<<<<<<< HEAD
-    begin: () => Promise<ServerStream>,
-    isInner = false,
-||||||| b6ddd6ac
-    begin: () => Promise<ServerStream>,
-=======
     begin: (authorizedAt: number) => Promise<ServerStream>,
->>>>>>> c24
+    isInner = false,
   ): Promise<ServerStream | Refusal> {
     const names = core.names(scopeOf(caller));
     const refusal = this.#refusal(caller, names, isInner);

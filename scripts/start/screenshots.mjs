@@ -18,6 +18,9 @@ const pictures = /** @type {const} */ ([
   ['console-dark.png', 'Inspect', 'dark'],
 ]);
 
+/** What a client of streams accepts. */
+const STREAM = 'application/json, text/event-stream';
+
 /** Maximum bytes of a picture. */
 const MAX_BYTES = 200_000;
 
@@ -35,8 +38,9 @@ async function screenshots() {
     await page.goto(server.url);
     await fill(page);
     for (const [file, tab, colorScheme] of pictures) {
-      await open(page, tab, server.url);
-      await take(page, join(images, file), colorScheme);
+      await page.getByRole('tab', { name: tab, exact: true }).click();
+      if (tab === 'Operate') await fillCharts(page, server.url);
+      await take(page, join(images, file), { colorScheme, fullPage: tab === 'Operate' });
     }
   } finally {
     await browser.close();
@@ -129,36 +133,72 @@ async function press(page, tab, name, fillIn) {
 }
 
 /**
- * Shows a tab of the page; Operate once its charts show what is published meanwhile.
+ * Lets every chart of Operate show something: publishes events, opens and closes streams, and sends
+ * requests that are refused.
  * @param {Page} page
- * @param {'Inspect' | 'Operate'} tab
  * @param {string} url of the console, with the token of operators
  */
-async function open(page, tab, url) {
-  await page.getByRole('tab', { name: tab, exact: true }).click();
-  if (tab === 'Inspect') return;
+async function fillCharts(page, url) {
   await page.getByText('watching', { exact: true }).waitFor();
   const { hash, origin } = new URL(url);
-  const headers = {
-    authorization: `Bearer ${new URLSearchParams(hash.slice(1)).get('publish')}`,
-    'content-type': 'application/json',
-  };
+  const authorization = `Bearer ${new URLSearchParams(hash.slice(1)).get('publish')}`;
   const events = [{ kind: 'resource_updated', uri: 'note://todo' }];
   const body = JSON.stringify({ do: 'publish', events });
+  const headers = { authorization, 'content-type': 'application/json' };
+  /** @type {Response[]} */
+  const streams = [];
   for (let round = 0; round < 60; round += 1) {
     await fetch(`${origin}/operate`, { method: 'POST', headers, body });
+    if (round % 10 === 5) await publishHere(page);
+    if (round % 15 === 0) streams.push(await listen(origin, STREAM));
+    if (round % 20 === 19) await streams.shift()?.body?.cancel();
+    if (round % 25 === 24) await listen(origin, 'text/html');
     await page.waitForTimeout(100 + 150 * Math.sin(round / 8) ** 2);
   }
 }
 
 /**
+ * Publishes with the form of Operate, so that the page measures the arrival.
+ * @param {Page} page
+ */
+async function publishHere(page) {
+  const actions = page.getByRole('region', { name: 'Actions' });
+  await actions.getByLabel('URI, task or name').fill('note://todo');
+  await actions.getByRole('button', { name: 'Publish', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Publish an event?' });
+  await dialog.getByRole('button', { name: 'Publish', exact: true }).click();
+  await actions.getByText(/^Published at position/).waitFor();
+}
+
+/**
+ * Opens a stream beside those of the page, or is refused.
+ * @param {string} origin
+ * @param {string} accept the media types
+ */
+function listen(origin, accept) {
+  const headers = {
+    accept,
+    'content-type': 'application/json',
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'subscriptions/listen',
+  };
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { _meta: meta, notifications: { resourceSubscriptions: ['note://todo'] } };
+  const request = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params };
+  return fetch(`${origin}/mcp`, { method: 'POST', headers, body: JSON.stringify(request) });
+}
+
+/**
  * @param {Page} page
  * @param {string} path
- * @param {'light' | 'dark'} colorScheme
+ * @param {{ colorScheme: 'light' | 'dark', fullPage: boolean }} options
  */
-async function take(page, path, colorScheme) {
+async function take(page, path, { colorScheme, fullPage }) {
   await page.emulateMedia({ colorScheme });
-  await page.screenshot({ path, animations: 'disabled' });
+  await page.screenshot({ path, animations: 'disabled', fullPage });
   const { size } = await stat(path);
   process.stdout.write(`${relative(root, path)}: ${size} bytes\n`);
   if (size > MAX_BYTES)

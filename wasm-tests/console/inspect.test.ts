@@ -236,6 +236,7 @@ test('a server that does not allow the page is reported as such', async () => {
   const text = await console.connection.textContent();
   expect(text).toContain(new URL(notebook()).origin);
   expect(text).toContain('UPSTREAM=URL npm start');
+  expect(text).toContain('npx mcp-listen doctor URL');
   expect(console.errors.splice(0).filter((error) => !/CORS|ERR_FAILED/.test(error))).toEqual([]);
 });
 

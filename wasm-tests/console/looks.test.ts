@@ -77,7 +77,7 @@ test('every empty state says what to do next', async () => {
   await console.page.getByLabel('Text in the message').fill('no such text');
   await console.operate();
   const all = await empty.allTextContents();
-  expect(all).toHaveLength(5 + 9);
+  expect(all).toHaveLength(5 + 10);
   expect(all).toContainEqual(expect.stringMatching(/^No message matches the filter\./));
   const verbs = 'Call|Change|Close|Connect|Enter|Keep|Open|Publish|Select';
   for (const text of [...inspect, ...all])

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { useBrowser } from './browser.ts';
 import { useNotebook } from './notebook.ts';
@@ -9,27 +10,39 @@ const open = useBrowser();
 const notebook = useNotebook();
 
 test('Inspect loads at most 150 KB with gzip, and Operate is loaded when it is shown', async () => {
-  const sizes = new Map<string, Promise<number>>();
   const console = await open('about:blank');
-  console.page.on('response', (response) => {
-    const path = new URL(response.url()).pathname;
-    if (/(^|\.(js|css|wasm))$/.test(path.slice(1)))
-      sizes.set(
-        path,
-        response.body().then((body) => gzipSync(body).length),
-      );
-  });
+  const sizes = sizesOf(console.page);
   await console.page.goto(notebook());
   await console.connected();
   await console.subscribe('A');
   const loaded = [...sizes.keys()];
   expect(loaded.filter((path) => path.endsWith('.wasm'))).toHaveLength(1);
   expect(loaded.filter((path) => path.includes('operate'))).toEqual([]);
-  const all = await Promise.all(sizes.values());
-  expect(all.reduce((sum, size) => sum + size)).toBeLessThan(150_000);
+  expect(await sumOf(sizes)).toBeLessThan(150_000);
   await console.operate();
   expect([...sizes.keys()].filter((path) => path.includes('operate'))).toHaveLength(1);
   // A body cannot be read after the page is closed.
+  await Promise.all(sizes.values());
+});
+
+test('a visit of #operate loads at most 80 KB, moves nothing, and connects when Inspect is shown', async () => {
+  const console = await open('about:blank');
+  const { page } = console;
+  const sizes = sizesOf(page);
+  const paths: string[] = [];
+  page.on('request', (request) => paths.push(new URL(request.url()).pathname));
+  await page.addInitScript(observeShifts);
+  await page.goto(`${notebook()}&operate`);
+  await page.getByText('watching', { exact: true }).waitFor();
+  await expect.poll(() => console.reading('isolates').textContent()).toMatch(/\d/);
+  expect(await shiftsOf(page)).toEqual([]);
+  expect(await page.evaluate(() => scrollY)).toBe(0);
+  expect(paths.filter((path) => /sdk|\.wasm|\/mcp$/.test(path))).toEqual([]);
+  expect(await sumOf(sizes)).toBeLessThan(80_000);
+  expect(new URL(page.url()).hash).toBe('#operate');
+  await page.getByRole('tab', { name: 'Inspect' }).click();
+  await console.connected();
+  expect(new URL(page.url()).hash).toBe('');
   await Promise.all(sizes.values());
 });
 
@@ -105,6 +118,25 @@ test('a page in the background keeps 50,000 messages too, and shows them when it
   await page.evaluate(() => window.timeline.fill(10));
   await expect.poll(() => shownIn(page)).toBe(50_010);
 });
+
+/** Collects the bytes with gzip of each file of the page that is loaded, by its path. */
+function sizesOf(page: Page): Map<string, Promise<number>> {
+  const sizes = new Map<string, Promise<number>>();
+  page.on('response', (response) => {
+    const path = new URL(response.url()).pathname;
+    if (/(^|\.(js|css|wasm))$/.test(path.slice(1)))
+      sizes.set(
+        path,
+        response.body().then((body) => gzipSync(body).length),
+      );
+  });
+  return sizes;
+}
+
+async function sumOf(sizes: Map<string, Promise<number>>): Promise<number> {
+  const all = await Promise.all(sizes.values());
+  return all.reduce((sum, size) => sum + size);
+}
 
 function hasPainted(): boolean {
   return performance.getEntriesByName('first-contentful-paint').length > 0;

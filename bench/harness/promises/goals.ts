@@ -369,6 +369,14 @@ export const PROMISES: Record<string, Condition[]> = {
     {
       ...AT_MOST,
       unit: 'KB',
+      what: 'of what a visit of Operate loads',
+      experiment: 'console-size',
+      goal: 150,
+      value: ownOf('operate'),
+    },
+    {
+      ...AT_MOST,
+      unit: 'KB',
       what: 'of what both tabs load',
       experiment: 'console-size',
       goal: 150,

@@ -21,8 +21,8 @@ function blockedText(origin: string): string {
   return (
     'The server responds, but does not allow this page (CORS). It has to allow the origin ' +
     `${origin}, the methods POST, GET and DELETE, and the header fields that MCP uses. ` +
-    'To inspect it without changing it, run "UPSTREAM=URL npm start" in a clone of mcp-listen: ' +
-    'the page reaches it through a gateway then.'
+    'If you cannot change it, inspect it through a gateway: "UPSTREAM=URL npm start" in a clone ' +
+    'of mcp-listen. Or check it without a browser: "npx mcp-listen doctor URL".'
   );
 }
 

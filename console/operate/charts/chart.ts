@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { element, setText } from '../../dom.js';
+import { element } from '../../dom.js';
 import { timeOfDay } from '../../format.js';
 import type { Line } from './line.js';
 
@@ -16,7 +16,10 @@ export interface ChartOptions {
   empty: string;
 }
 
-/** A chart of the last minutes, with the current values beside the names of its lines. */
+/**
+ * A chart of the last minutes. Beside the names of its lines are the values at the pointer, or else
+ * the current ones.
+ */
 export class Chart {
   readonly panel: HTMLElement;
   readonly #options: ChartOptions;
@@ -51,22 +54,17 @@ export class Chart {
     this.#plot?.setData(this.#data());
   }
 
-  /** Writes the last value of each line. */
+  /** Writes the value of each line at the pointer, or its last one. */
   #describe(): void {
-    const last = this.#lines.map(({ label, values }) => {
-      const value = values.at(-1) ?? null;
+    const at = this.#plot?.cursor.idx ?? -1;
+    const shown = this.#lines.map(({ label, values }) => {
+      const value = values.at(at) ?? null;
       return [label, value === null ? '–' : this.#options.format(value)] as const;
     });
-    if (this.#legend.children.length !== last.length)
-      this.#legend.replaceChildren(...last.map((_, index) => entry(index)));
-    last.forEach(([label, value], index) => {
-      const [name, text] = this.#legend.children[index]?.children ?? [];
-      if (name !== undefined) setText(name, label);
-      if (text !== undefined) setText(text, value);
-    });
+    this.#legend.replaceChildren(...shown.map(entry));
     this.#empty.hidden = this.#lines.some(({ values }) => values.some(Boolean));
     const words = this.#empty.hidden
-      ? last.map((pair) => pair.join(' ')).join(', ')
+      ? shown.map((pair) => pair.join(' ')).join(', ')
       : this.#options.empty;
     this.#canvas.setAttribute('aria-label', `${this.#options.title}: ${words}`);
   }
@@ -82,7 +80,8 @@ export class Chart {
       {
         ...{ width: this.#canvas.clientWidth, height: HEIGHT, padding: [10, HALF_LABEL, 0, 0] },
         legend: { show: false },
-        cursor: { show: false },
+        cursor: { y: false, drag: { x: false }, points: { show: false } },
+        hooks: { setCursor: [() => this.#describe()] },
         scales: { x: timeScale(), y: scaleOf(isLogarithmic) },
         axes: [timeAxis(), this.#valueAxis(isLogarithmic)],
         series: [{}, ...series],
@@ -119,8 +118,8 @@ export class Chart {
   }
 }
 
-function entry(index: number): HTMLElement {
-  return element('li', { 'data-series': index }, element('span'), element('b'));
+function entry([label, value]: readonly [string, string], index: number): HTMLElement {
+  return element('li', { 'data-series': index }, label, element('b', {}, value));
 }
 
 function seriesOf(label: string, index: number, kind: 'lines' | 'stack'): uPlot.Series {

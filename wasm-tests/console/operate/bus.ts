@@ -87,6 +87,7 @@ async function read(stream: WireStream): Promise<void> {
 }
 
 const PARALLEL = 50;
-const TOPICS = 20;
+/** The number of resources whose changes are published. */
+export const TOPICS = 20;
 /** A server accepts a limited number of streams of each caller. */
 const CALLERS = 100;

@@ -7,7 +7,7 @@ import { operateResult } from '../../../scripts/checks/results.mjs';
 import { SECRET } from '../../host/signing.ts';
 import { useBrowser } from '../browser.ts';
 import type { ConsolePage } from '../console-page.ts';
-import { BusyBus } from './bus.ts';
+import { BusyBus, TOPICS } from './bus.ts';
 
 /** `npm run bench:operate` has 1,000 streams and a minute. */
 const STREAMS = Number(process.env['OPERATE_STREAMS'] ?? 200);
@@ -23,12 +23,18 @@ beforeAll(async () => {
 afterAll(() => bus?.stop());
 
 test(
-  'under load the page counts every event of three shards and four isolates, in bounded memory',
+  'under load the page counts and receives every event of three shards and four isolates, in bounded memory',
   async () => {
-    const console = await open(bus.console);
-    await console.operate();
+    const console = await open(bus.console, { extraHTTPHeaders: { 'x-continent': 'EU' } });
+    await console.connected();
+    for (let topic = 0; topic < TOPICS; topic += 1) {
+      await console.page.getByLabel('Another URI').fill(`note://${topic}`);
+      await console.button('Add').click();
+    }
     await bus.open(STREAMS);
-    await expect.poll(() => read(console, 'streams')).toBe(STREAMS);
+    await console.subscribe('A');
+    await console.operate();
+    await expect.poll(() => read(console, 'streams')).toBe(STREAMS + 1);
     await expect.poll(() => read(console, 'shards')).toBe(3);
     const heap = await console.page.context().newCDPSession(console.page);
     const published = await bus.publishFor(SECONDS / 2, PER_SECOND);
@@ -47,6 +53,7 @@ test(
     });
     const growth = (await used(heap)) - before;
     expect(growth).toBeLessThan(MAX_GROWTH);
+    await expectMessages(console, all, await read(console, 'collapsed'));
     await mkdir(dirname(operateResult), { recursive: true });
     const result = {
       events: all,
@@ -58,8 +65,32 @@ test(
   120_000 + SECONDS * 2_000,
 );
 
+/**
+ * Expects a cue for each event at the subscription of the page, on its card and in the timeline.
+ * The bus may collapse some that wait for a socket.
+ */
+async function expectMessages(
+  console: ConsolePage,
+  events: number,
+  collapsed: number,
+): Promise<void> {
+  const messages = async () => numberIn(await console.figure('A', 'Messages').textContent());
+  await console.page.getByRole('tab', { name: 'Inspect' }).click();
+  await expect.poll(messages).toBeGreaterThanOrEqual(OPENING + events - collapsed);
+  expect(await messages()).toBeLessThanOrEqual(OPENING + events);
+  await console.page.getByLabel('Source of the messages').selectOption('A');
+  const lines = async () =>
+    numberIn(await console.page.locator('#timeline-count').textContent()) - REQUESTS;
+  await expect.poll(lines).toBe(await messages());
+}
+
 async function read(console: ConsolePage, reading: string): Promise<number> {
-  return Number((await console.reading(reading).textContent())?.replaceAll(',', ''));
+  return numberIn(await console.reading(reading).textContent());
+}
+
+/** The number at the beginning of a text of the page. */
+function numberIn(text: string | null): number {
+  return Number(text?.split(' ')[0]?.replaceAll(',', ''));
 }
 
 /** The bytes of the page's heap after a collection. */
@@ -76,4 +107,8 @@ async function snapshot(): Promise<Snapshot> {
   ).json()) as Snapshot;
 }
 
+/** The result of `server/discover`, which the client of a subscription sends first, and the ack. */
+const OPENING = 2;
+/** That request and the listen, which are in the timeline too. */
+const REQUESTS = 2;
 const MAX_GROWTH = 4_000_000;

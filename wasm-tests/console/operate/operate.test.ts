@@ -103,6 +103,20 @@ test('the charts say what happened, with delays, and ends and refusals by their 
       .toContainEqual(expect.stringMatching(new RegExp(`^${title}: ${values}`)));
 });
 
+test('a chart shows the values of the second at the pointer, and then the current ones again', async () => {
+  const console = await operating();
+  const chart = console.page.getByRole('region', { name: 'Per second' });
+  const published = () => chart.getByRole('listitem').first().textContent();
+  const publishing = bus.publishFor(8, 20);
+  await expect.poll(published).not.toBe('published0');
+  // The first second has nothing before it, and so no events.
+  await chart.locator('.u-over').hover({ position: { x: 3, y: 60 } });
+  await expect.poll(published).toBe('published0');
+  await console.page.mouse.move(0, 0);
+  await expect.poll(published).not.toBe('published0');
+  await publishing;
+});
+
 test('orders are confirmed and sent by keyboard alone', async () => {
   const console = await operating();
   const { keyboard } = console.page;
@@ -232,6 +246,8 @@ const CHARTS = [
   ['Per second', 'published [1-9]'],
   ['Cues', 'written [1-9].*, collapsed 0$'],
   ['Publish to write', String.raw`p50 [\d.]+ m?s, p95 [\d.]+ m?s, p99 [\d.]+ m?s$`],
+  // What others publish is not measured.
+  ['Publish to arrival', 'No cue of a publish arrived here'],
   ['Time to acknowledge', String.raw`p50 [\d.]+ m?s, p95 [\d.]+ m?s, p99 [\d.]+ m?s$`],
   ['Streams ended', 'denied 1$'],
   ['Requests refused', 'http 1$'],

@@ -37,6 +37,18 @@ test('a change of every kind is published after it was confirmed, and is in the 
   }
 });
 
+test('the cues of a test publish are measured when they arrive at the page', async () => {
+  const console = await open(notebook());
+  await console.connected();
+  await console.subscribe('A');
+  await console.operate();
+  await publish(console, 'resource_updated', { name: 'note://todo' });
+  const delays = /^Publish to arrival: p50 [\d.]+ m?s, p95 [\d.]+ m?s, p99 [\d.]+ m?s$/;
+  await console.page.getByRole('img', { name: delays }).waitFor();
+  await console.page.getByRole('tab', { name: 'Inspect' }).click();
+  await expect.poll(() => console.dots.count()).toBe(1);
+});
+
 test('an occurrence of MCP Events is published after it was confirmed, and can be polled', async () => {
   const console = await operating();
   const { result } = await poll();
@@ -54,6 +66,19 @@ test('what the bus does not accept is reported with its reason', async () => {
   await publish(console, 'event', { name: 'unknown.type' });
   await console.actions.getByText(/^Refused: .*\(400\)\.$/).waitFor();
   expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
+});
+
+test('without the token only public numbers are shown, and a wrong one is refused', async () => {
+  const console = await open(new URL('/', notebook()).href);
+  await console.connected();
+  await console.page.getByRole('tab', { name: 'Operate' }).click();
+  await console.page.getByText(/^Watching without the token/).waitFor();
+  await expect.poll(() => console.reading('isolates').textContent()).toMatch(/^\d+$/);
+  await console.page.getByLabel('Operator token').fill('of-someone-else');
+  await console.page.keyboard.press('Enter');
+  await console.page.getByText(/^Enter the operator token, and press Watch/).waitFor();
+  expect(await console.reading('isolates').isVisible()).toBe(false);
+  expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
 });
 
 test('the sessions and the webhook subscriptions of the bus are counted', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Arrival, Arrivals } from '../../../console/arrivals/arrivals.ts';
+import { RecentDelays } from '../../../console/arrivals/recent-delays.ts';
 import { percentile, roundedUp } from '../../../console/arrivals/scale.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -44,6 +45,25 @@ test('a publish is not measured while another one of its subject is on its way',
     ['note://a', 10],
     ['note://b', 8],
   ]);
+});
+
+test('an order that publishes no change takes no place among the publishes', () => {
+  const { arrivals, measured } = measuring();
+  arrivals.begin(0, []).settle();
+  arrivals.begin(1, ['note://a']);
+  arrivals.cue('A', 'note://a', 3);
+  expect(measured.map(({ publication, ms }) => [publication, ms])).toEqual([[1, 2]]);
+});
+
+test('the recent delays are those of the last ten seconds, in percentiles', () => {
+  const delays = new RecentDelays();
+  expect(delays.percentiles(0)).toEqual({});
+  for (let ms = 1; ms <= 100; ms += 1) delays.add(ms, 1_000);
+  expect(delays.percentiles(1_000)).toEqual({ 0.5: 51, 0.95: 96, 0.99: 100 });
+  delays.add(7, 6_000);
+  expect(delays.percentiles(11_000)).toEqual({ 0.5: 50, 0.95: 95, 0.99: 99 });
+  expect(delays.percentiles(11_001)).toEqual({ 0.5: 7, 0.95: 7, 0.99: 7 });
+  expect(delays.percentiles(16_001)).toEqual({});
 });
 
 test('a publish has arrived when all subscriptions have received it, or after a timeout', async () => {

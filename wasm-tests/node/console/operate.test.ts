@@ -134,6 +134,18 @@ describe('the history', () => {
   });
 });
 
+test('a history has the percentiles of what arrived at the page, also right after a pause', () => {
+  const history = new StatsHistory();
+  history.add(snapshotOf(0, {}));
+  history.add(snapshotOf(1, {}), { 0.5: 4, 0.95: 9, 0.99: 30 });
+  history.add(snapshotOf(61, {}), { 0.5: 5, 0.95: 6, 0.99: 7 });
+  expect([0.5, 0.95, 0.99].map((share) => history.percentiles('arrivals', share))).toEqual([
+    [null, 4, 5],
+    [null, 9, 6],
+    [null, 30, 7],
+  ]);
+});
+
 describe('the reasons of a chart', () => {
   test('keep their colors, in the order in which they first appeared', () => {
     const reasons = new Reasons();

@@ -42,6 +42,13 @@ test('without a token there is nothing, unless the numbers are public', async ()
   stream.drop();
 });
 
+test('public numbers are for requests without a token: a wrong one is refused', async () => {
+  const { send } = operating({ isPublic: true });
+  expect((await send('stats'))?.status).toBe(200);
+  const headers = { authorization: 'Bearer of-someone-else' };
+  expect((await send('stats', { headers }))?.status).toBe(401);
+});
+
 test('the bus is asked for public numbers once a second at most', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
