@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { documentOf } from '../../../scripts/lint/evidence/requirements.mjs';
 import {
   checks,
   type Evidence,
@@ -8,7 +9,6 @@ import {
   rowsOf,
   type SuiteRun,
 } from '../../../scripts/lint/manifest.mjs';
-import { documentOf } from '../../../scripts/lint/evidence/requirements.mjs';
 
 const ROW: Row = {
   id: 'A01',
