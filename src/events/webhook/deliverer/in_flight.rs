@@ -16,7 +16,7 @@ pub(super) struct InFlight {
 pub(super) struct InFlightMessage {
     pub(super) subscription: Box<str>,
     pub(super) content: Content,
-    route: Destination,
+    pub(super) route: Destination,
     at: Millis,
 }
 
