@@ -169,7 +169,7 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             event_type.ids.len() == 1
         });
         let entry = SubscriptionEntry {
-            is_slow: self.is_slow(&row.host) || row.progress.has_timed_out(),
+            is_slow: row.progress.has_timed_out(),
             row,
             expected,
             is_queued: false,
@@ -180,12 +180,6 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
         };
         self.entries.insert(id.into(), entry);
         is_first
-    }
-
-    /// Whether the last message to a host took long, as far as its subscriptions know.
-    pub(super) fn is_slow(&self, host: &str) -> bool {
-        let mut entries = self.entries.values();
-        entries.any(|entry| entry.is_slow && *entry.row.host == *host)
     }
 
     /// Notes whether a message took long: its host is slow then, for all its subscriptions.
