@@ -17,9 +17,9 @@ pub(super) struct Judge {
     consents: BTreeSet<Box<str>>,
     /// The messages that are being sent.
     in_flight: BTreeMap<u32, InFlight>,
-    /// The hosts whose last message has timed out, since the deliverer has begun. It may not know
-    /// that a challenge has.
-    slow_hosts: BTreeSet<usize>,
+    /// The subscriptions whose last message has timed out, since the deliverer has begun, and their
+    /// hosts: no later message to the host has had a response.
+    slow: BTreeMap<Box<str>, usize>,
     pub(super) tally: Tally,
 }
 
@@ -29,7 +29,7 @@ struct InFlight {
     subscription: Box<str>,
     host: usize,
     is_challenge: bool,
-    /// Whether its host was slow when it was sent.
+    /// Whether its subscription was slow when it was sent.
     is_slow: bool,
 }
 
@@ -116,7 +116,7 @@ impl Judge {
             subscription: own.id(),
             host: own.host(),
             is_challenge: post.kind == MessageKind::Verification,
-            is_slow: self.slow_hosts.contains(&own.host()),
+            is_slow: self.slow.contains_key(&own.id()) && post.kind != MessageKind::Verification,
         };
         self.in_flight.insert(post.post, message);
         let count = |is_counted: &dyn Fn(&InFlight) -> bool| {
@@ -156,16 +156,16 @@ impl Judge {
         };
         let has_timed_out = matches!(outcome, Outcome::Failure(Failure::Timeout));
         if !has_timed_out {
-            self.slow_hosts.remove(&message.host);
+            self.slow.retain(|_, host| *host != message.host);
         } else if !message.is_challenge {
-            self.slow_hosts.insert(message.host);
+            self.slow.insert(message.subscription, message.host);
         }
     }
 
     /// Handles that the deliverer begins again.
     pub(super) fn restarted(&mut self) {
         self.in_flight.clear();
-        self.slow_hosts.clear();
+        self.slow.clear();
     }
 
     pub(super) fn crashed(&mut self) {

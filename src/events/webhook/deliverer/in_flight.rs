@@ -16,7 +16,7 @@ pub(super) struct InFlight {
 pub(super) struct InFlightMessage {
     pub(super) subscription: Box<str>,
     pub(super) content: Content,
-    route: Destination,
+    pub(super) route: Destination,
     at: Millis,
 }
 
@@ -57,8 +57,7 @@ impl InFlight {
     /// only a part of the places, which subscribers share in the same way; the others are left to
     /// hosts that respond.
     pub(super) fn room(&self, route: &Destination, now: Millis) -> Capacity {
-        let mut free = MAX_IN_FLIGHT.saturating_sub(self.messages.len());
-        if free == 0 || self.is_invocation_over(now) {
+        if self.messages.len() >= MAX_IN_FLIGHT || self.is_invocation_over(now) {
             return Capacity::Full;
         }
         let is_slow = self.is_slow(route, now);
@@ -70,10 +69,12 @@ impl InFlight {
             own_alike += usize::from(is_own && message.route.is_slow == is_slow);
             slow += usize::from(message.route.is_slow || message.is_late(now));
         }
-        if is_slow {
-            free = MAX_SLOW.saturating_sub(slow);
-        }
-        if to_host < MAX_PER_HOST && own < MAX_PER_PRINCIPAL && own_alike < free {
+        let (taken, places) = if is_slow {
+            (slow, MAX_SLOW)
+        } else {
+            (self.messages.len(), MAX_IN_FLIGHT)
+        };
+        if to_host < MAX_PER_HOST && own < MAX_PER_PRINCIPAL && own_alike + taken < places {
             Capacity::Free
         } else {
             Capacity::ShareFull

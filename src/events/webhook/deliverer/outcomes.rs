@@ -30,15 +30,12 @@ impl<S: WebhookStore> Deliverer<S> {
         let Some(message) = self.in_flight.end(post) else {
             return Ok(());
         };
-        let is_late = message.is_late(now);
-        let id = message.subscription;
-        match outcome {
-            Outcome::Unsent => {}
-            Outcome::Failure(Failure::Timeout) => self.subscriptions.note_pace(&id, true),
-            Outcome::Response(_) | Outcome::Failure(_) => {
-                self.subscriptions.note_pace(&id, is_late);
-            }
+        if !matches!(outcome, Outcome::Unsent) {
+            let has_timed_out = matches!(outcome, Outcome::Failure(Failure::Timeout));
+            let is_slow = has_timed_out || message.is_late(now);
+            self.subscriptions.note_pace(&message, is_slow);
         }
+        let id = message.subscription;
         match message.content {
             Content::Event(cursor) => self.event_sent(&id, &cursor, outcome, now, random)?,
             Content::Gap(at) => self.gap_sent(&id, at, outcome, now, random),

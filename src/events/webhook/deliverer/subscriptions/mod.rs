@@ -26,7 +26,7 @@ use super::{
         WebhookStore, WebhookSubscription,
         schedule::{UNSENT_RETRY, with_jitter},
     },
-    in_flight::Destination,
+    in_flight::{Destination, InFlightMessage},
     pages::Reader,
 };
 
@@ -169,7 +169,7 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             event_type.ids.len() == 1
         });
         let entry = SubscriptionEntry {
-            is_slow: self.is_slow(&row.host) || row.progress.has_timed_out(),
+            is_slow: row.progress.has_timed_out(),
             row,
             expected,
             is_queued: false,
@@ -182,21 +182,16 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
         is_first
     }
 
-    /// Whether the last message to a host took long, as far as its subscriptions know.
-    pub(super) fn is_slow(&self, host: &str) -> bool {
-        let mut entries = self.entries.values();
-        entries.any(|entry| entry.is_slow && *entry.row.host == *host)
-    }
-
-    /// Notes whether the last message of a subscription took long: its host is slow then.
-    pub(super) fn note_pace(&mut self, id: &str, is_slow: bool) {
-        let entry = self.get(id).filter(|entry| entry.is_slow != is_slow);
-        let Some(host) = entry.map(|entry| entry.row.host.clone()) else {
+    /// Notes whether a message took long: its host is slow then, for all its subscriptions.
+    pub(super) fn note_pace(&mut self, message: &InFlightMessage, is_slow: bool) {
+        let entry = self.get(&message.subscription);
+        if entry.is_none_or(|entry| entry.is_slow == is_slow) {
             return;
-        };
-        let entries = self.entries.values_mut();
-        for entry in entries.filter(|entry| entry.row.host == host) {
-            entry.is_slow = is_slow;
+        }
+        for entry in self.entries.values_mut() {
+            if entry.row.host == message.route.host {
+                entry.is_slow = is_slow;
+            }
         }
     }
 
