@@ -3,6 +3,7 @@
 mod opening;
 mod output;
 mod session;
+mod waiting;
 
 use alloc::vec::Vec;
 use alloc::{collections::VecDeque, sync::Arc};
@@ -12,7 +13,6 @@ use crate::{
     fanout::{Fanout, Published, StreamId},
     lease::{Budget, Lease, LeaseOutput},
     listen::{EndReason, ServerStream},
-    sorted::Set,
     upstream::{OutageCounts, Timeouts, Update, Upstream, UpstreamCall},
     vocabulary::{
         event::ServerEvent,
@@ -25,6 +25,7 @@ use crate::{
 
 use output::{EventBatch, IsolateStep};
 use session::StreamSession;
+use waiting::Waiting;
 
 pub use crate::upstream::SessionStart;
 pub use output::{IsolateOutput, MovedStream};
@@ -48,7 +49,7 @@ pub struct Isolate {
     fanout: Fanout,
     lease: Lease<StreamId>,
     /// Streams that wait for the bus to confirm their topics.
-    waiting: Set<StreamId>,
+    waiting: Waiting,
     /// The session, if this isolate holds the stream of one.
     session: Option<StreamSession>,
     steps: VecDeque<IsolateStep>,
@@ -64,7 +65,7 @@ impl Isolate {
             upstream: Upstream::new(timeouts),
             fanout: Fanout::default(),
             lease: Lease::new(Budget::default()),
-            waiting: Set::default(),
+            waiting: Waiting::default(),
             session: None,
             steps: VecDeque::new(),
             epoch,
@@ -111,7 +112,7 @@ impl Isolate {
 
     /// Removes a stream; returns why it ended, if it did.
     pub fn remove(&mut self, id: StreamId) -> Option<EndReason> {
-        self.waiting.remove(&id);
+        self.waiting.remove(id);
         let honored = self.honored(id)?;
         let ending = self.fanout.remove(id);
         self.lease.leave(id);
@@ -297,7 +298,7 @@ impl Isolate {
             let Some(id) = self.fanout.id_at(slot) else {
                 continue;
             };
-            if self.waiting.contains(&id) {
+            if self.waiting.contains(id) {
                 self.refuse(id, true);
             } else {
                 self.move_out(id);
@@ -308,7 +309,7 @@ impl Isolate {
     /// Returns the streams that are attached or about to be.
     fn open_streams(&self) -> Vec<StreamId> {
         let ids = self.fanout.ids().into_iter();
-        ids.filter(|id| !self.waiting.contains(id)).collect()
+        ids.filter(|id| !self.waiting.contains(*id)).collect()
     }
 
     fn honored(&self, id: StreamId) -> Option<Arc<SubscriptionFilter>> {

@@ -94,7 +94,7 @@ impl Isolate {
     }
 
     pub(super) fn serve_waiting(&mut self) {
-        for id in core::mem::take(&mut self.waiting).into_keys() {
+        for id in self.waiting.take() {
             if !self.serve(id) {
                 self.waiting.insert(id);
             }
@@ -115,14 +115,14 @@ impl Isolate {
     }
 
     pub(super) fn refuse_waiting(&mut self) {
-        for id in core::mem::take(&mut self.waiting).into_keys() {
+        for id in self.waiting.take() {
             self.refuse(id, false);
         }
     }
 
     /// Refuses a stream that waits.
     pub(super) fn refuse(&mut self, id: StreamId, is_full: bool) {
-        self.waiting.remove(&id);
+        self.waiting.remove(id);
         self.steps.push_back(IsolateStep::Refused { id, is_full });
     }
 

@@ -110,7 +110,7 @@ impl Isolate {
         if !is_whole {
             self.steps.push_back(IsolateStep::Lost(id));
         }
-        if self.waiting.remove(&id) {
+        if self.waiting.remove(id) {
             let from = from.unwrap_or_default();
             self.steps.push_back(IsolateStep::Attached(id, from));
         }
