@@ -29,8 +29,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    * functions. A listen then gets 404 with JSON-RPC -32601, a GET gets 405, and
    * `resources/subscribe` of earlier revisions gets -32601. Responses to `server/discover` and
    * `initialize` announce neither `listChanged` nor `subscribe`. `notify` still publishes on the
-   * bus. `server`, `advertise`, `principal` and `authorize` have no effect, and
-   * `legacy: 'sessions'` is `invalid-options`.
+   * bus. `server`, `advertise` and `authorize` have no effect, `principal` names the callers of
+   * requests about `events` only, and `legacy: 'sessions'` is `invalid-options`.
    *
    * @default 'on'
    */
@@ -157,7 +157,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    */
   events?: DefinedEvents;
   /**
-   * Called with the error behind every 503, every dropped bus frame and every failed publish.
+   * Called with the error behind every 503, and with failed publishes and dropped bus frames that
+   * the bus does not pass to an `onError` of its own.
    *
    * @default console.error
    */

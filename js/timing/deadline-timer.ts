@@ -15,6 +15,11 @@ export class DeadlineTimer {
     return deadline === undefined || (this.#timer !== undefined && this.#firesAt <= deadline);
   }
 
+  /** Returns whether the timer should have fired `ms` milliseconds ago, and has not. */
+  isLate(ms: number): boolean {
+    return this.#timer !== undefined && this.#firesAt + ms < performance.now();
+  }
+
   /** Sets the timer, unless it fires earlier; `deadline` is on the clock of `performance.now()`. */
   arm(deadline: number | undefined): void {
     if (deadline === undefined || this.covers(deadline)) return;

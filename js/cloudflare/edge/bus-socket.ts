@@ -5,18 +5,15 @@ import { FULL, NORMAL, OUTDATED, REDIRECTED, RELEASED } from '../wire/close-code
 import { unavailable } from '../wire/retry.js';
 import type { BusConnector, OpenedSocket } from './connector.js';
 
-/** The stream that a socket serves. */
+/** What a socket serves: a stream, the streams of an isolate that share it, or a listener. */
 export interface SocketOwner {
-  /** Continent code of the client; empty if unknown. */
+  /** Continent code of its first client; empty if unknown. */
   continent: string;
   /** Whether the stream belongs to a session. The bus may release such streams. */
   isSession: boolean;
 }
 
-/**
- * The socket of one stream to the bus. Workers do not let requests share a socket, so each stream
- * has one.
- */
+/** A socket to the bus, which lives in the request that opens it. */
 export class BusSocket implements BusConnection {
   readonly #connector: BusConnector;
   readonly #owner: SocketOwner;

@@ -41,7 +41,8 @@ export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
   if (!('stdin' in target)) return { join: (receiver) => start(target, receiver) };
   const known = running.get(target);
   if (known !== undefined) return known;
-  const channel = { join: (receiver: ChannelReceiver) => new ProcessMember(target, receiver) };
+  const tap = new ProcessTap(target);
+  const channel = { join: (receiver: ChannelReceiver) => new ProcessMember(tap, receiver) };
   running.set(target, channel);
   return channel;
 }
@@ -58,7 +59,7 @@ function start(
   child.once('error', (error) => receiver.gone(error));
   // What is written last may fail after this client has left.
   child.stdin.on('error', () => {});
-  return new ProcessMember(child, receiver, () => {
+  return new ProcessMember(new ProcessTap(child), receiver, () => {
     child.stdin.end();
     const timer = setTimeout(() => child.kill(), GRACE_MS);
     child.once('exit', () => clearTimeout(timer));
@@ -68,31 +69,59 @@ function start(
 
 class ProcessMember implements ChannelMember {
   readonly revision = 'unknown';
-  readonly #process: StdioProcess;
+  readonly #tap: ProcessTap;
   readonly #receiver: ChannelReceiver;
   readonly #onLeave: () => void;
 
-  constructor(child: StdioProcess, receiver: ChannelReceiver, onLeave = () => {}) {
-    this.#process = child;
+  constructor(tap: ProcessTap, receiver: ChannelReceiver, onLeave = () => {}) {
+    this.#tap = tap;
     this.#receiver = receiver;
     this.#onLeave = onLeave;
-    child.stdout.on('data', this.#receive).once('close', this.#end);
-    child.stdin.on('error', this.#end);
+    tap.add(receiver);
   }
 
   send(text: string): void {
-    this.#process.stdin.write(`${text}\n`);
+    this.#tap.process.stdin.write(`${text}\n`);
   }
 
   leave(): void {
-    const { stdin, stdout } = this.#process;
-    stdout.off('data', this.#receive).off('close', this.#end);
-    stdin.off('error', this.#end);
+    this.#tap.delete(this.#receiver);
     this.#onLeave();
   }
+}
 
-  readonly #receive = (lines: Uint8Array): void => void this.#receiver.receive(lines);
-  readonly #end = (cause?: unknown): void => this.#receiver.gone(cause);
+/** Passes the output of a process, and its end, to all receivers. Reads nothing without one. */
+class ProcessTap {
+  readonly process: StdioProcess;
+  readonly #receivers = new Set<ChannelReceiver>();
+
+  constructor(process: StdioProcess) {
+    this.process = process;
+  }
+
+  add(receiver: ChannelReceiver): void {
+    const { stdin, stdout } = this.process;
+    if (this.#receivers.size === 0) {
+      stdout.on('data', this.#receive).on('close', this.#end);
+      stdin.on('error', this.#end);
+    }
+    this.#receivers.add(receiver);
+  }
+
+  delete(receiver: ChannelReceiver): void {
+    const { stdin, stdout } = this.process;
+    if (!this.#receivers.delete(receiver) || this.#receivers.size > 0) return;
+    stdout.off('data', this.#receive).off('close', this.#end);
+    stdin.off('error', this.#end);
+  }
+
+  readonly #receive = (lines: Uint8Array): void => {
+    for (const receiver of [...this.#receivers]) receiver.receive(lines);
+  };
+
+  readonly #end = (cause?: unknown): void => {
+    for (const receiver of [...this.#receivers]) receiver.gone(cause);
+  };
 }
 
 /** Milliseconds that a server has to exit on its own before it is killed. */

@@ -17,6 +17,7 @@ export class Member {
   readonly #timer: DeadlineTimer;
   #owner: Stoppable | undefined;
   #isGone = false;
+  #wasLate = false;
 
   /**
    * Call this in the request of the stream, unless the stream keeps a request context: see {@link
@@ -34,6 +35,16 @@ export class Member {
   /** Whether the stream has ended. */
   get isGone(): boolean {
     return this.#isGone;
+  }
+
+  /**
+   * Returns whether its timers are late by more than `ms` milliseconds, as they were at the previous
+   * call: its request has died without cancelling the stream.
+   */
+  isDead(ms: number): boolean {
+    const wasLate = this.#wasLate;
+    this.#wasLate = this.#timer.isLate(ms) || this.stream.request?.timer.isLate(ms) === true;
+    return wasLate && this.#wasLate;
   }
 
   /** Sets the timer, in the I/O context of its request. */

@@ -4,6 +4,7 @@ import { ListenError } from '../../model/error.js';
 import { finiteTimeout } from '../../model/timeouts.js';
 import { Outage } from '../../observe/stream-observer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
+import { MINUTE_MS } from '../../timing/spans.js';
 import {
   Fanout,
   type LeaseCall,
@@ -38,6 +39,8 @@ export class SharedConnection {
   #isAway = false;
   #hasEnded = false;
   #probeMs: number;
+  /** When it was last looked for dead requests. */
+  #lookedAt = performance.now();
   #settling: Deferred<void> | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -297,9 +300,7 @@ export class SharedConnection {
     this.#streams.abort(stream);
   }
 
-  /**
-   * Handles the redirection to a shard: streams that wait for the bus keep waiting for the shard.
-   */
+  /** Handles the redirection to a shard: streams that wait for the bus wait for the shard. */
   #handleRedirect(owner: ConnectionOwner, error: Error): void {
     this.#handleLoss(owner, error, (now) =>
       this.#core.handleLost(Loss.Redirected, now, Math.random()),
@@ -377,9 +378,19 @@ export class SharedConnection {
    */
   #checkOwner(member: Member): void {
     if (member.isGone || !this.isCurrent) return;
+    this.#endDead();
     const at = this.#core.checkOwner(member.stream.id, performance.now(), Math.random());
     this.#runLease();
     member.arm(at);
+  }
+
+  /** Ends the streams whose requests have died without cancelling them. */
+  #endDead(): void {
+    const now = performance.now();
+    if (now < this.#lookedAt + MINUTE_MS) return;
+    this.#lookedAt = now;
+    for (const [stream, member] of [...this.#members])
+      if (member.isDead(MINUTE_MS)) this.#streams.abort(stream);
   }
 }
 

@@ -37,6 +37,17 @@ function textOf(page: string): Promise<string> {
   return readFile(join(root, 'docs', `${page}.md`), 'utf8');
 }
 
+test('the pages name the oldest Node that package.json does', async () => {
+  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    engines: { node: string };
+  };
+  // The first with AbortSignal.any (20.3) and Symbol.asyncDispose (20.4).
+  expect(engines.node).toBe('>=20.4');
+  const pages = [textOf('packaging'), readFile(join(root, 'CONTRIBUTING.md'), 'utf8')];
+  for (const page of await Promise.all(pages))
+    expect(page).toMatch(/Node 20\.4 (and|or) newer/);
+});
+
 test('the program of docs/concepts.md prints what the page says', async () => {
   const [, printed] = /^```text\n(.*?)^```$/ms.exec(await textOf('concepts')) ?? [];
   expect(await run('node', ['--no-warnings', join(FOLDER, 'concepts.js')])).toBe(printed);

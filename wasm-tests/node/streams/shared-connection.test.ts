@@ -26,6 +26,25 @@ test('a request that holds the socket and vanishes is replaced within seconds', 
   for (const frames of received.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
+test('a stream whose request dies without cancelling it is ended by the others', async () => {
+  const { attach, bus, lost, received, server } = await connected(3);
+  // The timers of a request that has died never fire.
+  const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation(() => 1 as never);
+  const dead = attach();
+  await vi.advanceTimersByTimeAsync(0);
+  timers.mockRestore();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(dead).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(server.stats()).toMatchObject({ open: 4, ended: { aborted: 0 } });
+  await vi.advanceTimersByTimeAsync(150_000);
+  expect(server.stats()).toMatchObject({ open: 3, ended: { aborted: 1 } });
+  expect(lost).toEqual([3]);
+  bus.publish();
+  await vi.advanceTimersByTimeAsync(100);
+  for (const frames of received) expect(frames.at(-1)).toContain(URI);
+});
+
 test('a request that was to open the next socket and never did is replaced within seconds', async () => {
   const { bus, received, leave } = await connected(3);
   const asked = vi.spyOn(RequestContext.prototype, 'run').mockImplementation(() => {});

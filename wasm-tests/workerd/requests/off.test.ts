@@ -23,6 +23,15 @@ test("a listen that listen: 'off' refuses does not wake the bus", async () => {
   expect(await fixture().bus<number>('wakes')).toBe(wakes);
 });
 
+test("a server with listen: 'off' and no bus is created in the module of a Worker", async () => {
+  const url = fixture()
+    .mcp(0)
+    .replace(/\/mcp$/, '/without-bus');
+  const response = await fetch(url, LISTEN);
+  expect(response.status).toBe(404);
+  expect(await response.json()).toEqual(NOT_FOUND);
+});
+
 test("a gateway with listen: 'off' refuses a listen without the bus and the upstream server", async () => {
   const url = fixture()
     .mcp(0)

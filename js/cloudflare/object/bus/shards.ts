@@ -173,7 +173,10 @@ const MOVE_MS = 1_800 + RECONNECT_MS;
 /** Milliseconds after which a timer counts as late. */
 const LATE_MS = 100;
 
-/** Milliseconds until the alarm fires again while a shard does not respond. */
+/**
+ * Milliseconds until the alarm fires again at the latest while a call is pending. While a shard
+ * lacks events it fires after {@link SETTLE_MS}.
+ */
 export const RETRY_MS = 5_000;
 
 /**
