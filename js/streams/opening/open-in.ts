@@ -8,7 +8,8 @@ export function openIn(core: Fanout, opening: Opening): number {
   const now = performance.now();
   const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
   const ttlMs = reauthorizer?.ms ?? 0;
-  // The caller may have been disconnected while the stream could not receive that.
+  // The caller may have been disconnected while the stream could not receive that. Times before
+  // the start of the process count as its start.
   const grantedAt = now - authorizedAt > SLOW_MS ? now - ttlMs : authorizedAt;
   return core.open(stream, writeMs, ttlMs, grantedAt, retiresAt, toMonotonic(expiresAt), now);
 }
