@@ -158,7 +158,7 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   events?: DefinedEvents;
   /**
    * Called with the error behind every 503, and with failed publishes and dropped bus frames that
-   * the bus does not pass to an `onError` of its own.
+   * the `onError` of the bus does not receive.
    *
    * @default console.error
    */

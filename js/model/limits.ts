@@ -70,7 +70,7 @@ export interface ListenLimits {
   /**
    * Number of streams that this handler holds at the same time for one caller that `principal`
    * named. Further ones get 429 with `Retry-After`. 0 refuses all callers with a name. Streams of
-   * events have a limit of their own.
+   * events have a separate limit.
    *
    * @default 16
    */

@@ -63,8 +63,8 @@ export interface WriteDelayCount {
  * `outdated`: the bus object no longer serves its deployment; `exhausted`: the requests that share
  * its socket have used up their write budget, or its own request may send few further requests to
  * the upstream server of a gateway; `lost`: states of its tasks may have been lost; `trapped`: the
- * core that held it in memory trapped; `aborted`: its bus released it, or its client did not read
- * the end of a drain in time.
+ * core that held it in memory trapped; `aborted`: its bus released it, its request died without
+ * cancelling it, or its client did not read the end of a drain in time.
  */
 export type EndReason =
   | 'closed'

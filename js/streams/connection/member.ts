@@ -38,8 +38,8 @@ export class Member {
   }
 
   /**
-   * Returns whether its timers are late by more than `ms` milliseconds, as they were at the previous
-   * call: its request has died without cancelling the stream.
+   * Returns whether its timers are late by more than `ms` milliseconds, as they were at the
+   * previous call: its request has died without cancelling the stream.
    */
   isDead(ms: number): boolean {
     const wasLate = this.#wasLate;

@@ -44,8 +44,7 @@ test('the pages name the oldest Node that package.json does', async () => {
   // The first with AbortSignal.any (20.3) and Symbol.asyncDispose (20.4).
   expect(engines.node).toBe('>=20.4');
   const pages = [textOf('packaging'), readFile(join(root, 'CONTRIBUTING.md'), 'utf8')];
-  for (const page of await Promise.all(pages))
-    expect(page).toMatch(/Node 20\.4 (and|or) newer/);
+  for (const page of await Promise.all(pages)) expect(page).toMatch(/Node 20\.4 (and|or) newer/);
 });
 
 test('the program of docs/concepts.md prints what the page says', async () => {
