@@ -9,7 +9,7 @@ pub(super) struct HeldSessions {
     claims: Map<EdgeId, Box<str>>,
     /// The edge that holds the newest stream of each session.
     newest: Map<Box<str>, EdgeId>,
-    /// Restored edges beside the newest of their session.
+    /// Restored edges whose session has another edge in `newest`.
     others: Vec<EdgeId>,
     /// The streams that are not here, as the root has to learn.
     left: Vec<Claim>,
@@ -53,9 +53,12 @@ impl HeldSessions {
     /// Restores what an edge held before a restart. Another edge may hold a stream of the same
     /// session: one that was closed, and whose connection has not ended yet.
     pub(super) fn restore(&mut self, claim: &Claim, edge: EdgeId) {
+        let newest = self.holder(claim);
         self.claims.insert(edge, claim.to_text().into());
-        self.others.push(edge);
-        self.choose_newest(claim);
+        if newest.is_none_or(|(stream, _)| stream <= claim.stream) {
+            self.others
+                .extend(self.newest.insert(session_of(claim), edge));
+        }
     }
 
     /// Removes an edge. The stream that it held has left, unless another edge holds it.
@@ -133,33 +136,20 @@ impl HeldSessions {
         changes.map(|change| change.ticket)
     }
 
-    /// Removes an edge. Returns the stream that it held.
+    /// Removes an edge, whose stream another one may hold too. Returns the stream that it held.
     fn take(&mut self, edge: EdgeId) -> Option<Claim> {
-        let claim = Claim::from_text(&self.claims.remove(&edge)?)?;
+        let text = self.claims.remove(&edge)?;
+        let claim = Claim::from_text(&text)?;
+        let session = session_of(&claim);
         self.others.retain(|other| *other != edge);
-        if self.holder(&claim).is_none() {
-            self.newest.remove(&session_of(&claim));
-            self.choose_newest(&claim);
+        if self.newest.get(&session) == Some(&edge) {
+            self.newest.remove(&session);
+            let mut others = self.others.iter();
+            if let Some(other) = others.find(|other| self.claims.get(other) == Some(&text)) {
+                self.newest.insert(session, *other);
+            }
         }
         Some(claim)
-    }
-
-    /// Makes another edge the newest of its session, if it holds a newer stream.
-    fn choose_newest(&mut self, session: &Claim) {
-        let others = self.others.iter().copied();
-        let of_session = others.filter_map(|edge| {
-            let held = Claim::from_text(self.claims.get(&edge)?)?;
-            held.is_of_session(session).then_some((held.stream, edge))
-        });
-        let Some((stream, edge)) = of_session.max() else {
-            return;
-        };
-        let former = self.holder(session);
-        if former.is_none_or(|(newest, _)| newest < stream) {
-            self.newest.insert(session_of(session), edge);
-            self.others.retain(|other| *other != edge);
-            self.others.extend(former.map(|(_, former)| former));
-        }
     }
 }
 

@@ -24,11 +24,14 @@ impl<'a> Interests<'a> {
     }
 
     pub(super) fn of(&mut self, session: &Claim) -> Option<&'a SessionInterest> {
-        let is_it = |interest: &&SessionInterest| interest.session == *session;
-        self.rest.find(is_it).or_else(|| {
+        for _ in 0..2 {
+            let found = self.rest.find(|interest| interest.session == *session);
+            if found.is_some() {
+                return found;
+            }
             self.rest = self.all.iter();
-            self.rest.find(is_it)
-        })
+        }
+        None
     }
 }
 

@@ -1,5 +1,4 @@
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use crate::{
     bus::registry::EdgeId,
@@ -45,13 +44,17 @@ pub(super) enum Asked {
 impl WaitingFollows {
     pub(super) fn push(&mut self, waiting: Waiting) {
         self.due += usize::from(waiting.is_due());
-        self.all.insert(self.range_of(waiting.edge).end, waiting);
+        let place = self.all.partition_point(|it| it.edge <= waiting.edge);
+        self.all.insert(place, waiting);
     }
 
     /// Removes the follows of an edge.
     pub(super) fn remove(&mut self, edge: EdgeId) {
-        let removed = self.all.drain(self.range_of(edge));
-        self.due -= removed.filter(Waiting::is_due).count();
+        let place = self.all.partition_point(|it| it.edge < edge);
+        while self.all.get(place).is_some_and(|it| it.edge == edge) {
+            let removed = self.all.remove(place);
+            self.due -= usize::from(removed.is_due());
+        }
     }
 
     /// Whether any of them needs another call.
@@ -98,12 +101,6 @@ impl WaitingFollows {
         for waiting in &mut self.all {
             waiting.call = call;
         }
-    }
-
-    fn range_of(&self, edge: EdgeId) -> Range<usize> {
-        let start = self.all.partition_point(|waiting| waiting.edge < edge);
-        let own = self.all.iter().skip(start);
-        start..start + own.take_while(|waiting| waiting.edge == edge).count()
     }
 }
 

@@ -357,6 +357,19 @@ fn a_stream_restored_at_two_edges_leaves_with_the_last_one() {
 }
 
 #[test]
+fn the_last_of_two_restored_edges_holds_their_stream() {
+    let (mut shard, edges) = woken(&["s 1", "s 1"]);
+    let release = SessionCall::Release(claim("s 1")).to_json();
+    shard.handle_session_call(1, &release).unwrap();
+    let outputs = std::iter::from_fn(|| shard.poll_output());
+    let closed = outputs.filter_map(|output| match output {
+        ShardOutput::Close(edge, _) => Some(edge),
+        _ => None,
+    });
+    assert_eq!(closed.collect::<Vec<_>>(), [edges[1]]);
+}
+
+#[test]
 fn the_newest_stream_of_a_session_counts_after_hibernation() {
     for streams in [["s 1", "s 2"], ["s 2", "s 1"]] {
         let (mut shard, edges) = woken(&streams);
