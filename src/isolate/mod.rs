@@ -3,7 +3,7 @@
 mod opening;
 mod output;
 mod session;
-mod waiting;
+mod waiting_streams;
 
 use alloc::vec::Vec;
 use alloc::{collections::VecDeque, sync::Arc};
@@ -25,7 +25,7 @@ use crate::{
 
 use output::{EventBatch, IsolateStep};
 use session::StreamSession;
-use waiting::Waiting;
+use waiting_streams::WaitingStreams;
 
 pub use crate::upstream::SessionStart;
 pub use output::{IsolateOutput, MovedStream};
@@ -49,7 +49,7 @@ pub struct Isolate {
     fanout: Fanout,
     lease: Lease<StreamId>,
     /// Streams that wait for the bus to confirm their topics.
-    waiting: Waiting,
+    waiting: WaitingStreams,
     /// The session, if this isolate holds the stream of one.
     session: Option<StreamSession>,
     steps: VecDeque<IsolateStep>,
@@ -65,7 +65,7 @@ impl Isolate {
             upstream: Upstream::new(timeouts),
             fanout: Fanout::default(),
             lease: Lease::new(Budget::default()),
-            waiting: Waiting::default(),
+            waiting: WaitingStreams::default(),
             session: None,
             steps: VecDeque::new(),
             epoch,

@@ -4,9 +4,9 @@ use crate::fanout::StreamId;
 
 /// The streams that wait for the bus to confirm their topics, in the order of their ids.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Vec<StreamId>);
+pub(super) struct WaitingStreams(Vec<StreamId>);
 
-impl Waiting {
+impl WaitingStreams {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
