@@ -110,7 +110,7 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    * @default the address that Cloudflare provides
    * @example
    * ```ts
-   * clientAddress: (request) => request.headers.get('x-real-ip') ?? undefined
+   * clientAddress: (request: Request) => request.headers.get('x-real-ip') ?? undefined
    * ```
    */
   clientAddress?: (request: Request, ...rest: Rest) => string | undefined;

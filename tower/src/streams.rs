@@ -61,7 +61,7 @@ pub(crate) enum Full {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub(crate) all: usize,
-    /// Of one caller with a name.
+    /// Those of one caller with a name.
     pub(crate) of_caller: usize,
 }
 

@@ -32,24 +32,27 @@ async fn respond(layer: &ListenLayer, token: Option<&str>) -> Response<Body<Full
 }
 
 fn listen(token: Option<&str>) -> Request<Full<Bytes>> {
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{
-        "_meta":{
-            "io.modelcontextprotocol/protocolVersion":"2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities":{}
-        },
-        "notifications":{"toolsListChanged":true}
-    }}"#;
-    let mut request = Request::post("/mcp")
-        .header("host", "notes.example")
-        .header("content-type", "application/json")
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-method", "subscriptions/listen")
-        .header("mcp-protocol-version", "2026-07-28");
-    if let Some(token) = token {
-        request = request.header("authorization", token);
+    let field = "io.modelcontextprotocol/";
+    let meta =
+        format!(r#"{{"{field}protocolVersion":"2026-07-28","{field}clientCapabilities":{{}}}}"#);
+    let params = format!(r#"{{"_meta":{meta},"notifications":{{"toolsListChanged":true}}}}"#);
+    let method = "subscriptions/listen";
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+    let mut request = Request::post("/mcp");
+    let token = token.map(|token| ("authorization", token));
+    for (name, value) in FIELDS.into_iter().chain(token) {
+        request = request.header(name, value);
     }
     request.body(Full::from(body)).unwrap()
 }
+
+const FIELDS: [(&str, &str); 5] = [
+    ("host", "notes.example"),
+    ("content-type", "application/json"),
+    ("accept", "application/json, text/event-stream"),
+    ("mcp-method", "subscriptions/listen"),
+    ("mcp-protocol-version", "2026-07-28"),
+];
 
 #[tokio::test]
 async fn a_caller_has_a_part_of_the_streams_and_leaves_the_others_room() {

@@ -230,16 +230,23 @@ test('what is remembered about callers has short keys, however long their URLs a
   for (const [key] of set.mock.calls) expect(key.length).toBeLessThanOrEqual(64);
 });
 
-test('a caller for whom a server does not know server/discover changes nothing for others', async () => {
+/** The admission at a server that knows certain methods, and the methods that it gets. */
+function admissionWhere(isKnown: (method: string, request: Request) => boolean) {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const asked: string[] = [];
   const admission = admissionOf(async (request) => {
     const { method } = (await request.json()) as { method: string };
     asked.push(method);
-    const isOdd = request.headers.get('authorization') === 'Bearer odd';
-    if (method === 'initialize') return admitting();
-    return isOdd ? new Response(null, { status: 404 }) : admitting();
+    return isKnown(method, request) ? admitting() : new Response(null, { status: 404 });
+  });
+  return { admission, asked };
+}
+
+test('a caller for whom a server does not know server/discover changes nothing for others', async () => {
+  const isOdd = (request: Request) => request.headers.get('authorization') === 'Bearer odd';
+  const { admission, asked } = admissionWhere((method, request) => {
+    return method === 'initialize' || !isOdd(request);
   });
   const principalOf = (token: string) =>
     admission.principal(
@@ -257,14 +264,7 @@ test('a caller for whom a server does not know server/discover changes nothing f
 });
 
 test('five minutes after a server did not know server/discover, it is asked again', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const asked: string[] = [];
-  const admission = admissionOf(async (request) => {
-    const { method } = (await request.json()) as { method: string };
-    asked.push(method);
-    return asked.length === 1 ? new Response(null, { status: 404 }) : admitting();
-  });
+  const { admission, asked } = admissionWhere(() => asked.length > 1);
   for (let minute = 0; minute < 7; minute += 1) {
     const request = requestOf({ 'mcp-protocol-version': '2026-07-28' });
     expect(await admission.principal(request)).toBeUndefined();

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { webhookObjectOf } from '../../../dist/cloudflare/wire/webhooks.js';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
-import { callRequest } from '../../host/call.ts';
 import { type Endpoint, endpoint, endpointAt } from '../../host/endpoint.ts';
 import { longestWait, waitsOf } from '../../host/processor.ts';
 import { HOOK_SECRET } from '../../host/webhook.ts';
+import { call, callersOf } from '../../host/webhook-callers.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -25,17 +25,6 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(() => workerd?.stop());
-
-interface Reply {
-  result?: Record<string, unknown>;
-  error?: { code: number; data?: unknown };
-}
-
-async function call(edge: string, caller: string, method: string, params: object): Promise<Reply> {
-  const request = callRequest(`${edge}/mcp`, method, { ...params });
-  request.headers.set('authorization', caller);
-  return (await fetch(request)).json() as Promise<Reply>;
-}
 
 async function subscribe(
   { url }: { url: string },
@@ -403,14 +392,3 @@ test('a bus that starts empty after three failed starts still knows its webhooks
   expect((await at<Counts>(ROOT, 'counts')).starts[ROOT]).toBe((starts[ROOT] ?? 0) + 4);
   await explained('ada', expect.poll(() => ids(hook), polling).toContain('first'));
 });
-
-/** Callers whose webhooks are in this object: FNV-1a over 20 objects, which can never change. */
-function callersOf(object: number, count: number): [string, ...string[]] {
-  const placed = (name: string) =>
-    [...name].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 0x01000193), BASIS);
-  const names = Array.from({ length: 1_000 }, (_, number) => `caller-${number}`);
-  const here = names.filter((name) => 1 + ((placed(name) >>> 0) % 20) === object);
-  return here.slice(0, count) as [string, ...string[]];
-}
-
-const BASIS = 0x811c9dc5;

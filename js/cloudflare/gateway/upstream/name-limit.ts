@@ -112,7 +112,7 @@ function namesIn({ resourceSubscriptions = [], taskIds = [] }: SubscriptionFilte
   return [...resourceSubscriptions.map((uri) => URI + uri), ...taskIds.map((id) => TASK + id)];
 }
 
-/** Returns a filter with these names in place of its own. */
+/** Replaces the names in a filter. */
 function withNames(filter: SubscriptionFilter, names: readonly string[]): SubscriptionFilter {
   const { resourceSubscriptions: _uris, taskIds: _tasks, ...lists } = filter;
   const of = (kind: string) =>
