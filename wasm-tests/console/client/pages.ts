@@ -27,12 +27,14 @@ export async function clientPages(
 }
 
 /**
- * Opens the page of docs/clients.md verbatim, with this package beside it; returns a function that
- * returns its log.
+ * Opens the page of docs/clients.md, with this package beside it, and with a server at another port
+ * than that of `npm start`; returns a function that returns its log.
  */
 export async function documentedPage(browser: Browser, origin: string): Promise<() => string[]> {
   const context = await flawless(browser);
-  const [body = ''] = await programs('html');
+  const [documented = ''] = await programs('html');
+  expect(documented).toContain(STARTED);
+  const body = documented.replace(STARTED, origin);
   await context.route(`${origin}/guide/`, (route) =>
     route.fulfill({ contentType: 'text/html', body }),
   );
@@ -48,6 +50,9 @@ export async function documentedPage(browser: Browser, origin: string): Promise<
   await page.goto(`${origin}/guide/`);
   return () => lines;
 }
+
+/** The server of `npm start`. */
+const STARTED = 'http://localhost:8787';
 
 /** A context that ends with the test, and fails it where a page throws. */
 async function flawless(browser: Browser): Promise<BrowserContext> {

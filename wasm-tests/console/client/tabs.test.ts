@@ -53,7 +53,7 @@ test('the page of the guide without a bundler receives changes', async () => {
   const { origin, server, stop } = await serveElsewhere();
   onTestFinished(stop);
   const log = await documentedPage(browser(), origin);
-  await expect.poll(log).toEqual(['the tools changed']);
+  await expect.poll(log).toEqual(['tools changed']);
   await server.notify.toolsChanged();
-  await expect.poll(log).toEqual(['the tools changed', 'the tools changed']);
+  await expect.poll(log).toEqual(['tools changed', 'tools changed']);
 });
