@@ -125,7 +125,7 @@ fn a_gap_is_handled_after_earlier_events() {
     while isolate.poll_call(NOW).is_some() {}
     attach(&mut isolate, 2, "other", 1);
     assert_eq!(written(&mut isolate), [vec![(ids[0], 1)]]);
-    // The gap was polled after that: everything is cued.
+    // The gap was polled after that: a resync.
     assert_eq!(
         isolate.stream(ids[0]).map(ServerStream::pending_cues),
         Some(2)

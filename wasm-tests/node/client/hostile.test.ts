@@ -178,7 +178,7 @@ describe('on an open stream a hostile server', () => {
     expect((await outcome(mode)).events).toEqual(['honored 2', 'event-too-large']);
   });
 
-  test('sends garbage, after which the client cues everything', async () => {
+  test('sends garbage, after which the client resyncs', async () => {
     const { events } = await outcome((turn) =>
       turn.begin().acknowledge().say('{"jsonrpc":').finish(),
     );

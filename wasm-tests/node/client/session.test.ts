@@ -80,7 +80,7 @@ describe('the stream of a session', () => {
     expect(seen).toContain('GET e-1');
   });
 
-  test('cues everything again where its events have no ids', async () => {
+  test('resyncs where its events have no ids', async () => {
     const { url } = await scripted({
       stream: (turn, count) => {
         turn.begin().response.write('retry: 10\n\n');

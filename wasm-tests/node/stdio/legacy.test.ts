@@ -66,7 +66,7 @@ test('capabilities come from the response to initialize, without server/discover
   expect(await behind.next()).toContain('tools/list');
 });
 
-test('after a gap of the bus everything is cued', async () => {
+test('a gap of the bus is a resync', async () => {
   const { bus, feeds } = fed();
   const { client, server } = await begun({ bus });
   await client.subscribe('note://a');

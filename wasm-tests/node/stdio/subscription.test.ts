@@ -72,7 +72,7 @@ describe('the bus of a subscription', () => {
     expect(connection.onError).not.toHaveBeenCalled();
   });
 
-  test('may have lost events: everything is cued', async () => {
+  test('may have lost events: a resync', async () => {
     const { bus, feeds } = fed();
     const connection = connected({ bus });
     await open(connection, '1');

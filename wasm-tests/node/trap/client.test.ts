@@ -216,7 +216,7 @@ describe('a bus that watches an upstream', () => {
   }
   const ALL = [{ kind: 'tools_list_changed' }, { kind: 'resource_updated', uri: 'note://a' }];
 
-  test('subscribes again after a trap, and cues everything that it watches', async () => {
+  test('subscribes again after a trap, and resyncs what it watches', async () => {
     const { cued, errors, server, watcher } = await upstream();
     watcher?.wantedChanged();
     await expect.poll(() => cued, PATIENT).toEqual(ALL);

@@ -63,7 +63,7 @@ describe('a server of 2026-07-28 behind', () => {
     await expect.poll(() => behind.listening).toBe(1);
   });
 
-  test('gets a new listen after its stream breaks, and everything is cued', async () => {
+  test('gets a new listen after its stream breaks, and resyncs', async () => {
     const stream = await gateway.subscribe({ toolsListChanged: true, ...A });
     await stream.message();
     await expect.poll(() => behind.listening).toBeGreaterThan(0);
