@@ -17,9 +17,9 @@ export function rateLimited(error: ListenError): ListenError {
 }
 
 /**
- * Returns for how many milliseconds the last result of `ask` counts after it has expired: 0 unless
- * `ask` failed because the upstream server of a gateway cannot be asked now. Callers can cause a
- * rate limit to keep rights that were withdrawn, so it has a short time.
+ * Returns for how many milliseconds the last result of `ask` counts after a check has failed: 0
+ * unless `ask` failed because the upstream server of a gateway cannot be asked now. Callers can
+ * cause a rate limit to keep rights that were withdrawn, so it has a short time.
  */
 export function outageMsOf(ask: object, error: unknown): number {
   if (!asking.has(ask) || !OUTAGES.includes((error as ListenError).code)) return 0;
@@ -30,6 +30,8 @@ export function outageMsOf(ask: object, error: unknown): number {
 export class LastResult {
   readonly #ms: number;
   #admittedAt = performance.now();
+  /** When the first check since then failed. */
+  #failedAt: number | undefined;
 
   /** @param ms - milliseconds for which a result is valid. The caller has just been admitted. */
   constructor(ms: number) {
@@ -39,9 +41,16 @@ export class LastResult {
   /** Whether the caller is admitted, or was so recently and cannot be checked now. */
   accepts({ outageMs = 0, refusal }: { outageMs?: number; refusal?: Refusal }): boolean {
     const now = performance.now();
-    if (refusal === undefined) this.#admittedAt = now;
-    else if (outageMs === 0) return false;
-    return now - this.#admittedAt <= this.#ms + outageMs;
+    if (refusal === undefined) {
+      this.#admittedAt = now;
+      this.#failedAt = undefined;
+      return true;
+    }
+    if (outageMs === 0) return false;
+    // A stream that had nothing to receive was not checked after its last result had expired.
+    this.#failedAt ??= now;
+    const isRecent = now - this.#failedAt <= outageMs;
+    return isRecent && now - this.#admittedAt <= this.#ms + OUTAGE_MS;
   }
 }
 

@@ -27,6 +27,7 @@ const deny = () => ({ denied: 401 as const });
 function watching(ms: number, server = notes()) {
   const requested: SubscriptionFilter[] = [];
   const errors: Error[] = [];
+  let wakes = 0;
   const upstream = {
     url: 'https://upstream.example/mcp',
     onError: (error: Error) => void errors.push(error),
@@ -41,8 +42,11 @@ function watching(ms: number, server = notes()) {
   const bus: Pick<WatchedBus, 'wanted' | 'publishAll' | 'wakeBy'> = {
     wanted: {},
     publishAll: async () => 0,
-    wakeBy: async () => {},
+    wakeBy: async () => {
+      wakes += 1;
+    },
   };
+
   const watcher = watchUpstream(upstream)('bus', bus as unknown as WatchedBus);
   const want = (...uris: string[]): void => {
     wantAll({ resourceSubscriptions: uris });
@@ -51,7 +55,8 @@ function watching(ms: number, server = notes()) {
     Object.assign(bus, { wanted: filter });
     watcher?.wantedChanged();
   };
-  return { alarm: () => watcher?.alarm(), errors, requested, server, want, wantAll };
+  const alarm = () => watcher?.alarm();
+  return { alarm, errors, requested, server, wakes: () => wakes, want, wantAll };
 }
 
 function virtualTime(): void {
@@ -218,26 +223,20 @@ test('a name that the server refuses is left out, and other names and lists are 
   expect(later).not.toContain(refused);
 });
 
-test.each([401, 403, 429, 500])(
-  'a name to which the server responds with %i is left out while others are watched',
-  async (status) => {
-    virtualTime();
-    const behind = notes();
-    const fetch = async (request: Request) =>
-      (await request.clone().text()).includes('!broken')
-        ? new Response('no', { status })
-        : behind.fetch(request);
-    const { requested, server, want } = watching(0, Object.assign(notes(), { fetch }));
-    want('note://a');
-    await elapsed(() => behind.stats().open === 1, 100);
-    want('note://a', '!broken');
-    await elapsed(() => requested.length > 1, 100);
-    want('note://a', '!broken', 'note://b');
-    await elapsed(() => requested.at(-1)?.resourceSubscriptions?.join() === 'note://a,note://b');
-    await elapsed(() => behind.stats().open === 1);
-    void server.close();
-  },
-);
+test('a watch whose only name is refused wakes its object, and requests it again', async () => {
+  virtualTime();
+  const { alarm, requested, want, wakes } = watching(0);
+  want(`!${'a'.repeat(3_000)}`);
+  await elapsed(() => requested.length === 1, 100);
+  for (let minute = 0; minute < 7; minute += 1) {
+    const woken = wakes();
+    await pass(60_000);
+    await settle();
+    await alarm();
+    expect(wakes()).toBeGreaterThan(woken);
+  }
+  expect(requested.length).toBeGreaterThan(1);
+});
 
 test('many names that the server refuses keep no other name from being watched', async () => {
   virtualTime();

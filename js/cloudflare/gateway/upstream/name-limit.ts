@@ -26,6 +26,11 @@ export class NameLimit {
   /** The places of names in the order in which they are requested, from 0 to `LAST`. */
   #ranks = new Map<string, number>();
 
+  /** Whether `partOf` has left out names of the last filter. */
+  get isPartial(): boolean {
+    return this.#isPartial;
+  }
+
   /** Returns the part of a filter that the next subscription requests. */
   partOf(filter: SubscriptionFilter): SubscriptionFilter {
     this.#isPartial = false;
@@ -51,21 +56,21 @@ export class NameLimit {
   }
 
   /**
-   * Handles the refusal of a filter. If it adds one name to those that are open, that name is left
-   * out until `until`. Returns whether the server may accept a subscription to fewer names.
+   * Handles the refusal of a filter at `now`. Returns whether the server may accept a subscription
+   * to fewer names.
    */
-  refuse(filter: SubscriptionFilter, until: number): boolean {
+  refuse(filter: SubscriptionFilter, now: number): boolean {
     const names = namesIn(filter);
     const added = names.filter((name) => !this.#open.has(name));
     if (names.length === 0) return false;
     if (added.length > 0) {
-      this.#narrow(added, until);
+      this.#narrow(added, now);
       return true;
     }
     // The server does not accept any more what it has accepted, so each of these names is new.
     this.#open = new Set();
     this.#ranks = new Map(names.map((name) => [name, FIRST]));
-    this.#narrow(names, until);
+    this.#narrow(names, now);
     return true;
   }
 
@@ -82,14 +87,14 @@ export class NameLimit {
   }
 
   /** Requests a part of these names next; none, for a while, if many were refused alone. */
-  #narrow(names: readonly string[], until: number): void {
+  #narrow(names: readonly string[], now: number): void {
     const [only = ''] = names;
     if (names.length > 1) {
       this.#suspects = names.length;
       this.#batch = half(names.length);
       return;
     }
-    this.#refused.set(only, until);
+    this.#refused.set(only, now + REFUSED_MS);
     const [oldest] = this.#refused.keys();
     if (this.#refused.size > MAX_REFUSED && oldest !== undefined) this.#refused.delete(oldest);
     this.#suspects = 0;
@@ -133,6 +138,8 @@ const TASK = 'task ';
 /** The rank of names that stay, and that of names that others may replace. */
 const FIRST = 0;
 const LAST = 1;
+/** Milliseconds for which a name is left out after the server has refused it. */
+const REFUSED_MS = 300_000;
 /** Maximum number of names that are left out. */
 const MAX_REFUSED = 1_000;
 /** Number of refusals of single names after which none is added until `widen`. */

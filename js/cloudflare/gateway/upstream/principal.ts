@@ -129,9 +129,10 @@ export class UpstreamAdmission {
       const body = await wholeBody(discovered, this.#server.limits);
       const isServed = isResult(discovered, body);
       if (isServed) this.#discovering.set(endpoint, true);
-      if (isServed || (admitsUnknownMethod && probed(body).isUnknown)) return undefined;
+      const { isUnknown } = probed(body);
+      if (isServed || (admitsUnknownMethod && isUnknown)) return undefined;
       // One caller must not decide how all callers are checked.
-      if (this.#discovering.get(endpoint) === true) throw notServed('server/discover');
+      if (this.#discovering.get(endpoint) === true) throw notServed('server/discover', isUnknown);
     }
     const denial = await this.#initialized(request, endpoint);
     // Not after each `initialize`, or `server/discover` would never be sent again.
@@ -152,9 +153,10 @@ export class UpstreamAdmission {
   }
 }
 
-function notServed(methods: string): ListenError {
+/** `isPassing`: another process of the server, of an earlier version, may have responded. */
+function notServed(methods: string, isPassing = false): ListenError {
   return new ListenError(
-    'discover-failed',
+    isPassing ? 'upstream-unreachable' : 'discover-failed',
     `the upstream server gives a caller no result for ${methods}`,
   );
 }

@@ -10,8 +10,6 @@ export class UpstreamSubscription {
   readonly filter: SubscriptionFilter;
   /** The honored filter; undefined while the subscription is not open. */
   honored: SubscriptionFilter | undefined;
-  /** How often the subscription was refused since it was open. */
-  refusals = 0;
   readonly #loop: WatchLoop;
   #endTimer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;

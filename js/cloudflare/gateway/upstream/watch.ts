@@ -5,7 +5,7 @@ import { upstreamUrl } from '../../../handler/proxy.js';
 import { ListenError } from '../../../model/error.js';
 import { EVENT_TYPES_URI } from '../../../model/event.js';
 import { covers, type SubscriptionFilter, union } from '../../../model/filter.js';
-import { type CoreEnd, errorOf } from '../../../model/subscription-error.js';
+import { errorOf } from '../../../model/subscription-error.js';
 import { report, safeOnError } from '../../../observe/on-error.js';
 import { eventsOfFilter } from '../../../wasm/client/bindings.js';
 import type { BusWatcher, WatchedBus, WatcherMaker } from '../../object/bus/watcher.js';
@@ -117,7 +117,8 @@ class UpstreamWatch implements BusWatcher {
   get #settleMs(): number {
     const { resourceSubscriptions = [], taskIds = [] } =
       (this.#next ?? this.#current)?.filter ?? {};
-    return SETTLE_MS + (resourceSubscriptions.length + taskIds.length) * MS_PER_NAME;
+    const names = resourceSubscriptions.length + taskIds.length;
+    return SETTLE_MS + Math.min(names * MS_PER_NAME, MAX_NAMES_MS);
   }
 
   async alarm(): Promise<void> {
@@ -133,6 +134,8 @@ class UpstreamWatch implements BusWatcher {
     const wanted = this.#wanted;
     if (Object.keys(wanted).length === 0) {
       this.#stop();
+      // What the server has refused is requested again later.
+      if (this.#limit.isPartial) await this.#bus.wakeBy(Date.now() + CHECK_MS);
       return;
     }
     try {
@@ -195,7 +198,6 @@ class UpstreamWatch implements BusWatcher {
     const former = subscription === this.#next ? this.#current : undefined;
     const covered = new Set(eventsOfFilter(JSON.stringify(former?.honored ?? {})));
     subscription.honored = honored;
-    subscription.refusals = 0;
     this.#limit.opened(subscription.filter, honored);
     this.#stopped = undefined;
     if (subscription === this.#next) {
@@ -231,9 +233,7 @@ class UpstreamWatch implements BusWatcher {
     }
     const { filter } = subscription;
     const isNarrowed =
-      end !== undefined &&
-      this.#isRefusal(subscription, end, state) &&
-      this.#limit.refuse(filter, Date.now() + (isOfTooMany(end) ? REFUSED_MS : FAILED_MS));
+      end !== undefined && isOfTooMany(end) && this.#limit.refuse(filter, Date.now());
     if (!isNarrowed && state !== 'stopped') return;
     subscription.stop();
     if (subscription === this.#current) this.#current = undefined;
@@ -241,22 +241,6 @@ class UpstreamWatch implements BusWatcher {
     this.#endedAt = Date.now();
     if (isNarrowed) this.wantedChanged();
     else this.#stopped = { filter, isRefusal: error !== undefined };
-  }
-
-  /** Whether the server may refuse the subscription because of its names. */
-  #isRefusal(
-    subscription: UpstreamSubscription,
-    end: CoreEnd,
-    state: WatchStatus['state'],
-  ): boolean {
-    if (isOfTooMany(end)) return true;
-    const { status = 0 } = end;
-    if (status === 0) return false;
-    subscription.refusals += 1;
-    if (state !== 'stopped' && subscription.refusals < 2) return false;
-    // While another subscription is open, the server is up: it refuses what was added.
-    const isUp = subscription === this.#next && this.#current?.honored !== undefined;
-    return isUp || status === SERVER_ERROR;
   }
 
   #publish(events: string[]): void {
@@ -284,14 +268,10 @@ const SETTLE_MS = 250;
  * Additional milliseconds for each name, so that updates take a small part of the object's time.
  */
 const MS_PER_NAME = 0.5;
+const MAX_NAMES_MS = 2_000;
 /** Milliseconds for which a previous subscription stays open. */
 const LINGER_MS = 5_000;
 /** Milliseconds between two checks that the subscription matches what is wanted. */
 const CHECK_MS = 60_000;
 /** Milliseconds after a refusal in which an alarm of another part of the object retries nothing. */
 const RETRY_MS = 30_000;
-/** Milliseconds for which a name that the server refused, or failed to serve, is left out. */
-const REFUSED_MS = 300_000;
-const FAILED_MS = 60_000;
-/** The status of a server that fails because of what a request names. */
-const SERVER_ERROR = 500;
