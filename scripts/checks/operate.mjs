@@ -26,7 +26,7 @@ async function benchOperate() {
     const { collapsed, events, growth, received, streams } = result;
     return (
       `the page counted all ${events} events at ${streams} streams in ${OPERATE_SECONDS} s, ` +
-      `and its subscription received ${received}; ${collapsed} collapsed at all streams together; ` +
+      `and its subscription received ${received}; ${collapsed} cues collapsed at all streams; ` +
       `its heap grew by ${growth} KB`
     );
   });
