@@ -63,5 +63,5 @@ const OUTAGES: readonly ListenErrorCode[] = [
 ];
 /** Milliseconds for which a result counts after it has expired, while there is no other. */
 const OUTAGE_MS = 600_000;
-/** The same after a 429. */
+/** Milliseconds for which it counts after the first check that got a 429. */
 const RATE_LIMIT_MS = 60_000;

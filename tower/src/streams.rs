@@ -283,8 +283,6 @@ impl Shared {
         self.wake(due);
     }
 
-    /// Removes the streams that have ended and whose connections take nothing: these do not poll
-    /// their bodies, and so do not drop them either.
     /// Returns how many streams the caller with these names has.
     fn streams_of(&self, principals: &[Name]) -> usize {
         let streams = self.slots.keys().filter_map(|id| self.fanout.stream(*id));
@@ -292,6 +290,8 @@ impl Shared {
         streams.filter(own).count()
     }
 
+    /// Removes the streams that have ended and whose connections take nothing: these do not poll
+    /// their bodies, and so do not drop them either.
     fn remove_stalled(&mut self, due: &[StreamId]) {
         for id in due {
             let stream = self.fanout.stream(*id);

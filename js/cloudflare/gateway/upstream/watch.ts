@@ -268,6 +268,7 @@ const SETTLE_MS = 250;
  * Additional milliseconds for each name, so that updates take a small part of the object's time.
  */
 const MS_PER_NAME = 0.5;
+/** Maximum of these, so that names that are added to many are watched soon. */
 const MAX_NAMES_MS = 2_000;
 /** Milliseconds for which a previous subscription stays open. */
 const LINGER_MS = 5_000;
