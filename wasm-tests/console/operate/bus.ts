@@ -11,6 +11,8 @@ const CONTINENTS = ['EU', 'EU', 'NA', 'AS'];
 export class BusyBus {
   readonly workerd: Workerd;
   readonly streams: WireStream[] = [];
+  /** The number of events that those streams have received. */
+  received = 0;
 
   private constructor(workerd: Workerd) {
     this.workerd = workerd;
@@ -74,15 +76,16 @@ export class BusyBus {
       { headers: { 'x-continent': CONTINENTS[edge], 'x-user': `user-${index % CALLERS}` } },
     );
     this.streams.push(stream);
-    void read(stream);
+    void this.#read(stream);
   }
-}
 
-async function read(stream: WireStream): Promise<void> {
-  try {
-    while ((await stream.block()) !== undefined);
-  } catch {
-    // Dropped at the end of the test.
+  async #read(stream: WireStream): Promise<void> {
+    try {
+      await stream.event(); // The acknowledgment.
+      while ((await stream.event()) !== undefined) this.received += 1;
+    } catch {
+      // Dropped at the end of the test.
+    }
   }
 }
 
