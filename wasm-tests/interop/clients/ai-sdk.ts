@@ -27,6 +27,12 @@ class Rows implements Store {
     if (row === undefined) throw new Error('the client has stored no subscription');
     return row;
   }
+
+  /** Stores another secret for the only subscription. */
+  async replaceSecret(secret: string) {
+    const { delivery, key } = this.only();
+    await this.update(key, { delivery: { ...delivery, secret } });
+  }
 }
 
 /** A client of the AI SDK with its webhook. */

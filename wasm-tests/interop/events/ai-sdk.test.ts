@@ -1,30 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
-import { createListenHandler, InMemoryBus } from 'mcp-listen';
-import { defineEvents, eventLog } from 'mcp-listen/events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startWorkerd } from '../../../scripts/workerd/workerd.mjs';
-import { bundleWorker } from '../../host/bundle.ts';
-import { serveOnNode } from '../../host/node-http.ts';
-import { discovering } from '../../host/servers/discovering.ts';
 import { NEXT_SECRET } from '../../host/webhook.ts';
 import { AiSdkClient } from '../clients/ai-sdk.ts';
+import { type EventsServer, onNode, onPython, onWorkerd } from '../servers/events.ts';
 
-/** A server with the event type `noted`, whose argument `topic` selects occurrences. */
-interface Server {
-  url: string;
-  publish(topic: string, id: string, text?: string): Promise<unknown>;
-  /** Disconnects a caller. */
-  disconnect(caller: string): Promise<unknown>;
-  stop(): Promise<unknown>;
-}
-
-const HOSTS: [string, () => Promise<Server>][] = [
+const HOSTS: [string, () => Promise<EventsServer>][] = [
   ['Node, from a bus in memory', onNode],
   ['workerd, from separate objects', onWorkerd],
+  ['the Python SDK, by mcp-webhook-events', onPython],
 ];
 
 describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s', (_, start) => {
-  let server: Server;
+  let server: EventsServer;
   let client: AiSdkClient;
 
   beforeAll(async () => {
@@ -65,7 +52,8 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     expect(client.refused).toEqual(['b1']);
   });
 
-  test('it receives a gap where the log has lost something while it was slow', async () => {
+  test('it receives a gap where the log has lost something while it was slow', async ({ skip }) => {
+    skip(server.lacks.gaps !== undefined, server.lacks.gaps);
     const ids = await publishedToSlow(client, server);
     await expect.poll(() => client.gaps.length, WAIT).toBeGreaterThan(0);
     expect(client.received.length).toBeLessThan(ids.length);
@@ -74,8 +62,7 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
 
   test('a renewal with another secret is signed so that it verifies', async () => {
     const { id } = await client.subscribe('renewed');
-    const { delivery, key } = client.rows.only();
-    await client.rows.update(key, { delivery: { ...delivery, secret: NEXT_SECRET } });
+    await client.rows.replaceSecret(NEXT_SECRET);
     expect(await client.events.refresh({ id })).toMatchObject({ id, truncated: false });
     await server.publish('renewed', 'c1');
     await expect.poll(() => client.received, WAIT).toEqual(['c1']);
@@ -98,7 +85,8 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
     await expect.poll(() => client.received, WAIT).toEqual(['d2']);
   });
 
-  test('a caller that is disconnected learns that its subscription has ended', async () => {
+  test('a caller that is disconnected learns that its subscription has ended', async ({ skip }) => {
+    skip(server.lacks.ends !== undefined, server.lacks.ends);
     const { id } = await client.subscribe('ended');
     await server.disconnect('ada');
     await expect.poll(() => client.ends, WAIT).toEqual([-32_012]);
@@ -110,7 +98,7 @@ describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s
  * Publishes more than the log and the pages that its readers keep (4 MB) while a client handles
  * nothing, and waits for the rest. Returns the ids of what it published.
  */
-async function publishedToSlow(client: AiSdkClient, server: Server) {
+async function publishedToSlow(client: AiSdkClient, server: EventsServer) {
   const ids = Array.from({ length: 50 }, (_, index) => `e${index}`);
   await client.subscribe('slow');
   const resume = client.pause();
@@ -121,41 +109,3 @@ async function publishedToSlow(client: AiSdkClient, server: Server) {
 }
 
 const WAIT = { timeout: 20_000, interval: 50 };
-
-async function onNode(): Promise<Server> {
-  const types = { noted: { match: { topic: '/topic' } } };
-  const events = defineEvents(types, { webhooks: { allowInsecureLocalhost: true } });
-  const handler = createListenHandler(discovering, {
-    bus: new InMemoryBus({ events: eventLog({ webhooks: events, logBytes: 200_000 }) }),
-    events,
-    principal: (request) => request.headers.get('authorization') ?? undefined,
-  });
-  const node = await serveOnNode((request) => handler.fetch(request));
-  return {
-    url: `${node.origin}/mcp`,
-    publish: (topic, id, text) => handler.notify.event('noted', { topic, text }, { id }),
-    disconnect: (caller) => handler.disconnect(caller),
-    stop: () => node.stop(),
-  };
-}
-
-/** Publishes in another isolate than the client subscribes in. */
-async function onWorkerd(): Promise<Server> {
-  const workerd = await startWorkerd({
-    bundle: await bundleWorker('wasm-tests/workerd/fixture/webhooks'),
-    durableObjects: [{ binding: 'MCP_BUS', className: 'HookBus' }],
-    edges: 2,
-    reachesLocal: true,
-  });
-  const [here = '', there = ''] = workerd.edges;
-  const post = async (path: string, ...body: string[]): Promise<void> => {
-    const response = await fetch(`${there}${path}`, { method: 'POST', body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  };
-  return {
-    url: `${here}/mcp`,
-    publish: (topic, id, text = '') => post('/notify', 'noted', topic, id, text),
-    disconnect: (caller) => post('/disconnect', caller),
-    stop: async () => workerd.stop(),
-  };
-}

@@ -22,6 +22,11 @@ export function pythonBusServer(kind: 'redis' | 'nats', port: number): Promise<P
   return started('bus_server.py', [kind, `${port}`]);
 }
 
+/** Starts `events_server.py` with the file for its subscriptions; resolves when it responds. */
+export function pythonEventsServer(store: string): Promise<PythonServer> {
+  return started('events_server.py', [store]);
+}
+
 async function started(program: string, args: string[]): Promise<PythonServer> {
   const env = { ...process.env, PYTHONPATH: PYTHON_BUS };
   const port = await lastingPort();
