@@ -141,7 +141,8 @@ test.each([
   ['js/cloudflare/own.ts', "import { DurableObject } from 'cloudflare:workers';"],
   [
     'js/webhook/index.ts',
-    "/** A page. */\nimport '#runtime';\n\nexport type { A } from './a.js';\nexport * from './b.js';",
+    "/** A page. */\nimport '#runtime';\n\n" +
+      "export type { A } from './a.js';\nexport * from './b.js';",
   ],
   ['examples/notebook/worker.ts', "import { env } from 'cloudflare:workers';"],
   ['wasm-tests/all.test.ts', '\n'.repeat(399)],
@@ -153,7 +154,8 @@ test.each([
   ['docs/page.md', `\`\`\`\n${'a'.repeat(121)}\n\`\`\`\n${'a'.repeat(120)}`],
   [
     'docs/page.md',
-    '# What `it` is\n# A page\n# A page\n[up](#what-it-is) [again](page.md#a-page-1) [far](https://a.b/c)',
+    '# What `it` is\n# A page\n# A page\n' +
+      '[up](#what-it-is) [again](page.md#a-page-1) [far](https://a.b/c)',
   ],
   ['examples/own.rs', `// ${'é'.repeat(97)}`],
   ['js/bus/own.ts', `const text = '${'a'.repeat(84)}';`],
