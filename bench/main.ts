@@ -98,7 +98,8 @@ function chosen(all: Experiment[], { only }: Options): Experiment[] {
   const unknown = only.filter((name) => !known.has(name));
   if (unknown.length > 0)
     throw new Error(
-      `no experiment or promise is called ${unknown.join(', ')}; there are ${[...known].sort().join(', ')}`,
+      `no experiment or promise is called ${unknown.join(', ')}; ` +
+        `there are ${[...known].sort().join(', ')}`,
     );
   return all.filter(({ name, proves }) => [name, ...proves].some((word) => only.includes(word)));
 }

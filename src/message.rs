@@ -108,7 +108,8 @@ pub fn listen_result(id: &RequestId, server_info: Option<&str>) -> String {
         format!(",\"io.modelcontextprotocol/serverInfo\":{info}")
     });
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{"{META_SUBSCRIPTION_ID}":{id}{info}}}}}}}"#
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\
+         \"_meta\":{{\"{META_SUBSCRIPTION_ID}\":{id}{info}}}}}}}"
     )
 }
 

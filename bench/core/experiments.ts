@@ -11,7 +11,8 @@ export function core(rounds: number): Experiment[] {
       axis: { label: 'names on the connection', values: [0, 65_536] },
       entrants: [
         entrant(
-          'the core alone: reads the frame, changes its index, returns what to store and what to reply',
+          'the core alone: reads the frame, changes its index, ' +
+            'returns what to store and what to reply',
           'names',
           'change',
         ),

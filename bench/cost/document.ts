@@ -29,17 +29,21 @@ export function documentOf({ counted, machine, run, sizes }: CostResults): strin
   const { versions } = machine;
   const months = counted.flatMap((each) => AGES.map((age) => monthRow(each, age)));
   return [
-    `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, workerd ${versions['workerd']}, load before ${run.load}:`,
-    `${sizes.streams} streams in ${ISOLATES} isolates, a ${SCALE}th of the example. ${sizes.opens} of them leave, and others replace them.`,
+    `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, ` +
+      `workerd ${versions['workerd']}, load before ${run.load}:`,
+    `${sizes.streams} streams in ${ISOLATES} isolates, a ${SCALE}th of the example. ` +
+      `${sizes.opens} of them leave, and others replace them.`,
     `${sizes.changes} changes of each kind are published, one a second. Each number is for one:`,
     '',
     ...table(COUNTS, counted.flatMap(rowsOf)),
     '',
-    `A month of the example, computed from these by \`bench/cost/month.ts\`, with ${WAIT_MS} ms for each wait:`,
+    `A month of the example, computed from these by \`bench/cost/month.ts\`, ` +
+      `with ${WAIT_MS} ms for each wait:`,
     '',
     ...table(MONTH, months),
     '',
-    `For comparison, objects that cannot hibernate: five that hold 2,000 streams each cost ${price(aroundTheClock(5))}, and`,
+    `For comparison, objects that cannot hibernate: ` +
+      `five that hold 2,000 streams each cost ${price(aroundTheClock(5))}, and`,
     `one for each client ${price(aroundTheClock(10_000))}.`,
     '',
   ].join('\n');

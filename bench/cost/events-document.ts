@@ -18,7 +18,8 @@ export function eventsDocumentOf({ counted, machine, run, sizes }: EventResults)
   const names = namesOf(sizes);
   const rows = KINDS.map((kind) => [names[kind], ...cells(counted[kind])]);
   return [
-    `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, workerd ${versions['workerd']}, load before ${run.load}:`,
+    `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, ` +
+      `workerd ${versions['workerd']}, load before ${run.load}:`,
     `${sizes.events} events of each kind, one after another. Each number is for one event:`,
     '',
     ...table(['who receives it', ...COUNTS.slice(2)], rows),

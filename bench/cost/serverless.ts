@@ -93,8 +93,9 @@ function dollars(value: number): Factor {
 
 /** An amount of money, in hundredths of a cent if it is only some cents. */
 function amountOf(value: number): string {
-  const digits = value < 0.1 ? 4 : 2;
-  return `$${value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+  const decimals = value < 0.1 ? 4 : 2;
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return `$${value.toLocaleString('en', digits)}`;
 }
 
 const ALL_MONTH = [count(HOURS, 'h'), count(3_600, 's')];

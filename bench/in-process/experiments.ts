@@ -213,7 +213,8 @@ function ofEvents({ rounds, targetedWarmUps: warmUps }: Size): Experiment[] {
           ...entrant('counted-fan-out', 'listen', () => scenario),
           name: 'a cue',
           includes:
-            'the same server: notify.resourceUpdated to as many listens, whose frames have about half the bytes',
+            'the same server: notify.resourceUpdated to as many listens, ' +
+            'whose frames have about half the bytes',
         },
         {
           ...entrant('counted-fan-out', 'listen', () => ({ ...scenario, padding: EVENT_PADDING })),
@@ -258,22 +259,26 @@ const CONTENDERS: Record<ServerName, { name: string; includes: string }> = {
   listen: {
     name: OURS,
     includes:
-      'createListenHandler and InMemoryBus: notify.resourceUpdated, match, frame, enqueue on the response body',
+      'createListenHandler and InMemoryBus: notify.resourceUpdated, match, frame, ' +
+      'enqueue on the response body',
   },
   events: {
     name: OURS,
     includes:
-      'createListenHandler and InMemoryBus with MCP Events: notify.event, log, cue, read, match, frame, enqueue on the response body',
+      'createListenHandler and InMemoryBus with MCP Events: notify.event, log, cue, read, match, ' +
+      'frame, enqueue on the response body',
   },
   sdk: {
     name: 'TypeScript SDK',
     includes:
-      'createMcpHandler and its InMemoryServerEventBus: notify.resourceUpdated, match, frame, enqueue likewise',
+      'createMcpHandler and its InMemoryServerEventBus: notify.resourceUpdated, match, frame, ' +
+      'enqueue likewise',
   },
   enqueue: {
     name: 'enqueue only',
     includes:
-      'the limit: a frame encoded beforehand is enqueued on the body of each matching stream, and nothing else is done',
+      'the limit: a frame encoded beforehand is enqueued on the body of each matching stream, ' +
+      'and nothing else is done',
   },
 };
 

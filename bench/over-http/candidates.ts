@@ -47,7 +47,8 @@ const ON_WORKERD: Candidate = {
 const IN_MEMORY: Candidate = {
   name: `${OURS}, log in memory`,
   includes:
-    'as mcp-listen, but the disk of the bus is a file system in memory, as the other yardsticks have no disk',
+    'as mcp-listen, but the disk of the bus is a file system in memory, ' +
+    'as the other yardsticks have no disk',
   start: () => workerdServer('listen', { disk: MEMORY_DISK }),
 };
 /** The other configuration of the same server. */
@@ -64,13 +65,15 @@ const SDK_ON_WORKERD: Candidate = {
 const RELAY: Candidate = {
   name: 'WebSocket relay',
   includes:
-    'publish in one isolate, an object that sends a ready frame to a WebSocket a stream, an edge that copies it, HTTP',
+    'publish in one isolate, an object that sends a ready frame to a WebSocket a stream, ' +
+    'an edge that copies it, HTTP',
   start: () => workerdServer('relay', { sockets: 'each' }),
 };
 const SHARED_RELAY: Candidate = {
   name: 'WebSocket relay, shared',
   includes:
-    'publish in one isolate, an object that sends a ready frame to a WebSocket an isolate, an edge that copies it to its streams, HTTP',
+    'publish in one isolate, an object that sends a ready frame to a WebSocket an isolate, ' +
+    'an edge that copies it to its streams, HTTP',
   start: () => workerdServer('relay'),
 };
 /** The same where an edge writes a wave to each stream at once, as mcp-listen does. */
@@ -83,7 +86,8 @@ export const MERGING_RELAY: Candidate = {
 const HELD: Candidate = {
   name: 'object-held SSE',
   includes:
-    'publish in one isolate, an object that enqueues a ready frame on every response, an edge that passes responses on, HTTP',
+    'publish in one isolate, an object that enqueues a ready frame on every response, ' +
+    'an edge that passes responses on, HTTP',
   start: () => workerdServer('held'),
 };
 /** The least that any server in one isolate does. */

@@ -111,7 +111,9 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
         warmUps: 0,
         rounds: Math.min(rounds, 3),
       },
-      title: `${burst.requests * 100} events in a second over 100 URIs to ${burst.streams} streams on workerd`,
+      title:
+        `${burst.requests * 100} events in a second over 100 URIs ` +
+        `to ${burst.streams} streams on workerd`,
       entrants: entrants(WORKERS_AND_MEMORY, (server) =>
         Burst.start(server, burst.streams, burst.requests),
       ),
@@ -161,7 +163,8 @@ function opens({ streams, rounds }: Size): Experiment[] {
     {
       ...{ ...ack, name: 'ack-followed' },
       title:
-        'from a connection to the acknowledgment, of a topic that another stream of the isolate follows, on workerd',
+        'from a connection to the acknowledgment, ' +
+        'of a topic that another stream of the isolate follows, on workerd',
       entrants: entrants(PEERS, (server) => Acknowledging.start(server, 'followed')),
     },
     {
@@ -249,12 +252,16 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   return [
     {
       ...{ ...few, name: 'wake-streams', proves: ['S9'], metrics: [BEYOND, COLD] },
-      title: `a publish wakes the hibernating bus of ${many} streams in one isolate, each of which also watches a resource that no other does, on workerd`,
+      title:
+        `a publish wakes the hibernating bus of ${many} streams in one isolate, ` +
+        'each of which also watches a resource that no other does, on workerd',
       entrants: entrants(ALONE, (server) => Waking.start(server, { ...own, streams: many })),
     },
     {
       ...{ ...few, name: 'wake-sockets', proves: ['S9'], metrics: [BEYOND, COLD] },
-      title: `a publish wakes the hibernating bus of ${sockets} such streams with a socket each on workerd`,
+      title:
+        `a publish wakes the hibernating bus of ${sockets} such streams ` +
+        'with a socket each on workerd',
       entrants: entrants(
         sharded(() => sockets + 1),
         (server) => Waking.start(server, { ...own, streams: sockets }),
@@ -267,7 +274,9 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
     },
     {
       ...{ ...few, ...byUris, name: 'wake-by-uris', metrics: [WAKE, COLD] },
-      title: `a publish wakes the hibernating bus of ${some} streams with more and more URIs on workerd`,
+      title:
+        `a publish wakes the hibernating bus of ${some} streams ` +
+        'with more and more URIs on workerd',
       entrants: entrants(ALONE, (server, x) => Waking.start(server, { streams: some, uris: x })),
     },
     {
@@ -309,12 +318,16 @@ function shards({ streams, shards: values, fewPublishes: publishes, rounds }: Si
     },
     {
       ...{ ...few, name: 'wake-by-shards', metrics: [WAKE, COLD], warmUps: 0 },
-      title: `a publish wakes a hibernating bus whose ${streams} streams are at more and more shards on workerd`,
+      title:
+        `a publish wakes a hibernating bus whose ${streams} streams ` +
+        'are at more and more shards on workerd',
       entrants: held((server) => Waking.start(server, { streams, uris: 1 })),
     },
     {
       ...{ ...few, name: 'heal-by-shards', metrics: [HEAL], warmUps: 0 },
-      title: `the root of a bus is reset whose ${streams} streams are at more and more shards on workerd`,
+      title:
+        `the root of a bus is reset whose ${streams} streams ` +
+        'are at more and more shards on workerd',
       entrants: held((server) => Healing.start(server, { streams, uris: 1 })),
     },
   ];

@@ -44,7 +44,8 @@ function machineOf({
   return wrapped(
     [
       `${date.slice(0, 10)}, ${cpu}, ${cores} cores, ${memoryGb} GB, Linux ${kernel},`,
-      `Node ${node}, ${others.join(', ')}. A small write is on the disk after ${figure(fsyncMs)} ms.`,
+      `Node ${node}, ${others.join(', ')}.`,
+      `A small write is on the disk after ${figure(fsyncMs)} ms.`,
     ].join(' '),
   );
 }
@@ -156,7 +157,8 @@ function cellOf({ median, min, max }: { median: number; min: number; max: number
 }
 
 function markdown(head: string[], rows: string[][]): string {
-  return `${[head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')}\n`;
+  const lines = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`);
+  return `${lines.join('\n')}\n`;
 }
 
 /** Breaks a paragraph into lines of at most 120 columns, each but the first after an indent. */
@@ -174,7 +176,8 @@ function wrapped(text: string, indent = ''): string {
 const INTRODUCTION = [
   '`npm run bench` writes this page from `results.json`, which has all rounds.',
   'All contenders of an experiment run at the same time on one machine, with interleaved rounds.',
-  'Before each experiment, the command waits until the load is at most 0.5, for ten minutes at most.',
+  'Before each experiment, the command waits until the load is at most 0.5,',
+  'for ten minutes at most.',
   'Figures are medians, with minimum and maximum. Ratios are taken round by round, ours to theirs.',
   'An exponent of 0 says that a figure does not grow along the axis,',
   '1 that it grows in proportion. Each experiment names its time and its commit.',

@@ -31,7 +31,9 @@ export function webhooks({ posting, publishing, rounds }: Size): Experiment[] {
     {
       ...{ name: 'webhook-publish', proves: ['S13'], metrics: [PUBLISH, LEAST, CPU_PUBLISH] },
       ...{ warmUps: 2, rounds },
-      title: `a publish returns, with ${perObject * 20} webhooks of its event type that do not match`,
+      title:
+        `a publish returns, with ${perObject * 20} webhooks of its event type ` +
+        'that do not match',
       entrants: [
         {
           name: OURS,

@@ -91,7 +91,9 @@ export class Actions implements IsolateActions {
 
   endHalf(isolate: string, streams: number): void {
     const half = Math.ceil(streams / 2);
-    const text = `Ends the ${counted(half, 'oldest stream')} over 30 seconds. Their clients may reconnect anywhere.`;
+    const text =
+      `Ends the ${counted(half, 'oldest stream')} over 30 seconds. ` +
+      'Their clients may reconnect anywhere.';
     const order: Order = { do: 'drain', isolate, count: half };
     void this.#order(`End half of isolate ${isolate.slice(0, 8)}?`, text, 'End half', order);
   }
@@ -106,14 +108,17 @@ export class Actions implements IsolateActions {
     const [where, others] = this.#reachesAll
       ? ['every isolate', '']
       : ['the process that responds', OTHERS_TEXT];
-    const text = `Ends the ${counted(number, 'oldest stream')} of ${where} over 30 seconds.${others}`;
+    const oldest = counted(number, 'oldest stream');
+    const text = `Ends the ${oldest} of ${where} over 30 seconds.${others}`;
     const order: Order = { do: 'drain', count: number };
     void this.#order('End the oldest streams?', text, 'End streams', order);
   }
 
   #disconnect(): void {
     const principal = this.#principal.value;
-    const text = `Ends all streams of ${principal} at once. Deny the caller first, or its clients reconnect.`;
+    const text =
+      `Ends all streams of ${principal} at once. ` +
+      'Deny the caller first, or its clients reconnect.';
     void this.#order('Disconnect a caller?', text, 'Disconnect', { do: 'disconnect', principal });
   }
 
@@ -194,5 +199,8 @@ const KINDS = [
 const NO_MORE_TEXT = ' over 30 seconds. The isolate opens no more until it restarts.';
 const OTHERS_TEXT = ' Other processes, if the bus has any, keep theirs.';
 const DRAIN_ALL_TEXT =
-  'Ends every stream over 30 seconds. Isolates that hold streams, and the one that responds, open no more until they restart.';
-const DRAIN_PROCESS_TEXT = `Ends every stream of the process that responds over 30 seconds. It opens no more until it restarts.${OTHERS_TEXT}`;
+  'Ends every stream over 30 seconds. ' +
+  'Isolates that hold streams, and the one that responds, open no more until they restart.';
+const DRAIN_PROCESS_TEXT =
+  'Ends every stream of the process that responds over 30 seconds. ' +
+  `It opens no more until it restarts.${OTHERS_TEXT}`;

@@ -149,7 +149,8 @@ export class ListGroup {
   }
 }
 
-const REST_TEXT = `This list has more than ${MAX_PAGES} pages. The page shows the first ${MAX_PAGES}.`;
+const REST_TEXT =
+  `This list has more than ${MAX_PAGES} pages. ` + `The page shows the first ${MAX_PAGES}.`;
 const ANNOUNCED: readonly List[] = ['resources', 'tools', 'prompts'];
 const TITLES: Record<List, string> = {
   tools: 'Tools',

@@ -50,12 +50,12 @@ async function checkFaults() {
 async function circumstances({ at, load, tree }) {
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const state = tree.isDirty ? 'with changes that are not committed' : 'a clean tree';
-  const versions = `workerd ${devDependencies.workerd}, Node ${process.versions.node}, ${process.platform}`;
+  const node = `Node ${process.versions.node}, ${process.platform}`;
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB`;
   const others = `a load of ${load.toFixed(1)} from elsewhere at the start`;
   const begun = `${at.toISOString().slice(0, 10)}, at ${tree.commit}, ${state}`;
   return (
-    `\`npm run check:faults\` on ${begun}:\n${versions};\n` +
+    `\`npm run check:faults\` on ${begun}:\nworkerd ${devDependencies.workerd}, ${node};\n` +
     `all processes on one machine with ${availableParallelism()} cores, ${memory}, ${others}.`
   );
 }

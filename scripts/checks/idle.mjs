@@ -27,7 +27,8 @@ async function checkIdle() {
     const code = await vitest(['--project', 'interop', file], env);
     if (code !== 0) throw new Error('a stream had ended, or a client did not receive the change');
     const { streams, open, informed } = JSON.parse(await readFile(idleResult, 'utf8'));
-    return `after ${minutes} idle minutes ${open} of ${streams} streams were open, and ${informed} received the change`;
+    const of = `${open} of ${streams} streams`;
+    return `after ${minutes} idle minutes ${of} were open, and ${informed} received the change`;
   });
 }
 

@@ -78,7 +78,8 @@ function slotsOf(wanted) {
   if (wanted === undefined) return Math.max(2, availableParallelism());
   if (/^[1-9]\d*$/.test(wanted)) return Number(wanted);
   throw new Error(
-    `LANES is ${JSON.stringify(wanted)}: it must be the number of lanes that run at the same time, at least 1`,
+    `LANES is ${JSON.stringify(wanted)}: ` +
+      'it must be the number of lanes that run at the same time, at least 1',
   );
 }
 

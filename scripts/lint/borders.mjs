@@ -101,7 +101,8 @@ export const checks = [
   ],
   ['no six lines of code in a row stand twice', (files) => repeatedCode(files)],
   [
-    'tests wait with expect.poll, or retried in hooks: vi.waitFor and vi.waitUntil give up after 1 s',
+    'tests wait with expect.poll, or retried in hooks: ' +
+      'vi.waitFor and vi.waitUntil give up after 1 s',
     (files) => places(matching(files, /^wasm-tests\/.*\.ts$/), /\bvi\.wait(For|Until)\(/),
   ],
   [

@@ -107,15 +107,17 @@ function longMarkdown({ path, lines }) {
 /** @param {SourceFile} file */
 function longCode({ path, lines }) {
   if (!CODE.test(path)) return [];
+  const long = longer(path, lines, 100);
+  if (!TESTS.test(path)) return long;
   const isDocumentation = path.endsWith('.py') ? inDocstring(lines) : [];
-  return longer(path, lines, 100).filter(
+  return long.filter(
     ({ line }) => isDocumentation[line - 1] || !isUnbreakable(lines[line - 1] ?? ''),
   );
 }
 
 /**
- * Returns whether a line is long because of a quoted text, which formatters do not break: the text
- * crosses column 100, or is the title of a test.
+ * Returns whether a line of a test is long because of a quoted text, which formatters do not break:
+ * the text crosses column 100, or is a title.
  * @param {string} line
  */
 function isUnbreakable(line) {
@@ -267,5 +269,7 @@ const JSON_OF_TESTS = /^wasm-tests\/.*\.json$/;
  */
 const SENTENCE =
   /"(?:name|title|text|but|notYet|notOurs|reason|core|node|workerd)": ?"((?:\\.|[^"\\])*)"/g;
+/** The files whose lines may be longer where a quoted text is: messages of the protocol, titles. */
+const TESTS = /^wasm-tests\/|(^|\/)tests\//;
 /** Code but HTML, where a line break between the elements of a line is a space on the page. */
 const CODE = /\.(rs|ts|mjs|js|css|wit|py)$|(^|\/)Cargo\.toml$|^wrangler\.toml$|^\.ci\//;

@@ -176,12 +176,14 @@ const MIRRORS = [
   [
     'src/vocabulary/error.rs',
     'bindings/src/edge/request/refusal.rs',
-    'The reasons that a host may give are a part of those of the core, and wasm-bindgen exports no enum of another crate.',
+    'The reasons that a host may give are a part of those of the core, ' +
+      'and wasm-bindgen exports no enum of another crate.',
   ],
   [
     'bindings/src/bus/output.rs',
     'component/src/bus.rs',
-    'Both name the members of an entry of the core, to convert it to a type of JavaScript or of WIT.',
+    'Both name the members of an entry of the core, ' +
+      'to convert it to a type of JavaScript or of WIT.',
   ],
   [
     'component/src/bus.rs',
@@ -206,6 +208,7 @@ const MIRRORS = [
   [
     'wasm-tests/core/corpus.rs',
     'wasm-tests/core/corpus_legacy.rs',
-    'The files of each revision expect other members, and serde refuses unknown ones only in a flat type.',
+    'The files of each revision expect other members, ' +
+      'and serde refuses unknown ones only in a flat type.',
   ],
 ];

@@ -32,7 +32,8 @@ export const rooms = {
       'auth bus events exchange-driver handler http model observe operator options sessions ' +
       'streams timing wasm web',
     cloudflare:
-      'auth bus client events handler http listen-handler model observe options streams timing wasm web',
+      'auth bus client events handler http listen-handler model observe options ' +
+      'streams timing wasm web',
     sdk: 'bus model observe',
     adapters: 'auth bus handler listen-handler model observe operator options sdk web',
     testing: 'bus listen-handler model timing',
@@ -90,7 +91,9 @@ export const rooms = {
     tabs: '',
     theme: 'dom',
     timeline: 'dom format json-text mcp repaint subscriptions',
-    main: 'act announcer arrivals clock connection dom mcp operate server subscriptions tabs theme timeline',
+    main:
+      'act announcer arrivals clock connection dom mcp operate server subscriptions ' +
+      'tabs theme timeline',
   },
   scripts: {
     process: '',

@@ -48,8 +48,10 @@ export async function checkCore({ file: wanted, shard }, tap) {
     await write(file, record);
     const faults = judged(file, record, reasons);
     const { caught, timedOut, missed, mutants, unviable } = record;
-    const counts = `${mutants} mutants, ${caught} caught, ${timedOut} timed out, ${missed.length} missed`;
-    tap.line(faults.length === 0, `${file}: ${counts}, ${unviable} unviable`, faults);
+    const counts =
+      `${mutants} mutants, ${caught} caught, ${timedOut} timed out, ` +
+      `${missed.length} missed, ${unviable} unviable`;
+    tap.line(faults.length === 0, `${file}: ${counts}`, faults);
   }
 }
 

@@ -58,7 +58,8 @@ export function parsed(file, text) {
   const unknown = shows.filter((rule) => !RULE.test(rule));
   if (unknown.length > 0)
     throw new Error(
-      `${file} shows ${unknown.join(', ')}: name rules as "invariant 4", "P6", "S12", "console" or "requirement A26"`,
+      `${file} shows ${unknown.join(', ')}: ` +
+        'name rules as "invariant 4", "P6", "S12", "console" or "requirement A26"',
     );
   return {
     name: basename(file, '.patch'),

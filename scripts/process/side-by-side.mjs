@@ -90,7 +90,8 @@ class Board {
   /** Prints what is running, the elapsed time and the remaining time. */
   show() {
     if (this.running.size === 0) return;
-    const state = `${[...this.running.keys()].join(', ')}: ${this.seconds().toFixed(0)} s, ${this.left()}`;
+    const labels = [...this.running.keys()].join(', ');
+    const state = `${labels}: ${this.seconds().toFixed(0)} s, ${this.left()}`;
     process.stdout.write(this.isTerminal ? `${CLEARED}${state}` : `${state}\n`);
   }
 

@@ -43,7 +43,8 @@ async function dryRun(version, found) {
   for (const file of Object.values(artefacts)) print(`  ${file}: ${await sizeAndDigest(file)}\n`);
   printProblems(found);
   print(
-    `\nA release would run:\n\n${commands(version, artefacts).map(quoted).join('\n')}\n\n${PROVENANCE}`,
+    `\nA release would run:\n\n${commands(version, artefacts).map(quoted).join('\n')}\n\n` +
+      PROVENANCE,
   );
 }
 
@@ -261,10 +262,11 @@ const options = /** @type {const} */ ({
   sha256: { type: 'string' },
 });
 
-const PROVENANCE = `Provenance: npm signs the origin of a tarball only in CI (GitHub Actions with the permission
-"id-token: write", or GitLab with an id token for sigstore), and only for a package whose
-"repository" is the one that CI runs in. Both registries accept a release without a token from a
-workflow that is registered with them as a trusted publisher. docs/releasing.md has the steps.
+const PROVENANCE = `Provenance: npm signs the origin of a tarball only in CI (GitHub Actions with
+the permission "id-token: write", or GitLab with an id token for sigstore), and only for a package
+whose "repository" is the one that CI runs in. Both registries accept a release without a token
+from a workflow that is registered with them as a trusted publisher. docs/releasing.md has the
+steps.
 `;
 
 await main(import.meta.url, release);

@@ -49,7 +49,8 @@ async function npmPackages() {
 async function expectNode() {
   await run(join(npmBin, 'node'), ['--version']).catch(() => {
     throw new Error(
-      'tools/node/package.json has no Node for this platform, or npm omitted it: run "npm ci --include=optional"',
+      'tools/node/package.json has no Node for this platform, or npm omitted it: ' +
+        'run "npm ci --include=optional"',
     );
   });
 }

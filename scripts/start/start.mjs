@@ -68,9 +68,8 @@ async function expectFree(port) {
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening').catch((error) => {
     const cause = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.code})`;
-    throw new Error(
-      `port ${port} ${cause}: set another one, as in "PORT=${port === 65_535 ? 8787 : port + 1} npm start"`,
-    );
+    const other = port === 65_535 ? 8787 : port + 1;
+    throw new Error(`port ${port} ${cause}: set another one, as in "PORT=${other} npm start"`);
   });
   await new Promise((resolve) => server.close(resolve));
 }

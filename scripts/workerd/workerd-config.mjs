@@ -52,7 +52,7 @@ export function workerdConfig(layout) {
 const config :Workerd.Config = (
   services = [
     (name = "disk", disk = (path = ${quoted(layout.stateDir)}, writable = true)),
-${isRemote ? `    (name = "remote-bus", external = (address = ${quoted(layout.remoteBus ?? '')}, http = ())),` : ''}
+${isRemote ? remoteBus(layout.remoteBus) : ''}
 ${layout.reachesLocal ? internet : ''}
 ${layout.kvNamespaces === undefined ? '' : '    (name = "kv", worker = .kv),'}
 ${workers.map((name) => `    (name = "${name}", worker = .${constant(name)}),`).join('\n')}
@@ -69,7 +69,14 @@ ${routed ? router(edges, layout.compatibilityDate) : ''}`;
 }
 
 // workerd lets Workers reach public addresses only, unless its configuration says otherwise.
-const internet = `    (name = "internet", network = (allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true))),`;
+const internet = `    (name = "internet", network = (
+      allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true)
+    )),`;
+
+/** @param {string} [address] */
+function remoteBus(address = '') {
+  return `    (name = "remote-bus", external = (address = ${quoted(address)}, http = ())),`;
+}
 
 /**
  * @param {string} name
@@ -108,10 +115,10 @@ function worker(name, layout, storage = '') {
 function objectBindings(name, { durableObjects, remoteBus }) {
   if (remoteBus !== undefined) return ['(name = "BUS", service = "remote-bus")'];
   const home = name === 'bus' ? '' : ', serviceName = "bus"';
-  return durableObjects.map(
-    ({ binding, className }) =>
-      `(name = ${quoted(binding)}, durableObjectNamespace = (className = ${quoted(className)}${home}))`,
-  );
+  return durableObjects.map(({ binding, className }) => {
+    const namespace = `(className = ${quoted(className)}${home})`;
+    return `(name = ${quoted(binding)}, durableObjectNamespace = ${namespace})`;
+  });
 }
 
 /** @param {Layout['durableObjects']} durableObjects */

@@ -44,6 +44,7 @@ fn is_token(byte: u8) -> bool {
 
 const PARAM: &str = "mcp-param-";
 const EXPOSED: &str = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
-const ALLOWED: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID";
+const ALLOWED: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Method, \
+                       Mcp-Name, Mcp-Session-Id, Last-Event-ID";
 /// Browsers cache a preflight for at most two hours.
 const MAX_AGE_SECONDS: &str = "7200";

@@ -246,7 +246,7 @@ describe('without JetStream', () => {
     });
   });
 
-  test('the stream of a session is cued for everything after an absence', async () => {
+  test('the stream of a session is resynced after an absence', async () => {
     const nats = await started(false);
     const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
     const there = busAt(proxy.port);

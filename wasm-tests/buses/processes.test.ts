@@ -32,7 +32,7 @@ describe.each([
 });
 
 describe('a process that was stopped', () => {
-  test('is cued for everything when NATS has cut it off as a slow consumer', async () => {
+  test('is resynced when NATS has cut it off as a slow consumer', async () => {
     const nats = await started(() => startNats(false, ['-c', IMPATIENT]));
     const [listener, publisher] = await members('nats', nats.port);
     await expectCuesAfter('flood 150 100', listener, publisher);
@@ -44,13 +44,13 @@ describe('a process that was stopped', () => {
     });
   });
 
-  test('is cued for everything when the window of Redis has passed', async () => {
+  test('is resynced when the window of Redis has passed', async () => {
     const redis = await started(startRedis);
     const [listener, publisher] = await members('redis', redis.port);
     await expectCuesAfter('flood 2000 1', listener, publisher);
   });
 
-  test('is cued for everything when JetStream has dropped events, although no other event follows', async () => {
+  test('is resynced when JetStream has dropped events, although no other event follows', async () => {
     const nats = await started(() => startNats(true));
     const connection = await connect({ servers: `127.0.0.1:${nats.port}` });
     cleanup.later(connection, (it) => it.close());

@@ -137,7 +137,8 @@ describe('another server', () => {
       if (!route.request().postData()?.includes('"tools/list"')) return route.continue();
       const response = await route.fetch();
       const schema =
-        '"inputSchema":{"type":"object","properties":{"__proto__":{"type":"string"},"toString":{"type":"string"}}}';
+        '"inputSchema":{"type":"object","properties":' +
+        '{"__proto__":{"type":"string"},"toString":{"type":"string"}}}';
       const body = (await response.text()).replace(
         /"inputSchema":\{(?:[^{}]|\{[^{}]*\})*\}/,
         schema,

@@ -22,13 +22,17 @@ use crate::{
 };
 
 const URL: &str = "https://mcp.example/mcp";
-const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+const MODERN: &str = "host: mcp.example\ncontent-type: application/json\n\
+    accept: application/json, text/event-stream\n\
     mcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen";
 /// The header fields of a client that names the method only in the body.
-const PLAIN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+const PLAIN: &str = "host: mcp.example\ncontent-type: application/json\n\
+    accept: application/json, text/event-stream\n\
     mcp-protocol-version: 2026-07-28";
-const EARLIER: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
-const SESSION: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+const EARLIER: &str = "host: mcp.example\ncontent-type: application/json\n\
+    accept: application/json, text/event-stream";
+const SESSION: &str = "host: mcp.example\ncontent-type: application/json\n\
+    accept: application/json, text/event-stream\n\
     mcp-session-id: s";
 const LISTEN: &str = r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#;

@@ -7,7 +7,9 @@ use mcp_listen::{
     listen::{self, Classified, ListenOutcome},
 };
 
-pub const HEADERS: &str = "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";
+pub const HEADERS: &str = "Content-Type: application/json\n\
+    Accept: application/json, text/event-stream\n\
+    MCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 pub fn body(id: &str, notifications: &str) -> String {

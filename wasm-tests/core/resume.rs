@@ -204,7 +204,8 @@ fn a_session_stream_starts_with_an_event_id_and_has_no_subscription_id() {
     session.publish_to(edge, &mut stream, &ServerEvent::ToolsListChanged);
     assert_eq!(
         text(&mut stream),
-        "id: 1-e\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
+        "id: 1-e\nevent: message\n\
+         data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
     );
     stream.close();
     assert_eq!(stream.poll_frame(Millis(0)), Some(Frame::End));

@@ -23,7 +23,8 @@ use crate::{
     host_step::{SESSION_LIMITS, carry_out},
 };
 
-const HEADERS: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+const HEADERS: &str = "host: mcp.example\ncontent-type: application/json\n\
+    accept: application/json, text/event-stream\n\
     mcp-session-id: s";
 
 /// A request of an authenticated caller in the session `s`.
@@ -315,7 +316,8 @@ fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
 
 #[test]
 fn without_a_session_only_initialize_is_served() {
-    let bare = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
+    let bare = "host: mcp.example\ncontent-type: application/json\n\
+        accept: application/json, text/event-stream";
     let body = |method| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
     let mut exchange = request("POST", bare, &body("initialize"), true);
     assert_eq!(exchange.poll(), Step::Initialize);

@@ -77,7 +77,8 @@ pub fn headers() -> BoxedStrategy<Vec<u8>> {
         "GET\nhttps://mcp.example/mcp\nOrigin: https://app.example\nHost: mcp.example",
         "POST\nhttp://localhost:8787/mcp\nOrigin: http://localhost:1\nHost: localhost:8787",
         "OPTIONS\nhttps://[::1]:8787/\nOrigin: null\nAccess-Control-Request-Method: POST",
-        "POST\nhttp://127.0.0.1/\nHost: 127.0.0.1\nContent-Type: application/json; charset=\"utf-8\"",
+        "POST\nhttp://127.0.0.1/\nHost: 127.0.0.1\n\
+         Content-Type: application/json; charset=\"utf-8\"",
     ]))
 }
 

@@ -192,7 +192,8 @@ pub fn screen(bytes: &[u8]) {
 }
 
 const HEADERS: [&str; 3] = [
-    "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen",
+    "Content-Type: application/json\nAccept: application/json, text/event-stream\n\
+     MCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen",
     "Content-Type: application/json\nAccept: text/event-stream",
     "",
 ];

@@ -356,7 +356,8 @@ fn events() -> [ServerEvent; 7] {
 pub const SEPARATOR: u8 = 0x1e;
 const SESSION: &str = "accept: text/event-stream\nmcp-session-id: s\n";
 const HEADERS: [&str; 3] = [
-    "content-type: application/json\naccept: application/json, text/event-stream\nmcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen",
+    "content-type: application/json\naccept: application/json, text/event-stream\n\
+     mcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen",
     "content-type: application/json\naccept: application/json, text/event-stream",
     "content-type: application/json\naccept: application/json, text/event-stream\n\
      mcp-session-id: s",

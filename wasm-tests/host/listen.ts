@@ -119,7 +119,9 @@ export async function distinctMessages(
 
 /** The exact acknowledgment of subscription `id` (raw JSON text). */
 export function acknowledged(id: string, honored: unknown): string {
-  return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{${metaOf(id)},"notifications":${JSON.stringify(honored)}}}`;
+  const method = 'notifications/subscriptions/acknowledged';
+  const params = `${metaOf(id)},"notifications":${JSON.stringify(honored)}`;
+  return `{"jsonrpc":"2.0","method":"${method}","params":{${params}}}`;
 }
 
 /** A list-changed notification for subscription `id`. */
@@ -132,7 +134,8 @@ export function listChanged(
 
 /** A resource-updated notification for subscription `id`. */
 export function updated(id: string, uri: string): string {
-  return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${metaOf(id)},"uri":${JSON.stringify(uri)}}}`;
+  const params = `${metaOf(id)},"uri":${JSON.stringify(uri)}`;
+  return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${params}}}`;
 }
 
 /** A filter of all lists and of one resource. */
@@ -153,7 +156,8 @@ export function taskState(taskId: string, status: 'working' | 'cancelled' = 'wor
 
 /** A task's notification for subscription `id`. */
 export function taskNotification(id: string, task: object): string {
-  return `{"jsonrpc":"2.0","method":"notifications/tasks","params":{${metaOf(id)},${JSON.stringify(task).slice(1)}}`;
+  const params = `${metaOf(id)},${JSON.stringify(task).slice(1, -1)}`;
+  return `{"jsonrpc":"2.0","method":"notifications/tasks","params":{${params}}}`;
 }
 
 function metaOf(id: string): string {

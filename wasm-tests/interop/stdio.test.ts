@@ -208,7 +208,7 @@ test('the Python client of 2025 on stdio receives changes of lists and of its re
 });
 
 describe('a bus that may have lost events', () => {
-  test('ends no subscription of the TypeScript client, which is cued for everything once', async () => {
+  test('ends no subscription of the TypeScript client, which is resynced once', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [LOSING_SERVER],
@@ -224,7 +224,7 @@ describe('a bus that may have lost events', () => {
     await client.close();
   });
 
-  test('ends no subscription of the Python client, which is cued for everything once', async () => {
+  test('ends no subscription of the Python client, which is resynced once', async () => {
     const python = new PythonClient([process.execPath, LOSING_SERVER]);
     await python.listen('open', { tools_list_changed: true });
     process.kill(Number(await python.callTool('process_id')), 'SIGUSR2');
@@ -234,7 +234,7 @@ describe('a bus that may have lost events', () => {
     await python.stop();
   });
 
-  test('ends no session of a client of 2025, which is cued for everything once', async () => {
+  test('ends no session of a client of 2025, which is resynced once', async () => {
     const session = await SessionClient.start(LOSING_SERVER);
     await session.client.subscribeResource({ uri: 'note://todo' });
     const { content } = await session.client.callTool({ name: 'process_id' });

@@ -85,6 +85,7 @@ pub(crate) fn initialize_result(capabilities: Capabilities) -> String {
 }
 
 pub(crate) const URL: &str = "https://mcp.example/mcp";
-const POST: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
+const POST: &str = "host: mcp.example\ncontent-type: application/json\n\
+    accept: application/json, text/event-stream";
 const INITIALIZE: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#;
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;

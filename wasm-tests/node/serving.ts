@@ -22,7 +22,8 @@ export function serving(options: ListenHandlerOptions = {}): ListenHandler {
 export const TOOLS = { toolsListChanged: true };
 /** The result that ends subscription 1. */
 export const RESULT =
-  '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1,' +
+  '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{' +
+  '"io.modelcontextprotocol/subscriptionId":1,' +
   '"io.modelcontextprotocol/serverInfo":{"name":"tests","version":"1.0.0"}}}}';
 
 /** A server, and the number of streams that are attached to its bus. */

@@ -109,7 +109,8 @@ describe('what is configured already is not changed:', () => {
     ["export { SubscriptionBus } from 'mcp-listen/cloudflare';\n"],
     ["export * from 'mcp-listen/cloudflare';\n"],
     [
-      "import { SubscriptionBus as Bus } from 'mcp-listen/cloudflare';\nexport class SubscriptionBus extends Bus {}\n",
+      "import { SubscriptionBus as Bus } from 'mcp-listen/cloudflare';\n" +
+        'export class SubscriptionBus extends Bus {}\n',
     ],
   ])('an entry with %j', async (exported) => {
     const folder = await projectOf({ ...others, 'src/index.js': exported + entry });
@@ -125,7 +126,8 @@ describe('what is configured already is not changed:', () => {
 
   test('a bus that another Worker exports', async () => {
     const bound =
-      '\n[[durable_objects.bindings]]\nname = "BUS"\nclass_name = "SubscriptionBus"\nscript_name = "other"\n';
+      '\n[[durable_objects.bindings]]\n' +
+      'name = "BUS"\nclass_name = "SubscriptionBus"\nscript_name = "other"\n';
     const folder = await projectOf({
       ...others,
       'src/index.js': entry,
@@ -197,7 +199,8 @@ describe('the command prints what to change in a Worker', () => {
     ],
     [
       'with Hono',
-      "import { Hono } from 'hono';\nimport { createMcpHandler } from '@modelcontextprotocol/server';\n",
+      "import { Hono } from 'hono';\n" +
+        "import { createMcpHandler } from '@modelcontextprotocol/server';\n",
       ['src/mcp.js:1 serves MCP with Hono', "app.all('/mcp', listenMiddleware("],
     ],
     [
@@ -235,7 +238,8 @@ const handler = createMcpHandler(() => new McpServer({ name: 'n', version: '1' }
   const folder = await projectOf({ 'package.json': '{ "type": "module" }', 'server.js': source });
   expect(await init(folder)).toContain('changed server.js\nchanged package.json');
   expect((await contents(folder))['server.js']).toContain(
-    "import { McpServer } from '@modelcontextprotocol/server';\nimport { createMcpHandler } from 'mcp-listen/sdk';\n",
+    "import { McpServer } from '@modelcontextprotocol/server';\n" +
+      "import { createMcpHandler } from 'mcp-listen/sdk';\n",
   );
   expect(await init(folder)).toContain('nothing to change');
 });

@@ -111,7 +111,8 @@ export default {
   async fetch(request, env) {
     if (env.BUS) return env.BUS.fetch(request);
     if (new URL(request.url).pathname === '/stream') return new Response(endless());
-    return new Response(\`\${env.ISOLATE} global \${++count} object \${await env.COUNTER.getByName('one').count()}\`);
+    const counter = env.COUNTER.getByName('one');
+    return new Response(\`\${env.ISOLATE} global \${++count} object \${await counter.count()}\`);
   },
 };
 

@@ -34,7 +34,8 @@ const ROUNDS: usize = 201;
 
 fn main() {
     println!(
-        "| | streams | events a round | rounds | counted / not counted, median | quartiles | more, for each notification |"
+        "| | streams | events a round | rounds | counted / not counted, median | quartiles \
+         | more, for each notification |"
     );
     println!("|---|---|---|---|---|---|---|");
     compare("bus, frame, stream", Apart::new, Apart::round);

@@ -53,7 +53,8 @@ export function table(outcome: Outcome, x: number): string {
     outcome.contenders.map((standing) => rowOf(outcome, standing, metric, x)),
   );
   const head = outcome.axis === undefined ? '' : `${figure(x)} ${outcome.axis}`;
-  return `${aligned([[head, 'median', 'min', 'max', '', 'ours/theirs', 'min', 'max'], ...metrics])}\n`;
+  const columns = [head, 'median', 'min', 'max', '', 'ours/theirs', 'min', 'max'];
+  return `${aligned([columns, ...metrics])}\n`;
 }
 
 /** The tables of a whole outcome. */

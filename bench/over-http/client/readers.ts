@@ -125,7 +125,8 @@ export class Readers {
 
   readonly #complaint = (): string => {
     const ended = this.streams.filter(({ isEnded }) => isEnded).length;
-    return `${this.#missing} events did not arrive, ${ended} of ${this.streams.length} streams have ended`;
+    const all = this.streams.length;
+    return `${this.#missing} events did not arrive, ${ended} of ${all} streams have ended`;
   };
 
   readonly #arrived = (events: number): void => {

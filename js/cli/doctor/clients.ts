@@ -22,7 +22,8 @@ export const LISTENS_FIRST = [
   'TypeScript SDK: passes code and data of an error on only with status 200 or 400',
 ];
 export const NEEDS_KEEP_ALIVES = [
-  'proxies and platforms in between: nginx ends an idle response after 60 s, Cloudflare after about 125 s',
+  'proxies and platforms in between: nginx ends an idle response after 60 s, ' +
+    'Cloudflare after about 125 s',
   'mcp-listen/client: treats a stream as lost after 60 s without a byte, and listens again',
 ];
 export const NEGOTIATES = [

@@ -7,7 +7,8 @@ import { wranglerNode } from '../built-in.js';
 export function nodeNotes(running = process.versions.node): string[] {
   if (!isOlder(running, wranglerNode)) return [];
   return [
-    `wrangler needs Node ${wranglerNode} or newer, and this is Node ${running}: install a newer one first`,
+    `wrangler needs Node ${wranglerNode} or newer, and this is Node ${running}: ` +
+      'install a newer one first',
   ];
 }
 

@@ -108,9 +108,10 @@ function routerNotes({ dependencies }: Manifest): string[] {
   const routers = ROUTERS.filter((name) => dependencies[name] !== undefined).join(', ');
   if (routers === '') return [];
   return [
-    `${routers} can route client requests to every Durable Object binding. The bus refuses such requests.
-To keep them from starting the object at all, refuse its binding in the router: see "Routers that reach every object"
-in docs/workers.md.`,
+    `${routers} can route client requests to every Durable Object binding. ` +
+      'The bus refuses such requests.\n' +
+      'To keep them from starting the object at all, refuse its binding in the router: ' +
+      'see "Routers that reach every object"\nin docs/workers.md.',
   ];
 }
 

@@ -187,5 +187,6 @@ const SCHEMA = `CREATE TABLE IF NOT EXISTS interest_part (
 ) WITHOUT ROWID`;
 const NEXT = 'SELECT COALESCE(MAX(interest), 0) + 1 AS next FROM interest_part';
 const PARTS = 'SELECT text FROM interest_part WHERE interest = ? ORDER BY part';
-const SIZE = `SELECT COALESCE(MAX(part), -1) + 1 AS parts, COALESCE(SUM(LENGTH(text)), 0) AS whole, 0 AS changes
+const SIZE = `SELECT COALESCE(MAX(part), -1) + 1 AS parts,
+  COALESCE(SUM(LENGTH(text)), 0) AS whole, 0 AS changes
   FROM interest_part WHERE interest = ?`;

@@ -46,7 +46,8 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
   if (!Array.isArray(publishers) || !publishers.every(isPublisher)) {
     throw new ListenError(
       'invalid-options',
-      `each publisher must have a secret of at least ${MIN_SECRET_BYTES} bytes, and its rights must be lists`,
+      `each publisher must have a secret of at least ${MIN_SECRET_BYTES} bytes, ` +
+        'and its rights must be lists',
     );
   }
   if (new Set(publishers.map(({ secret }) => secret)).size < publishers.length) {

@@ -34,7 +34,8 @@
  * @param {SuiteRun[]} runs
  */
 export function documentOf(parts, runs) {
-  return `${INTRODUCTION}\n${summaryOf(parts, runs)}\n${SUITE}${parts.map(sectionOf).join('')}\n${NEXT}`;
+  const sections = parts.map(sectionOf).join('');
+  return `${INTRODUCTION}\n${summaryOf(parts, runs)}\n${SUITE}${sections}\n${NEXT}`;
 }
 
 /**
@@ -50,7 +51,8 @@ function summaryOf(parts, runs) {
 /** @param {SuiteRun[]} runs */
 function suiteOf(runs) {
   const head =
-    '| official conformance suite | scenarios passed | checks passed | scenarios that fail |\n|---|---|---|---|\n';
+    '| official conformance suite | scenarios passed | checks passed | scenarios that fail |\n' +
+    '|---|---|---|---|\n';
   return `${head}${runs.map(runOf).join('')}`;
 }
 
@@ -102,7 +104,9 @@ function summaryLine(title, rows) {
 
 /** @param {Part} part */
 function sectionOf({ part, title, rows }) {
-  const head = `\n## ${part}. ${title}\n\n| | level | requirement | source | evidence |\n|---|---|---|---|---|\n`;
+  const head =
+    `\n## ${part}. ${title}\n\n` +
+    '| | level | requirement | source | evidence |\n|---|---|---|---|---|\n';
   return `${head}${rows.map(rowOf).join('')}`;
 }
 

@@ -121,7 +121,8 @@ fn entry(
     };
     let (name, modes) = (&**name, modes.to_json());
     Ok(format!(
-        r#"{{"name":"{name}","description":{text},"delivery":{modes},"inputSchema":{input},"payloadSchema":{payload}{meta}}}"#
+        "{{\"name\":\"{name}\",\"description\":{text},\"delivery\":{modes},\
+         \"inputSchema\":{input},\"payloadSchema\":{payload}{meta}}}"
     ))
 }
 

@@ -54,9 +54,8 @@ test('an occurrence of MCP Events is published after it was confirmed, and can b
   const { result } = await poll();
   const data = { name: 'page', length: 4, changedAt: '2026-11-27T00:00:00.000Z' };
   const text = await publish(console, 'event', { name: 'note.changed', data });
-  expect(text).toBe(
-    `Publishes ${JSON.stringify({ kind: 'event', name: 'note.changed', data })} to every stream that follows it.`,
-  );
+  const event = JSON.stringify({ kind: 'event', name: 'note.changed', data });
+  expect(text).toBe(`Publishes ${event} to every stream that follows it.`);
   await console.actions.getByText(/^Published/).waitFor();
   expect((await poll({ cursor: result?.cursor })).result?.events).toMatchObject([{ data }]);
 });

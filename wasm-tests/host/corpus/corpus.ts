@@ -103,7 +103,8 @@ export function expectError(
   response: Pick<CaseResponse, 'headers' | 'text'>,
 ): void {
   expect(response.headers.get('content-type')).toBe('application/json');
-  const start = `{"jsonrpc":"2.0",${id === undefined ? '' : `"id":${textOf(id)},`}"error":{"code":${code},"message":`;
+  const member = id === undefined ? '' : `"id":${textOf(id)},`;
+  const start = `{"jsonrpc":"2.0",${member}"error":{"code":${code},"message":`;
   const message = (JSON.parse(response.text) as { error: { message: string } }).error.message;
   const end = data === undefined ? '' : `,"data":${data}`;
   expect(response.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);

@@ -209,7 +209,8 @@ const DEFAULTS = {
   session: false,
   options: {},
   behind:
-    '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"behind","version":"1.0.0"}}}',
+    '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},' +
+    '"serverInfo":{"name":"behind","version":"1.0.0"}}}',
   notOn: {},
 };
 const FOLDER = join(root, 'wasm-tests/corpus');

@@ -59,6 +59,8 @@ export function placeholderFor(response: unknown): unknown {
 
 /** What to do when a test of the corpus fails. */
 export const CHANGED =
-  'the wire or a row has changed. Leave this file as it is, and keep reading it: raise WIRE in js/cloudflare/wire/upgrade.ts, and put the new form into a file of the new version beside it ("The wire" in wasm-tests/corpus/README.md)';
+  'the wire or a row has changed. Leave this file as it is, and keep reading it: ' +
+  'raise WIRE in js/cloudflare/wire/upgrade.ts, and put the new form into a file ' +
+  'of the new version beside it ("The wire" in wasm-tests/corpus/README.md)';
 
 const FOLDER = join(root, 'wasm-tests/corpus/wire');

@@ -178,7 +178,8 @@ def read_edge_follow(text, reads):
         bus.call("handle-message", edge, messages("edge/follow")[0]["text"])
     received = bus.call("handle-message", edge, text)
     assert received.tag == "followed", received.tag
-    assert [json.loads(frame)["seq"] for frame in bus.call("finish", received.payload)] == [reads["seq"]]
+    frames = bus.call("finish", received.payload)
+    assert [json.loads(frame)["seq"] for frame in frames] == [reads["seq"]]
     # A shard accepts the next follow after the reply to the first one.
     if reads["isFresh"]:
         # wasmtime returns the payload of a case, which is what to store.

@@ -18,7 +18,7 @@ export interface Core {
   fanout: { Fanout: new () => Fanout };
   bus: { Bus: new (cursor: { epoch: string; position: bigint }, floor: bigint) => Bus };
   shard: { Shard: new (seq: bigint, cursor: undefined, lowSpan: bigint) => Shard };
-  isolate: { Isolate: new (epoch: bigint, attach: bigint, verify: bigint) => Isolate };
+  isolate: { Isolate: new (epoch: bigint, attach: bigint, probeInterval: bigint) => Isolate };
   client: { Watch: { open(filter: string, options: object, now: bigint): Watch } };
 }
 

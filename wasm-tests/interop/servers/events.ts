@@ -16,8 +16,6 @@ export interface EventsServer {
   /** Disconnects a caller. */
   disconnect(caller: string): Promise<unknown>;
   stop(): Promise<unknown>;
-  /** Why it sends no gaps, or reports no ends. */
-  lacks: { gaps?: string; ends?: string };
 }
 
 /** Serves events from a bus in memory. */
@@ -35,7 +33,6 @@ export async function onNode(): Promise<EventsServer> {
     publish: (topic, id, text) => handler.notify.event('noted', { topic, text }, { id }),
     disconnect: (caller) => handler.disconnect(caller),
     stop: () => node.stop(),
-    lacks: {},
   };
 }
 
@@ -53,7 +50,6 @@ export async function onWorkerd(): Promise<EventsServer> {
     publish: (topic, id, text = '') => post(`${there}/notify`, 'noted', topic, id, text),
     disconnect: (caller) => post(`${there}/disconnect`, caller),
     stop: async () => workerd.stop(),
-    lacks: {},
   };
 }
 
@@ -70,10 +66,6 @@ export async function onPython(): Promise<EventsServer> {
     stop: async () => {
       server.stop();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-    },
-    lacks: {
-      gaps: 'it has no log, stores each delivery until its last attempt, and sends no gap',
-      ends: 'it cannot disconnect a caller, and reports no end of a subscription',
     },
   };
 }

@@ -6,7 +6,8 @@ test.each([
   ['application/json', '{"jsonrpc":"2.0","id":ID,"result":{"ok":1}}'],
   [
     'text/event-stream',
-    ': hello\n\ndata: {"jsonrpc":"2.0","method":"x"}\n\nevent: message\ndata: {"jsonrpc":"2.0","id":ID,\ndata: "result":{"ok":1}}\n\n',
+    ': hello\n\ndata: {"jsonrpc":"2.0","method":"x"}\n\n' +
+      'event: message\ndata: {"jsonrpc":"2.0","id":ID,\ndata: "result":{"ok":1}}\n\n',
   ],
   ['text/event-stream', 'data: {"jsonrpc":"2.0","id":ID,"result":{"ok":1}}\r\n\r\n'],
 ])('a response of the type %s yields its result', async (type, body) => {

@@ -229,7 +229,8 @@ test('the page names what each mutation breaks, the test that fails, and its las
   };
   const written = pageOf(page, content);
   expect(written).toContain(
-    '2 of 4 mutants were killed, all at abc; 1 have a record of an earlier form; 1 have no record.\nThe tests of 1 records have changed since.',
+    '2 of 4 mutants were killed, all at abc; 1 have a record of an earlier form; ' +
+      '1 have no record.\nThe tests of 1 records have changed since.',
   );
   const killed = 'a \\| b | P6 | `wasm-tests/x.test.ts > works`';
   expect(written).toContain(`| \`m\` | ${killed} | 2026-11-01, abc |`);
@@ -237,7 +238,8 @@ test('the page names what each mutation breaks, the test that fails, and its las
   expect(written).toContain('| `n` | a \\| b | P6 |  | no record |');
   expect(written).toContain('| `o` | a \\| b | P6 |  | an earlier form: 2026-11-01, abc |');
   expect(written).toContain(
-    '| P6 | It stays. | `m`, `n` (no current record), `o` (no current record), `p` |\n| P7 | It sleeps. | none yet: soon |',
+    '| P6 | It stays. | `m`, `n` (no current record), `o` (no current record), `p` |\n' +
+      '| P7 | It sleeps. | none yet: soon |',
   );
   expect(written).not.toContain('old');
   expect(pageOf(written, content)).toBe(written);

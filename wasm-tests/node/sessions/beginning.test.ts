@@ -85,7 +85,7 @@ describe('a session whose stream opens later', () => {
     expect(await nextMessage(again)).toEqual(listChange('tools'));
   });
 
-  test('is cued for everything where the log does not reach back far enough', async () => {
+  test('is resynced where the log does not reach back far enough', async () => {
     const bus = new InMemoryBus({ logEvents: 10 });
     const { send } = sessionServer({ bus, server: declaring({ tools: { listChanged: true } }) });
     const session = await LegacySession.begin(send);

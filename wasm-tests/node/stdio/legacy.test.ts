@@ -295,7 +295,9 @@ function updated(uri: string): string {
 }
 
 const AGREED =
-  '{"jsonrpc":"2.0","id":1, "result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"n","version":"1"}}}';
+  '{"jsonrpc":"2.0","id":1, "result":{"protocolVersion":"2025-06-18",' +
+  '"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},' +
+  '"serverInfo":{"name":"n","version":"1"}}}';
 const BOTH = AGREED.replace('"tools"', '"prompts":{"listChanged":true},"tools"');
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 const EMPTY = '{"jsonrpc":"2.0","id":7,"result":{}}';

@@ -88,7 +88,8 @@ test('messages of a former socket are ignored', async () => {
   await vi.advanceTimersByTimeAsync(2_000);
   former?.break();
   former?.receive(
-    '{"v":1,"type":"batch","through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]}',
+    '{"v":1,"type":"batch","through":9,' +
+      '"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]}',
   );
   await vi.advanceTimersByTimeAsync(10);
   expect(server.stats()).toMatchObject({ away: 0, healed: 1 });

@@ -6,7 +6,7 @@ import { sessionServer } from '../sessions/serving.ts';
 
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
 
-test('the stream of a session ends at a trap, resumes, and is cued for everything', async () => {
+test('the stream of a session ends at a trap, resumes, and is resynced', async () => {
   const { bus, send, server } = sessionServer({ onError: () => {} });
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });

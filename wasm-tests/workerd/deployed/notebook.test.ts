@@ -276,7 +276,8 @@ describe('databases', () => {
     'SELECT * FROM sqlite_master',
     'SELECT rowid FROM notes',
     'SELECT * FROM notes, notes',
-    'SELECT * FROM (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n)',
+    'SELECT * FROM (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) ' +
+      'SELECT COUNT(*) FROM n)',
     "SELECT load_extension('x') FROM notes",
     `SELECT * FROM notes WHERE text LIKE '${'%'.repeat(60)}'`,
   ])('refuses %s', async (sql) => {

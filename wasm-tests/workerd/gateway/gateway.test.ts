@@ -280,7 +280,8 @@ test('a stream receives a change from another isolate', async () => {
 async function raw(target: string): Promise<void> {
   const socket = connect(Number(new URL(gateway.origin()).port), '127.0.0.1');
   socket.end(
-    `POST ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nConnection: close\r\nX-Own: yes\r\n\r\n{}`,
+    `POST ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n` +
+      'Connection: close\r\nX-Own: yes\r\n\r\n{}',
   );
   await once(socket.resume(), 'close');
 }

@@ -8,7 +8,8 @@ const SHARED = socketsOf(20, 2);
 const info = '"io.modelcontextprotocol/serverInfo":{"name":"fixture","version":"1.0.0"}';
 
 function result(id: string): string {
-  return `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":${id},${info}}}}`;
+  const meta = `"io.modelcontextprotocol/subscriptionId":${id},${info}`;
+  return `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","_meta":{${meta}}}}`;
 }
 
 test('clients that disconnect leave no socket behind', async () => {

@@ -81,7 +81,8 @@ function checkAcks({ report }: Examination, streams: Subscribed[]): void {
   const wrong = streams.find(({ id, stream }) => !stream.messages.some(isAckOf(id)));
   if (wrong === undefined) report.ok(MODERN, 'ack-id', 'acknowledgments carry the id as sent');
   else {
-    const text = `an acknowledgment does not carry the id ${JSON.stringify(wrong.id)} as it was sent`;
+    const id = JSON.stringify(wrong.id);
+    const text = `an acknowledgment does not carry the id ${id} as it was sent`;
     report.fail(MODERN, 'ack-id', text, NEEDS_ACK_ID);
   }
   checkHonored(report, streams);

@@ -94,7 +94,8 @@ export function environmentsOf({ env }: WranglerConfig): string[] {
 function rejectUnsupported(config: WranglerConfig): void {
   if (config.pages_build_output_dir !== undefined)
     throw new UserError(
-      'this is a Pages project, which cannot contain a Durable Object: add the bus to a Worker, and bind its class',
+      'this is a Pages project, which cannot contain a Durable Object: ' +
+        'add the bus to a Worker, and bind its class',
     );
   if (config.no_bundle)
     throw new UserError(
@@ -125,7 +126,8 @@ function namesBinding(value: unknown): boolean {
 function missingMigration(migrations: Migration[]): Migration | undefined {
   if (migrations.some(({ new_classes }) => new_classes?.includes(CLASS)))
     throw new UserError(
-      `a migration creates ${CLASS} without SQLite: list it in new_sqlite_classes instead of new_classes`,
+      `a migration creates ${CLASS} without SQLite: ` +
+        'list it in new_sqlite_classes instead of new_classes',
     );
   if (migrations.some(({ new_sqlite_classes }) => new_sqlite_classes?.includes(CLASS)))
     return undefined;

@@ -69,7 +69,8 @@ export class EventLog implements BusLog {
   /** Returns the events at these positions, in ascending order. */
   at(positions: Float64Array): EventCursor {
     return this.#sql.exec<{ position: number; event: string }>(
-      'SELECT position, event FROM event WHERE position IN (SELECT value FROM json_each(?)) ORDER BY position',
+      'SELECT position, event FROM event ' +
+        'WHERE position IN (SELECT value FROM json_each(?)) ORDER BY position',
       JSON.stringify([...positions]),
     );
   }
@@ -81,7 +82,8 @@ export class EventLog implements BusLog {
   tail(position: number, max: number, hasCallers: boolean): LoggedEvent[] {
     const rows = this.#sql
       .exec<{ position: number; published_at: number; event: string }>(
-        'SELECT position, published_at, event FROM event WHERE position > ? ORDER BY position DESC LIMIT ?',
+        'SELECT position, published_at, event FROM event ' +
+          'WHERE position > ? ORDER BY position DESC LIMIT ?',
         position,
         max,
       )

@@ -124,7 +124,8 @@ class PublishTable {
   get count(): number {
     const { first, last } = this.#sql
       .exec<{ first: number | null; last: number | null }>(
-        `SELECT (SELECT MIN(seq) FROM ${this.#table}) AS first, (SELECT MAX(seq) FROM ${this.#table}) AS last`,
+        `SELECT (SELECT MIN(seq) FROM ${this.#table}) AS first, ` +
+          `(SELECT MAX(seq) FROM ${this.#table}) AS last`,
       )
       .one();
     return first === null || last === null ? 0 : last - first + 1;

@@ -49,7 +49,8 @@ function forged(alg: string, kid: string, secret?: string): string {
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
   const signed = parts.join('.');
-  return `${signed}.${secret === undefined ? '' : createHmac(hash, secret).update(signed).digest('base64url')}`;
+  if (secret === undefined) return `${signed}.`;
+  return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`;
 }
 
 test('a caller receives the part of its filter that its token allows', async () => {
@@ -182,7 +183,10 @@ test.each(NO_RIGHTS)('a caller whose claim is %j may not listen', async ({ claim
   const { listen, server } = guarded(issuer.find, { scopes: ['mcp:listen'] });
   expect(challengeOf(await listen(await issuer.token({ 'mcp.listen': claim })))).toEqual({
     status: 403,
-    challenge: `Bearer error="insufficient_scope", error_description="The token does not state what its caller may receive", ${METADATA}, scope="mcp:listen"`,
+    challenge:
+      'Bearer error="insufficient_scope", ' +
+      'error_description="The token does not state what its caller may receive", ' +
+      `${METADATA}, scope="mcp:listen"`,
   });
   expect(server.stats()).toMatchObject({ opened: 0, refused: { forbidden: 1 } });
 });
