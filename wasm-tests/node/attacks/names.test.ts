@@ -121,7 +121,14 @@ test('with clientAddress, callers without a name are counted by what it returns'
   expect(statuses).toEqual([200, 429, 200, 200, 429]);
   // Without a known address there is no limit for each.
   for (let count = 0; count < 2; count += 1) expect(await statusFrom('broken')).toBe(200);
-  expect(codes).toEqual(['authorizer-failed', 'authorizer-failed']);
+  const list = '203.0.113.7, 198.51.100.2';
+  for (let count = 0; count < 2; count += 1) expect(await statusFrom(list)).toBe(200);
+  expect(codes).toEqual(Array(4).fill('authorizer-failed'));
+  // Each connection has a port of its client.
+  const ports = ['203.0.113.9:1024', '203.0.113.9:1025', '[2001:db8:1::1]:1', '[2001:db8:1::1]:2'];
+  const counted = [];
+  for (const address of ports) counted.push(await statusFrom(address));
+  expect(counted).toEqual([200, 429, 200, 429]);
 });
 
 test('a named caller counts by its name, not by its address', async () => {
