@@ -195,7 +195,8 @@ class RequestHandler {
   #findAddress(request: Request, rest: unknown[]): void {
     if (this.#clientAddress === undefined) return;
     try {
-      setAddress(request, this.#clientAddress(request, ...rest));
+      if (setAddress(request, this.#clientAddress(request, ...rest))) return;
+      this.#onError(new ListenError('authorizer-failed', 'clientAddress returned no IP address'));
     } catch (cause) {
       // The caller counts among those without a known address.
       setAddress(request, undefined);

@@ -103,9 +103,11 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    */
   principal?: Principal<Rest>;
   /**
-   * Returns the IP address of a request's client; undefined if it is not known. Callers without a
-   * name are counted by it. Read a header field only if a proxy in front of the server always sets
-   * it: clients can send any field themselves.
+   * Returns the IP address of a request's client, with or without a port; undefined if it is not
+   * known. Callers without a name are counted by it. Anything else, such as a list of addresses or
+   * a promise, is reported to `onError`, and the address is then not known. Read a header field
+   * only if a proxy in front of the server always sets it: clients can send any field themselves,
+   * and choose what precedes the last address of `X-Forwarded-For`.
    *
    * @default the address that Cloudflare provides
    * @example

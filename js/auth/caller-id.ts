@@ -10,3 +10,13 @@ export function callerId({ principal, request }: CallerContext): string | undefi
   const address = addressOf(request);
   return address === undefined ? undefined : `address ${address}`;
 }
+
+/**
+ * Returns the text that identifies the IPv6 /48 of a caller without a name. One client can have all
+ * of its 65,536 networks. Undefined for other callers.
+ */
+export function siteId({ principal, request }: CallerContext): string | undefined {
+  if (principal !== undefined) return undefined;
+  const [, site] = /^((?:[\da-f]+:){3})[\da-f]+::\/64$/.exec(addressOf(request) ?? '') ?? [];
+  return site === undefined ? undefined : `site ${site}:/48`;
+}

@@ -56,8 +56,13 @@ export class Discovery {
   readonly #credentials: Credentials;
   readonly #limits: ResponseLimits;
   readonly #declared: Discovered | undefined;
-  /** The latest results, by URL if they are public, otherwise by caller and URL. */
-  readonly #known = new Map<string, Discovered>();
+  /** The latest public results, by URLs without a query. */
+  readonly #ofPaths = new Map<string, Discovered>();
+  /**
+   * The latest other results: public ones by URL, otherwise by caller and URL. Clients choose the
+   * query, so these must not take the place of the others.
+   */
+  readonly #ofOthers = new Map<string, Discovered>();
 
   /** @throws ListenError `invalid-options`. */
   constructor(handler: FetchHandler, { credentials, limits, server }: DiscoveryOptions) {
@@ -90,22 +95,16 @@ export class Discovery {
   async known(request: Request, rest: unknown[]): Promise<Discovered | undefined> {
     if (this.#declared !== undefined) return this.#declared;
     const now = performance.now();
+    const { url } = request;
     const caller = this.#credentials.keyOf(request);
-    const known = [request.url, caller]
-      .map((key) => this.#known.get(key))
-      .find((result) => result !== undefined && isFresh(result, now));
-    if (known !== undefined) return known;
+    const known = [this.#ofPaths.get(url), this.#ofOthers.get(url), this.#ofOthers.get(caller)];
+    const fresh = known.find((result) => result !== undefined && isFresh(result, now));
+    if (fresh !== undefined) return fresh;
     const discovered = discoveredIn(await this.#discover(request, rest), now);
-    if (discovered !== undefined && isFresh(discovered, now))
-      this.#keep(discovered.isPublic ? request.url : caller, discovered);
+    if (discovered === undefined || !isFresh(discovered, now)) return discovered;
+    if (!discovered.isPublic) keep(this.#ofOthers, caller, discovered);
+    else keep(url.includes('?') ? this.#ofOthers : this.#ofPaths, url, discovered);
     return discovered;
-  }
-
-  #keep(key: string, discovered: Discovered): void {
-    this.#known.delete(key);
-    this.#known.set(key, discovered);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
   }
 
   /** Sends `server/discover` to the handler with the credentials of `request`. */
@@ -164,6 +163,13 @@ export function isFresh({ freshUntil }: Discovered, now: number): boolean {
   return freshUntil === undefined || now < freshUntil;
 }
 
-/** Maximum number of results that are cached. */
-const MAX_KNOWN = 16;
+function keep(results: Map<string, Discovered>, key: string, discovered: Discovered): void {
+  results.delete(key);
+  results.set(key, discovered);
+  const [oldest] = results.keys();
+  if (results.size > MAX_RESULTS && oldest !== undefined) results.delete(oldest);
+}
+
+/** Maximum number of results that are cached: of paths, and of others. */
+const MAX_RESULTS = 16;
 const EVENTS = 'io.modelcontextprotocol/events';

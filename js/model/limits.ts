@@ -78,8 +78,10 @@ export interface ListenLimits {
   /**
    * Number of streams that this handler holds at the same time for callers without a name from one
    * address. Further ones get 429 with `Retry-After`. 0 refuses all of them. Only Cloudflare
-   * provides addresses; elsewhere set `clientAddress`. IPv6 addresses count by their first 64 bits.
-   * If many callers share an address, raise the limit or name callers with `principal`.
+   * provides addresses; elsewhere set `clientAddress`. IPv6 addresses count by their first 64 bits;
+   * those of one /48 may together have a quarter of `maxSubscriptions`, or this limit if it is
+   * higher. If many callers share an address, raise the limit or name callers with `principal`. An
+   * address has a quarter of the limit, and at least four, polls of events at a time.
    *
    * @default 256
    */

@@ -180,9 +180,13 @@ class OperatorHandler {
     }
   }
 
-  /** A wrong token is refused: its bearer expects more than the public numbers. */
+  /**
+   * A wrong token is refused: its bearer expects more than the public numbers. A proxy with other
+   * credentials may pass those on.
+   */
   #isPublicFor({ headers }: Request): boolean {
-    return this.#isPublic && (this.#token === undefined || !headers.has('authorization'));
+    const isBearer = /^bearer\b/i.test(headers.get('authorization') ?? '');
+    return this.#isPublic && (this.#token === undefined || !isBearer);
   }
 
   async #isOperator(request: Request): Promise<boolean> {

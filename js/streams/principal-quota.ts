@@ -1,5 +1,5 @@
 import type { CallerContext } from '../auth/authorize.js';
-import { callerId } from '../auth/caller-id.js';
+import { callerId, siteId } from '../auth/caller-id.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { ListenLimits } from '../model/limits.js';
 import { DelayQueue } from '../timing/delay-queue.js';
@@ -12,6 +12,8 @@ import { Refusal } from '../wasm/server/bindings.js';
  */
 export interface QuotaShare {
   readonly caller: string | undefined;
+  /** The IPv6 /48 of a caller without a name. */
+  readonly site: string | undefined;
   readonly isInner: boolean;
   readonly names: number;
 }
@@ -19,7 +21,7 @@ export interface QuotaShare {
 /**
  * Counts how many streams each caller holds or is opening, and the bytes of the names of all
  * streams. A caller is identified by the name that `principal` returns, or by the address that the
- * host reports.
+ * host reports. The callers without a name of an IPv6 /48 also count together.
  *
  * A part of the bytes is reserved, so that each stream has a small room regardless of the others.
  * The remainder is for streams that need more; the streams of one caller together can use a limited
@@ -32,6 +34,8 @@ export class PrincipalQuota {
   /** Bytes that all streams share beyond their reserved ones. */
   readonly #sharedBytes: number;
   readonly #maxPerCaller: number;
+  /** Streams of an IPv6 /48, and the bytes of their names. */
+  readonly #maxPerSite: { readonly streams: number; readonly names: number };
   readonly #used = new Map<string, Used>();
   /**
    * The shares of streams that are opening. They expire, because Workers may stop without running
@@ -50,6 +54,11 @@ export class PrincipalQuota {
     );
     this.#sharedBytes = namesBytes - this.#reservedBytes * maxSubscriptions;
     this.#maxPerCaller = Math.max(this.#reservedBytes, Math.floor(namesBytes / CALLER_PARTS));
+    const streams = Math.floor(maxSubscriptions / SITE_PARTS.streams);
+    this.#maxPerSite = {
+      streams: Math.max(limits.maxSubscriptionsPerAddress, streams),
+      names: Math.max(this.#reservedBytes, Math.floor(namesBytes / SITE_PARTS.names)),
+    };
   }
 
   /** The number of streams that are opening. */
@@ -65,13 +74,12 @@ export class PrincipalQuota {
    */
   refusal(context: CallerContext, names: number, isInner: boolean): Refusal | undefined {
     this.#expire();
-    const caller = callerId(context);
-    if (caller !== undefined) {
-      const used = this.#used.get(caller) ?? UNUSED;
-      const isFull = (isInner ? used.inner : used.streams) >= this.#max(context, isInner);
-      if (isFull || (names > 0 && used.names + names > this.#maxPerCaller))
-        return Refusal.TooManyOfCaller;
-    }
+    const max = { streams: this.#max(context, isInner), names: this.#maxPerCaller };
+    if (
+      this.#isOver(callerId(context), max, names, isInner) ||
+      this.#isOver(siteId(context), this.#maxPerSite, names, isInner)
+    )
+      return Refusal.TooManyOfCaller;
     const excess = this.#excess(names);
     return excess > 0 && this.#large + excess > this.#sharedBytes
       ? Refusal.TooManyStreams
@@ -87,7 +95,7 @@ export class PrincipalQuota {
 
   /** Counts a stream that is opening. */
   reserve(context: CallerContext, names: number, isInner: boolean): QuotaShare {
-    const share = { caller: callerId(context), isInner, names };
+    const share = { caller: callerId(context), site: siteId(context), isInner, names };
     this.#opening.add(share, Date.now());
     this.#count(share, 1);
     return share;
@@ -111,6 +119,19 @@ export class PrincipalQuota {
     if (share !== undefined && this.#shares.delete(stream)) this.#count(share, -1);
   }
 
+  /** Whether one more stream would be too many for a caller or a site. */
+  #isOver(
+    id: string | undefined,
+    max: { streams: number; names: number },
+    names: number,
+    isInner: boolean,
+  ): boolean {
+    if (id === undefined) return false;
+    const used = this.#used.get(id) ?? UNUSED;
+    const streams = isInner ? used.inner : used.streams;
+    return streams >= max.streams || (names > 0 && used.names + names > max.names);
+  }
+
   #max({ principal }: CallerContext, isInner: boolean): number {
     if (principal === undefined) return this.#limits.maxSubscriptionsPerAddress;
     return isInner ? Number.POSITIVE_INFINITY : this.#limits.maxSubscriptionsPerPrincipal;
@@ -125,14 +146,16 @@ export class PrincipalQuota {
   }
 
   /** Adds `streams`, 1 or -1, streams with this share. */
-  #count({ caller, isInner, names }: QuotaShare, streams: 1 | -1): void {
+  #count({ caller, isInner, names, site }: QuotaShare, streams: 1 | -1): void {
     this.#large += streams * this.#excess(names);
-    if (caller === undefined) return;
-    const used = this.#used.get(caller) ?? { ...UNUSED };
-    used[isInner ? 'inner' : 'streams'] += streams;
-    used.names += streams * names;
-    if (used.inner + used.streams > 0) this.#used.set(caller, used);
-    else this.#used.delete(caller);
+    for (const id of [caller, site]) {
+      if (id === undefined) continue;
+      const used = this.#used.get(id) ?? { ...UNUSED };
+      used[isInner ? 'inner' : 'streams'] += streams;
+      used.names += streams * names;
+      if (used.inner + used.streams > 0) this.#used.set(id, used);
+      else this.#used.delete(id);
+    }
   }
 }
 
@@ -149,3 +172,5 @@ const UNUSED: Readonly<Used> = { streams: 0, inner: 0, names: 0 };
 const MAX_RESERVED_BYTES = 4_096;
 /** The streams of one caller may together use the total divided by this number. */
 const CALLER_PARTS = 8;
+/** The streams of an IPv6 /48 may use the total of streams, and that of bytes, divided by these. */
+const SITE_PARTS = { streams: 4, names: 2 };

@@ -1,6 +1,15 @@
-/** Sets the address of a request's client, in place of that of the host. */
-export function setAddress(request: Request, address: unknown): void {
-  given.set(request, typeof address === 'string' ? address : undefined);
+/**
+ * Sets the address of a request's client, in place of that of the host: an IP address, which may
+ * have a port or brackets. Nothing and an empty text mean that it is not known. Returns false for
+ * anything else; the address is then not known either.
+ */
+export function setAddress(request: Request, address: unknown): boolean {
+  given.set(request, undefined);
+  if (address === undefined || address === null || address === '') return true;
+  const own = typeof address === 'string' ? withoutPort(address.trim().toLowerCase()) : '';
+  if (!IPV4.test(own) && !IPV6.test(own)) return false;
+  given.set(request, network(own));
+  return true;
 }
 
 /**
@@ -17,10 +26,7 @@ export function setAddress(request: Request, address: unknown): void {
  * `CF-Worker`, the zone that owns it, which Cloudflare sets too.
  */
 export function addressOf(request: Request): string | undefined {
-  if (given.has(request)) {
-    const address = given.get(request)?.trim().toLowerCase();
-    return address ? network(address) : undefined;
-  }
+  if (given.has(request)) return given.get(request);
   const { colo } = (request as { cf?: { colo?: unknown } }).cf ?? {};
   if (typeof colo !== 'string') return undefined;
   const { headers } = request;
@@ -33,6 +39,11 @@ export function addressOf(request: Request): string | undefined {
 function workerOf(headers: Headers): string | undefined {
   const zone = headers.get('cf-worker');
   return zone === null || zone === '' ? undefined : `worker ${zone.toLowerCase()}`;
+}
+
+/** Each connection has a port of its client. */
+function withoutPort(address: string): string {
+  return address.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
 }
 
 function network(address: string): string {
@@ -51,6 +62,9 @@ function network(address: string): string {
 }
 
 const given = new WeakMap<Request, string | undefined>();
+const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+/** The characters of an IPv6 address, which may have a zone. */
+const IPV6 = /^(?=[^:]*:[^:]*:)[\da-f:.]{2,45}(%[\w.-]{1,16})?$/;
 /** The network of 2a06:98c0:3600::103, the address of every Worker that calls another zone. */
 const OF_WORKERS = '2a06:98c0:3600:0::/64';
 /** Groups of 16 bits in an IPv6 address. */

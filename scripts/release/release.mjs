@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { environment, run } from '../process/command.mjs';
 import { main, onStop } from '../process/main.mjs';
@@ -9,6 +9,7 @@ import { root } from '../process/project.mjs';
 import { step } from '../process/step.mjs';
 import { setUp } from '../setup/setup.mjs';
 import { changelogProblems, isVersion, prepare, problems, versionProblems } from './checks.mjs';
+import { packCrates } from './crates.mjs';
 import { takeCredentials } from './credentials.mjs';
 
 /** @typedef {{ tarball: string, crate: string }} Artefacts */
@@ -66,7 +67,7 @@ async function publish(version, { tarball, sha256 }) {
   // Tests and builds run the code of others.
   const credentials = takeCredentials(process.env, environment);
   const artefacts =
-    tarball === undefined ? await tested(version) : await withDigest(tarball, sha256);
+    tarball === undefined ? await tested(version) : await checked(version, tarball, sha256);
   const env = { ...environment, ...credentials };
   for (const command of commands(version, artefacts)) {
     await step(quoted(command), () => run(command[0] ?? '', command.slice(1), { env }));
@@ -80,12 +81,22 @@ async function tested(version) {
 }
 
 /**
- * @param {string} tarball
+ * Returns a tarball that has this digest and is that of the version.
+ * @param {string} version
+ * @param {string} file
  * @param {string | undefined} sha256
  */
-async function withDigest(tarball, sha256) {
-  if ((await digestOf(tarball)) === sha256) return { tarball, crate: '' };
-  throw new Error(`nothing was published: --sha256 is not the digest of ${tarball}`);
+async function checked(version, file, sha256) {
+  // npm runs in another folder.
+  const tarball = resolve(file);
+  if ((await digestOf(tarball)) !== sha256)
+    throw new Error(`nothing was published: --sha256 is not the digest of ${tarball}`);
+  const stated = JSON.parse(await run('tar', ['-xzOf', tarball, 'package/package.json']));
+  if (stated.name !== 'mcp-listen' || stated.version !== version)
+    throw new Error(
+      `nothing was published: ${tarball} is ${stated.name} ${stated.version}, not ${version}`,
+    );
+  return { tarball, crate: '' };
 }
 
 /**
@@ -106,7 +117,7 @@ async function rehearse(version) {
     );
     await rm(out, { recursive: true, force: true });
     await mkdir(out, { recursive: true });
-    return { tarball: await packTarball(copy), crate: await packCrate(copy, version) };
+    return { tarball: await packTarball(copy), crate: await packCrates(copy, version, out) };
   } finally {
     await remove();
   }
@@ -148,34 +159,6 @@ async function packTarball(copy) {
     run(join(copy, '.ci', 'package'), [], { cwd: copy, env }),
   );
   return tarball;
-}
-
-/**
- * Returns the crate, after its tests have passed with its own files.
- * @param {string} copy
- * @param {string} version
- */
-async function packCrate(copy, version) {
-  const packages = ['mcp-listen', 'mcp-listen-browser'].flatMap((name) => ['--package', name]);
-  const dryRun = ['publish', '--dry-run', '--locked', '--target-dir', 'target', ...packages];
-  await step('Packing the crates: cargo publish --dry-run', () =>
-    run('cargo', dryRun, { cwd: copy }),
-  );
-  // These need the crate on the registry, so that cargo can only list what it would pack.
-  for (const name of ['tower', 'rmcp']) {
-    const listing = ['package', '--list', '--manifest-path', join(name, 'Cargo.toml')];
-    await step(`Listing the crate of ${name}: cargo package --list`, () =>
-      run('cargo', listing, { cwd: copy }),
-    );
-  }
-  const folder = join(root, 'target', 'package');
-  const manifest = join(folder, `mcp-listen-${version}`, 'Cargo.toml');
-  await step('Testing the crate: cargo test', () =>
-    run('cargo', ['test', '--locked', '--manifest-path', manifest, '--target-dir', 'target']),
-  );
-  const crate = join(out, `mcp-listen-${version}.crate`);
-  await cp(join(folder, `mcp-listen-${version}.crate`), crate);
-  return crate;
 }
 
 /**

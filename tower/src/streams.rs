@@ -283,10 +283,14 @@ impl Shared {
         self.wake(due);
     }
 
-    /// Returns how many streams the caller with these names has.
+    /// Returns how many streams the caller with these names, in any order, has.
     fn streams_of(&self, principals: &[Name]) -> usize {
         let streams = self.slots.keys().filter_map(|id| self.fanout.stream(*id));
-        let own = |stream: &&ServerStream| stream.honored().scope.principals == *principals;
+        let own = |stream: &&ServerStream| {
+            let names = &stream.honored().scope.principals;
+            let has_all = principals.iter().all(|name| names.contains(name));
+            has_all && names.iter().all(|name| principals.contains(name))
+        };
         streams.filter(own).count()
     }
 

@@ -10,13 +10,16 @@ use http_body_util::Full;
 use mcp_listen_tower::{Body, Bus, Capabilities, Grant, ListenLayer, Name, Scope};
 use tower::{Layer, ServiceExt, service_fn};
 
-/// A layer that names each caller after its token.
+/// A layer that names each caller after the words of its token.
 fn layer() -> ListenLayer {
     ListenLayer::new(Bus::new(), Capabilities::ALL).authorize(|parts, requested| async move {
         let token = parts.headers.get("authorization");
-        let name = token.and_then(|token| Name::new(token.to_str().unwrap()).ok());
+        let names = token.map_or("", |token| token.to_str().unwrap());
+        let principals = names
+            .split_whitespace()
+            .map(|name| Name::new(name).unwrap());
         let scope = Scope {
-            principals: name.into_iter().collect(),
+            principals: principals.collect(),
             ..Scope::default()
         };
         Ok(Grant::new(requested).with_scope(scope))
@@ -70,6 +73,19 @@ async fn a_caller_has_a_part_of_the_streams_and_leaves_the_others_room() {
     drop(first);
     assert_eq!(respond(&layer, Some("ann")).await.status().as_u16(), 200);
     drop(second);
+}
+
+#[tokio::test]
+async fn a_caller_is_the_same_in_whatever_order_its_names_are() {
+    let layer = layer().max_subscriptions_per_principal(1);
+    let first = respond(&layer, Some("ann org")).await;
+    assert_eq!(first.status().as_u16(), 200);
+    for names in ["ann org", "org ann", "ann org ann"] {
+        assert_eq!(respond(&layer, Some(names)).await.status().as_u16(), 429);
+    }
+    for names in ["ann", "org bob", "ann org bob"] {
+        assert_eq!(respond(&layer, Some(names)).await.status().as_u16(), 200);
+    }
 }
 
 #[tokio::test]

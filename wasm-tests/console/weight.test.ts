@@ -75,6 +75,14 @@ test('the page paints before any script or wasm of it is there', async () => {
   await console.connected();
 });
 
+test('the commands for a terminal are shown if the script of the page does not load', async () => {
+  const { errors, page } = await open('about:blank');
+  await page.route('**/console-*.js', (route) => route.abort());
+  await page.goto(notebook());
+  await page.getByText('Use a terminal instead').waitFor();
+  expect(errors.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')]);
+});
+
 test('of 50,000 messages the page contains only the rows in view', async () => {
   const { page } = await open('about:blank');
   await openTimeline(page, notebook());

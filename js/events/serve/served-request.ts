@@ -121,7 +121,7 @@ export class ServedRequest {
 
   async #paged(query: string): Promise<Response | undefined> {
     const caller = callerId(this.#context);
-    const max = maxPolls(this.#caller.name, caller);
+    const max = this.#maxPolls(caller);
     this.#poll = this.#of.polls.enter(caller, max);
     if (this.#poll === undefined)
       return this.#response(this.#exchange.refuse(tooManyPolls(max)) as HttpResponse);
@@ -185,6 +185,14 @@ export class ServedRequest {
     return JSON.stringify({ error: { internal: 'bus' } });
   }
 
+  /** Returns how many polls the caller, who has this id, may have at a time. */
+  #maxPolls(id: string | undefined): number {
+    if (this.#caller.name !== undefined) return MAX_POLLS;
+    if (id === undefined) return MAX_UNNAMED_POLLS;
+    const { maxSubscriptionsPerAddress } = this.#of.host.limits;
+    return Math.max(MAX_POLLS, Math.floor(maxSubscriptionsPerAddress / STREAMS_PER_POLL));
+  }
+
   /** A client that has disconnected is not an error. */
   #report(error: Error): void {
     if (!this.#inbound.request.signal.aborted) this.#of.host.onError(error);
@@ -195,20 +203,14 @@ export class ServedRequest {
   }
 }
 
-/** Returns how many polls a caller with this name, or else with this id, may have at a time. */
-function maxPolls(name: string | undefined, id: string | undefined): number {
-  if (name !== undefined) return MAX_POLLS;
-  return id === undefined ? MAX_UNNAMED_POLLS : MAX_POLLS_OF_ADDRESS;
-}
-
 function tooManyPolls(max: number): string {
   return JSON.stringify({ resourceExhausted: { limit: 'polls', max } });
 }
 
 /** Maximum number of polls of one caller at a time. */
 const MAX_POLLS = 4;
-/** Maximum number of polls at a time of all callers without a name from one address. */
-const MAX_POLLS_OF_ADDRESS = 8;
+/** How many streams callers without a name from one address may have for each poll at a time. */
+const STREAMS_PER_POLL = 4;
 /** Maximum number of polls at a time of all callers without a name and a known address. */
 const MAX_UNNAMED_POLLS = 64;
 const BUS_AWAY = JSON.stringify({ internal: 'bus' });

@@ -217,6 +217,47 @@ describe('words after a token', () => {
   });
 });
 
+describe('a caller whose credentials vary all the time', () => {
+  const varied = (number: number) => ({ ...BOB, 'x-api-key': `${number}` });
+  /** Returns how many requests of a caller are admitted, of up to a thousand that differ. */
+  const admitted = async (call: (number: number) => Promise<unknown>) => {
+    for (let number = 0; number < 1_000; number += 1)
+      if ((await call(number).catch((error) => error)) instanceof Error) return number;
+    return 1_000;
+  };
+
+  test('causes 300 requests a minute beside those of admission', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { callerOf, counts } = admissionAt(isBob, ['X-API-Key']);
+    const bob = await callerOf(BOB);
+    const before = counts.requests;
+    // Each causes one for its admission, and one with the key alone.
+    expect(await admitted((number) => callerOf(varied(number)))).toBe(299);
+    const refused = expect.objectContaining({ code: 'authorizer-failed' });
+    for (let more = 0; more < 20; more += 1)
+      await expect(callerOf(varied(1_000 + more))).rejects.toThrow(refused);
+    expect(counts.requests - before).toBe(300 + 300 + 20);
+    // Results that are remembered still count.
+    expect([await callerOf(BOB), await callerOf(varied(0))]).toEqual([bob, bob]);
+    vi.advanceTimersByTime(60_000);
+    expect(await callerOf(varied(2_000))).toBe(bob);
+  });
+
+  test('does not use up those of others who share a credential with it', async () => {
+    const tenant = { 'x-tenant': 'acme' };
+    const isServed = (headers: Headers) =>
+      headers.get('x-tenant') === 'acme' &&
+      /^Bearer (ann|bob)$/.test(headers.get('authorization') ?? '');
+    const { callerOf } = admissionAt(isServed, ['X-API-Key', 'X-Tenant']);
+    const ann = { ...tenant, authorization: 'Bearer ann' };
+    const name = await callerOf(ann);
+    const count = await admitted((number) => callerOf({ ...tenant, ...varied(number) }));
+    expect(count).toBeLessThan(1_000);
+    expect(await callerOf({ ...ann, 'x-api-key': 'a' })).toBe(name);
+  });
+});
+
 test('what is remembered about callers has short keys, however long their URLs are', async () => {
   const set = vi.spyOn(TtlCache.prototype, 'set');
   onTestFinished(() => set.mockRestore());

@@ -121,7 +121,37 @@ test('with clientAddress, callers without a name are counted by what it returns'
   expect(statuses).toEqual([200, 429, 200, 200, 429]);
   // Without a known address there is no limit for each.
   for (let count = 0; count < 2; count += 1) expect(await statusFrom('broken')).toBe(200);
-  expect(codes).toEqual(['authorizer-failed', 'authorizer-failed']);
+  const list = '203.0.113.7, 198.51.100.2';
+  for (let count = 0; count < 2; count += 1) expect(await statusFrom(list)).toBe(200);
+  expect(codes).toEqual(Array(4).fill('authorizer-failed'));
+  // Each connection has a port of its client.
+  const ports = ['203.0.113.9:1024', '203.0.113.9:1025', '[2001:db8:1::1]:1', '[2001:db8:1::1]:2'];
+  const counted = [];
+  for (const address of ports) counted.push(await statusFrom(address));
+  expect(counted).toEqual([200, 429, 200, 429]);
+});
+
+test('a client with the addresses of an IPv6 /48 leaves three quarters of the streams', async () => {
+  const server = serving({
+    limits: { maxSubscriptions: 8, maxSubscriptionsPerAddress: 1 },
+    clientAddress: (request) => request.headers.get('x-real-ip') ?? undefined,
+    principal: (request) => request.headers.get('authorization') ?? undefined,
+  });
+  const openFrom = (address: string, token?: string) => {
+    const request = listenRequest({ toolsListChanged: true });
+    request.headers.set('x-real-ip', address);
+    if (token !== undefined) request.headers.set('authorization', token);
+    return server.fetch(request);
+  };
+  const first = await openFrom('2001:db8:1:1::1');
+  expect([first.status, (await openFrom('2001:db8:1:2::1')).status]).toEqual([200, 200]);
+  expect((await openFrom('2001:db8:1:3::1')).status).toBe(429);
+  // Others are not of that site.
+  expect((await openFrom('2001:db8:2:1::1')).status).toBe(200);
+  expect((await openFrom('203.0.113.7')).status).toBe(200);
+  expect((await openFrom('2001:db8:1:3::1', 'ann')).status).toBe(200);
+  await first.body?.cancel();
+  expect((await openFrom('2001:db8:1:3::1')).status).toBe(200);
 });
 
 test('a named caller counts by its name, not by its address', async () => {

@@ -1,4 +1,4 @@
-import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { defineEvents, type EventLogOptions, eventLog } from 'mcp-listen/events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryEventRows } from '../../../dist/bus/memory/event-rows.js';
@@ -78,13 +78,14 @@ test('what a trap has left half added keeps its position', async () => {
 });
 
 /** A server with one occurrence, whose polls wait until the test decides whether it matches. */
-async function matchingLate() {
+async function matchingLate(limits: ListenHandlerOptions['limits'] = {}) {
   const matching: ((isMatch: boolean) => void)[] = [];
   const match = () => new Promise<boolean>((resolve) => matching.push(resolve));
   const bus = new InMemoryBus({ events: eventLog() });
   const server = createListenHandler(discovering, {
     bus,
     events: defineEvents({ paid: { match } }),
+    limits,
     principal: (request) => request.headers.get('authorization') ?? undefined,
     timeouts: { authorizeMs: 0 },
   });
@@ -119,13 +120,17 @@ test('a caller has four polls at a time, and callers without a name 64', async (
   expect(await again).toMatchObject({ result: {} });
 });
 
-test('callers without a name have eight polls at a time for each address', async () => {
-  const { matching, poll } = await matchingLate();
-  const running = Array.from({ length: 8 }, () => poll(undefined, '203.0.113.7'));
-  await expect.poll(() => matching.length).toBe(8);
-  expect(await poll(undefined, '203.0.113.7')).toMatchObject(refused(8));
+test.each([
+  ['64 by default', {}, 64],
+  ['more if the limit on its streams is higher', { maxSubscriptionsPerAddress: 400 }, 100],
+  ['no fewer than a caller with a name', { maxSubscriptionsPerAddress: 0 }, 4],
+])('callers without a name from one address have polls at a time: %s', async (_, limits, max) => {
+  const { matching, poll } = await matchingLate(limits);
+  const running = Array.from({ length: max }, () => poll(undefined, '203.0.113.7'));
+  await expect.poll(() => matching.length).toBe(max);
+  expect(await poll(undefined, '203.0.113.7')).toMatchObject(refused(max));
   const others = [poll(undefined, '203.0.113.8'), poll(undefined), poll('ann', '203.0.113.7')];
-  await expect.poll(() => matching.length).toBe(11);
+  await expect.poll(() => matching.length).toBe(max + 3);
   for (const settle of matching) settle(true);
   for (const result of await Promise.all([...running, ...others]))
     expect(result).toMatchObject({ result: {} });

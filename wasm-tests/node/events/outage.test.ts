@@ -67,6 +67,28 @@ test('a cue reads a log at once that could not be read before', async () => {
   await server.close();
 });
 
+test('the log of an overloaded bus is read soon if a cue came during the read', async () => {
+  const { page, publish, received, server } = await failing(() => new Error('the log is away'));
+  const fails: (() => void)[] = [];
+  page.mockImplementation(
+    () =>
+      new Promise((_, reject) => {
+        fails.push(() => reject(new ListenError('bus-overloaded', 'too much')));
+      }),
+  );
+  await publish(2);
+  await elapse(100);
+  await publish(3);
+  await elapse(100);
+  expect(fails).toHaveLength(1);
+  page.mockRestore();
+  for (const fail of fails) fail();
+  await pass(7_000);
+  const all = [{ number: 1 }, { number: 2 }, { number: 3 }];
+  for (const numbers of received) expect(numbers).toEqual(all);
+  await server.close();
+});
+
 test('the log of an overloaded bus is read again after half a minute', async () => {
   const { errors, page, server } = await failing(
     () => new ListenError('bus-overloaded', 'too much'),

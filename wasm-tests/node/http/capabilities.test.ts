@@ -228,6 +228,25 @@ describe('discovered capabilities', () => {
   });
 });
 
+test('capabilities of many queries and callers do not replace those of a path', async () => {
+  const asked: string[] = [];
+  const server = createListenHandler((request: Request) => {
+    asked.push(request.url.slice(URL.length));
+    const cacheScope = request.headers.has('authorization') ? 'private' : 'public';
+    const capabilities = { tools: { listChanged: true } };
+    const result = { capabilities, ttlMs: 60_000, cacheScope };
+    return Response.json({ jsonrpc: '2.0', id: 1, result });
+  });
+  const listen = async (query: string, headers = {}) =>
+    (await server.fetch(new Request(`${URL}${query}`, listenRequest(TOOLS, { headers })))).status;
+  expect(await listen('')).toBe(200);
+  for (let count = 0; count < 20; count += 1) expect(await listen(`?x=${count}`)).toBe(200);
+  for (let count = 0; count < 20; count += 1)
+    expect(await listen('?of=callers', { authorization: `Bearer ${count}` })).toBe(200);
+  expect(await listen('')).toBe(200);
+  expect(asked.filter((query) => query === '')).toHaveLength(1);
+});
+
 /** A server with these members in `server/discover`; `listen` returns the acknowledgment. */
 function servedWith(members: object) {
   const asked: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressOf } from '../../../dist/web/client-address.js';
+import { addressOf, setAddress } from '../../../dist/web/client-address.js';
 
 const COUNTED = [
   ['203.0.113.7', '203.0.113.7'],
@@ -28,6 +28,42 @@ test('the Workers of each zone count apart, though all Workers have one address'
   expect(of('a.example', '203.0.113.7')).toBe('203.0.113.7');
   expect(of('')).toBeUndefined();
   expect(addressOf(request('2a06:98c0:3600::103', { colo: 'FRA' }))).toBeUndefined();
+});
+
+test.each([
+  ...COUNTED,
+  ['203.0.113.7:51234', '203.0.113.7'],
+  [' 203.0.113.7 ', '203.0.113.7'],
+  ['[2001:db8::1]:51234', '2001:db8:0:0::/64'],
+  ['[2001:DB8::1]', '2001:db8:0:0::/64'],
+  ['[::ffff:203.0.113.7]:80', '203.0.113.7'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+])('an address that is set, %j, counts as %s: connections have ports', (address, wanted) => {
+  const own = request('198.51.100.1', { colo: 'FRA' });
+  expect(setAddress(own, address)).toBe(true);
+  expect(addressOf(own)).toBe(wanted);
+});
+
+test.each([undefined, null, ''])('%j sets that the address is not known', (address) => {
+  const own = request('198.51.100.1', { colo: 'FRA' });
+  expect(setAddress(own, address)).toBe(true);
+  expect(addressOf(own)).toBeUndefined();
+});
+
+test.each([
+  ['203.0.113.7, 198.51.100.2'],
+  ['2001:db8::1, 2001:db8::2'],
+  ['203.0.113.7 198.51.100.2'],
+  ['unknown'],
+  ['localhost:80'],
+  ['[203.0.113.7'],
+  [['203.0.113.7']],
+  [Promise.resolve('203.0.113.7')],
+  [4],
+])('%o is no address, and sets none', (address) => {
+  const own = request('198.51.100.1', { colo: 'FRA' });
+  expect(setAddress(own, address)).toBe(false);
+  expect(addressOf(own)).toBeUndefined();
 });
 
 function request(

@@ -49,6 +49,12 @@ test('public numbers are for requests without a token: a wrong one is refused', 
   expect((await send('stats', { headers }))?.status).toBe(401);
 });
 
+test('public numbers are for requests with other credentials, of a proxy', async () => {
+  const init = { headers: { authorization: 'Basic YW5uOnNlY3JldA==' } };
+  expect((await operating({ isPublic: true }).send('stats', init))?.status).toBe(200);
+  expect((await operating().send('stats', init))?.status).toBe(401);
+});
+
 test('the bus is asked for public numbers once a second at most', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { run } from '../../../scripts/process/command.mjs';
 import { root } from '../../../scripts/process/project.mjs';
@@ -208,46 +208,93 @@ describe('a release in CI', () => {
   });
 
   test('publishes a tarball that another job has tested, and runs no code of others', async () => {
-    const tarball = join(folder, '..', `${basename(folder)}.tgz`);
-    onTestFinished(() => rm(tarball, { force: true }));
-    await writeFile(tarball, 'tested');
-    const refused = await publish('--tarball', tarball, '--sha256', '00');
-    expect([refused.recorded, refused.result]).toEqual([
-      '',
-      expect.stringContaining('--sha256 is not the digest'),
-    ]);
-    const digest = createHash('sha256').update('tested').digest('hex');
-    const { recorded } = await publish('--tarball', tarball, '--sha256', digest);
+    const { digest, tarball } = await packed('1.2.0');
+    // npm runs in the root, wherever the release was started.
+    const file = relative(folder, tarball);
+    const { recorded } = await publish('--tarball', file, '--sha256', digest);
     const lines = recorded.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^npm publish .*\.tgz --ignore-scripts .*--provenance.* \[a,b,c\]$/);
+    expect(lines[0]).toMatch(/^npm publish \/.*\.tgz --ignore-scripts .*--provenance.* \[a,b,c\]$/);
     expect(lines.slice(1)).toEqual(
       Array(4).fill(expect.stringMatching(/^cargo publish --locked --no-verify.* \[a,b,c\]$/)),
     );
   });
+
+  test('publishes no tarball that was not tested, or of another version', async () => {
+    const { tarball } = await packed('1.2.0');
+    expect(await publish('--tarball', tarball, '--sha256', '00')).toEqual({
+      recorded: '',
+      result: expect.stringContaining('--sha256 is not the digest'),
+    });
+    const other = await packed('1.1.9');
+    expect(await publish('--tarball', other.tarball, '--sha256', other.digest)).toEqual({
+      recorded: '',
+      result: expect.stringContaining('is mcp-listen 1.1.9, not 1.2.0'),
+    });
+  });
 });
+
+test('crates are compiled from their packed files, with those of the crates they need', async () => {
+  const out = join(folder, 'out');
+  const at = (name: string) => join(folder, 'target', 'package', `${name}-1.2.0`);
+  await mkdir(out);
+  await mkdir(join(folder, 'target', 'package'), { recursive: true });
+  await write('target/package/mcp-listen-1.2.0.crate', '');
+  const { env, log } = await recording();
+  const code = `import { packCrates } from './scripts/release/crates.mjs';
+    await packCrates('.', '1.2.0', ${JSON.stringify(out)});`;
+  await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder, env });
+  const commands = (await readFile(log, 'utf8')).trimEnd().split('\n');
+  const packing = commands.filter((command) => command.startsWith('cargo package '));
+  const [core, tower] = ['mcp-listen', 'mcp-listen-tower'].map(
+    (name) => `--config patch.crates-io.${name}.path="${at(name)}"`,
+  );
+  expect(packing).toEqual([
+    expect.stringContaining(`${core} --manifest-path tower/Cargo.toml`),
+    expect.stringContaining(`${core} ${tower} --manifest-path rmcp/Cargo.toml`),
+  ]);
+  for (const command of packing) expect(command).not.toMatch(/--no-verify|--list/);
+});
+
+/** A tarball of the package with this version, outside the repository. */
+async function packed(version: string): Promise<{ digest: string; tarball: string }> {
+  const content = await mkdtemp(join(tmpdir(), 'mcp-listen-packed-'));
+  onTestFinished(() => rm(content, { recursive: true, force: true }));
+  await mkdir(join(content, 'package'));
+  const manifest = JSON.stringify({ name: 'mcp-listen', version });
+  await writeFile(join(content, 'package', 'package.json'), manifest);
+  const tarball = join(content, 'packed.tgz');
+  await run('tar', ['-czf', tarball, '-C', content, 'package']);
+  const digest = createHash('sha256')
+    .update(await readFile(tarball))
+    .digest('hex');
+  return { digest, tarball };
+}
 
 /** Runs a release with the identity of a CI, and programs that record their variables. */
 async function publish(...args: string[]): Promise<{ result: string; recorded: string }> {
+  const { env, log } = await recording();
+  const command = ['scripts/release/release.mjs', '1.2.0', '--confirm', '1.2.0', ...args];
+  const result = await run(process.execPath, command, { cwd: folder, env }).catch(String);
+  return { result, recorded: await readFile(log, 'utf8').catch(() => '') };
+}
+
+/** The environment of a CI, where cargo and npm write what they are called with to a log. */
+async function recording(): Promise<{ env: NodeJS.ProcessEnv; log: string }> {
   const log = join(folder, '..', `${basename(folder)}.log`);
   onTestFinished(() => rm(log, { force: true }));
   const bin = await mkdtemp(join(tmpdir(), 'mcp-listen-bin-'));
   onTestFinished(() => rm(bin, { recursive: true, force: true }));
   const credentials = `$ACTIONS_ID_TOKEN_REQUEST_TOKEN,$CARGO_REGISTRY_TOKEN,$NODE_AUTH_TOKEN`;
   for (const name of ['npm', 'cargo']) {
-    const code = `#!/bin/sh\necho "${name} $* [${credentials}]" >> ${log}\n[ "$1" = publish ]\n`;
+    const record = `echo "${name} $* [${credentials}]" >> ${log}`;
+    const code = `#!/bin/sh\n${record}\n[ "$1 $2" != "test " ]\n`;
     await writeFile(join(bin, name), code, { mode: 0o755 });
   }
   const { SIGSTORE_ID_TOKEN: _, ...others } = process.env;
   const identity = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://ci.example' };
   const tokens = { ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'a', CARGO_REGISTRY_TOKEN: 'b' };
-  const env = { ...others, ...identity, ...tokens, NODE_AUTH_TOKEN: 'c' };
-  const command = ['scripts/release/release.mjs', '1.2.0', '--confirm', '1.2.0', ...args];
   const PATH = `${bin}:${process.env['PATH']}`;
-  const result = await run(process.execPath, command, {
-    cwd: folder,
-    env: { ...env, PATH },
-  }).catch(String);
-  return { result, recorded: await readFile(log, 'utf8').catch(() => '') };
+  return { env: { ...others, ...identity, ...tokens, NODE_AUTH_TOKEN: 'c', PATH }, log };
 }
 
 /**

@@ -14,6 +14,7 @@ import { type Credential, fieldsOf } from '../../../web/credentials.js';
 import { sha256 } from '../../../web/digest.js';
 import { hex } from '../../../web/hex.js';
 import { TtlCache } from '../ttl-cache.js';
+import { ProbeBudget } from './probe-budget.js';
 import { required } from './required.js';
 import { isDenial, type UpstreamServer } from './server.js';
 
@@ -43,6 +44,7 @@ export class UpstreamAdmission {
   readonly #open = new TtlCache<boolean>(60_000, 10_000);
   /** Whether a part of a caller's credentials is enough, by the digests of such requests. */
   readonly #enough = new TtlCache<boolean>(60_000, 10_000);
+  readonly #budget = new ProbeBudget();
   /**
    * URLs at which the server does not know `server/discover` but supports `initialize`, as digests:
    * clients choose how long a URL is.
@@ -66,7 +68,8 @@ export class UpstreamAdmission {
   /**
    * Returns the name of a caller; undefined if the server requires no credential that names one.
    *
-   * @throws ListenError `authorizer-failed` if this is not known now, or for too many credentials.
+   * @throws ListenError `authorizer-failed` if this is not known now, for too many credentials, and
+   *   for a caller that has caused too many requests.
    */
   async nameOf(request: Request): Promise<string | undefined> {
     const { credentials } = this.#server;
@@ -76,7 +79,16 @@ export class UpstreamAdmission {
     expectFew(sent);
     // Otherwise a caller that is denied would cause many requests.
     if (sent.length > 1 && (await this.#denialOf(request)) !== undefined) return name;
-    return credentials.nameOf(await required(sent, (some) => this.#isEnough(request, some)));
+    const keys = await this.#keysOf(sent);
+    const parts = await required(sent, (some) => this.#isEnough(request, some, keys));
+    this.#budget.remember(await this.#keysOf(parts));
+    return credentials.nameOf(parts);
+  }
+
+  /** Returns the digests of those credentials that may be part of a name. */
+  async #keysOf(sent: readonly Credential[]): Promise<string[]> {
+    const keys = await Promise.all(sent.map((each) => this.#server.credentials.nameOf([each])));
+    return keys.filter((key) => key !== undefined);
   }
 
   async #denialOf(request: Request): Promise<Denial | undefined> {
@@ -92,8 +104,14 @@ export class UpstreamAdmission {
   /**
    * Returns whether the server serves a caller with these of its credentials. Caches the result for
    * a minute; an error keeps the last known result.
+   *
+   * @param keys - the digests of all credentials of the caller.
    */
-  async #isEnough(request: Request, some: readonly Credential[]): Promise<boolean> {
+  async #isEnough(
+    request: Request,
+    some: readonly Credential[],
+    keys: readonly string[],
+  ): Promise<boolean> {
     const probe = withCredentials(request, fieldsOf(some));
     const isNone = some.length === 0;
     const cache = isNone ? this.#open : this.#enough;
@@ -101,6 +119,10 @@ export class UpstreamAdmission {
     const known = cache.get(key);
     if (known !== undefined) return known;
     const last = cache.last(key);
+    if (!this.#budget.admits(keys)) {
+      if (last !== undefined) return last;
+      throw new ListenError('authorizer-failed', 'a caller varies its credentials too often');
+    }
     // Other requests use the last result while this one asks again.
     if (last !== undefined) cache.set(key, last);
     const isEnough = (await this.#isServed(probe, last)) ?? (isNone ? false : undefined);
