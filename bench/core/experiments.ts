@@ -19,6 +19,18 @@ export function core(rounds: number): Experiment[] {
       ],
     },
     {
+      ...{ name: 'core-targeted', proves: ['S3'], metrics: [EVENT], warmUps: 0, rounds },
+      title: '100 streams of a process receive each event, more and more others do not',
+      axis: { label: 'streams', values: [1_000, 100_000] },
+      entrants: [
+        entrant(
+          'the core alone, native: finds the streams, writes the frames, returns both',
+          'targeted',
+          'event',
+        ),
+      ],
+    },
+    {
       ...{ name: 'shard-publish', proves: ['S11'], metrics: [PUBLISH], warmUps: 0, rounds },
       title: 'a shard with more and more edges takes an event that one of them wants',
       axis: { label: 'edges', values: [1_000, 10_000] },
@@ -42,4 +54,5 @@ function entrant(includes: string, bench: string, metric: string) {
 }
 
 const CHANGE: Metric = { id: 'change', title: 'one change', unit: 'us', better: 'less' };
+const EVENT: Metric = { id: 'event', title: 'one event', unit: 'us', better: 'less' };
 const PUBLISH: Metric = { id: 'publish', title: 'one publish', unit: 'us', better: 'less' };

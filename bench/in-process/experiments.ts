@@ -146,7 +146,7 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
       ...{
         name: 'heap',
         proves: ['S4'],
-        metrics: [HEAP, RESIDENT],
+        metrics: [HEAP, ...PARTS_OF_HEAP, RESIDENT],
         warmUps: 0,
         // A heap hardly varies.
         rounds: Math.min(Math.ceil(rounds / 3), 3),
@@ -306,6 +306,11 @@ const TIMES: [Metric, Metric, Metric] = [
   CPU,
 ];
 const HEAP: Metric = { id: 'heap', title: 'heap', unit: 'bytes/stream', better: 'less' };
+const PARTS_OF_HEAP: Metric[] = [
+  { ...HEAP, id: 'javascript', title: 'heap, JavaScript alone' },
+  { ...HEAP, id: 'buffers', title: 'heap, buffers alone' },
+  { ...HEAP, id: 'wasm', title: 'heap, WebAssembly alone' },
+];
 const RESIDENT: Metric = {
   id: 'resident',
   title: 'resident',

@@ -31,10 +31,11 @@ export class Heap implements Contender {
     const after = await used();
     this.#readers.verify(0);
     first.leave();
-    return {
-      heap: (after.heap - before.heap) / this.#scenario.streams,
-      resident: (after.resident - before.resident) / this.#scenario.streams,
-    };
+    const grown = Object.keys(after).map((kind): [string, number] => {
+      const key = kind as keyof Used;
+      return [kind, (after[key] - before[key]) / this.#scenario.streams];
+    });
+    return Object.fromEntries(grown);
   }
 
   async leave(): Promise<void> {
@@ -42,15 +43,26 @@ export class Heap implements Contender {
   }
 }
 
-async function used(): Promise<{ heap: number; resident: number }> {
+/** Bytes in use, by the metric of their growth. */
+interface Used {
+  /** The three below together. */
+  heap: number;
+  javascript: number;
+  buffers: number;
+  wasm: number;
+  resident: number;
+}
+
+async function used(): Promise<Used> {
   const { gc } = globalThis;
   if (gc === undefined) throw new Error('the heap is measured with --expose-gc only');
   for (let time = 0; time < 3; time += 1) {
     gc();
     await wait(20);
   }
-  const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
-  return { heap: heapUsed + arrayBuffers + wasmBytes(), resident: rss };
+  const { heapUsed: javascript, arrayBuffers: buffers, rss: resident } = process.memoryUsage();
+  const wasm = wasmBytes();
+  return { heap: javascript + buffers + wasm, javascript, buffers, wasm, resident };
 }
 
 const FIRST = 200;

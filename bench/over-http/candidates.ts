@@ -99,7 +99,9 @@ export const LIMIT: Candidate = {
   start: () => workerdServer('limit'),
 };
 export const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, SHARED_RELAY, RELAY, HELD];
-export const WORKERS_AND_MEMORY = existsSync(MEMORY_DISK) ? [...WORKERS, IN_MEMORY] : WORKERS;
+/** Ours with its log in memory, where there is a file system in memory. */
+export const MEMORY = existsSync(MEMORY_DISK) ? [IN_MEMORY] : [];
+export const WORKERS_AND_MEMORY = [...WORKERS, ...MEMORY];
 export const PEERS = [ON_WORKERD, SDK_ON_WORKERD];
 export const ALONE = [ON_WORKERD];
 
@@ -151,6 +153,14 @@ export const AWAY: Candidate[] = [
 export const TRIP: Candidate = {
   name: 'a round trip to an object',
   includes: 'a call from a Worker to an object that does nothing, and its reply; no HTTP',
+  start: () => workerdServer('listen'),
+};
+
+/** A Worker and an object that sends each message of a WebSocket back. */
+export const ECHO: Candidate = {
+  name: 'an echo over a WebSocket',
+  includes:
+    'a message from a Worker over a WebSocket to an object that may hibernate, and the same message back; no HTTP',
   start: () => workerdServer('listen'),
 };
 

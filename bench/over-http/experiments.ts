@@ -3,10 +3,12 @@ import {
   ALONE,
   AWAY,
   type Candidate,
+  ECHO,
   entrants,
   IN_EACH,
   IN_FOUR,
   LIMIT,
+  MEMORY,
   MERGING_RELAY,
   MERGING_RELAY_IN_FOUR,
   NODE_LIMIT,
@@ -20,6 +22,7 @@ import {
 import { freshly } from './freshly.ts';
 import { Acknowledging } from './measures/acknowledging.ts';
 import { Burst } from './measures/burst.ts';
+import { FirstAcknowledging, WakingAcknowledging } from './measures/cold-acknowledging.ts';
 import { Delivery, type Load } from './measures/delivery.ts';
 import { Healing } from './measures/healing.ts';
 import { Latency } from './measures/latency.ts';
@@ -73,6 +76,7 @@ export function overHttp(size: Size): Experiment[] {
   return [
     ...comparisons(size),
     ...opens(size),
+    ...acknowledgments(size),
     ...costs(size),
     ...growth(size),
     ...recovery(size),
@@ -143,9 +147,8 @@ function waves(
   ];
 }
 
-/** The time until a stream is subscribed. */
+/** The time until many streams are subscribed. */
 function opens({ streams, rounds }: Size): Experiment[] {
-  const ack = { proves: ['S8'], metrics: [ACK, P99] as [Metric, Metric], warmUps: 1, rounds };
   return [
     {
       ...{
@@ -160,20 +163,39 @@ function opens({ streams, rounds }: Size): Experiment[] {
         Opening.start(server, 0, streams, streams),
       ),
     },
+  ];
+}
+
+/** The time until one stream is subscribed. */
+function acknowledgments({ rounds }: Size): Experiment[] {
+  const ack = { proves: ['S8'], metrics: [ACK] as [Metric], warmUps: 1, rounds };
+  const peers = [...PEERS, LIMIT];
+  return [
     {
-      ...{ ...ack, name: 'ack-followed' },
+      ...{ ...ack, name: 'ack-followed', metrics: [ACK, P99] },
       title:
         'from a connection to the acknowledgment, ' +
         'of a topic that another stream of the isolate follows, on workerd',
-      entrants: entrants(PEERS, (server) => Acknowledging.start(server, 'followed')),
+      entrants: entrants(peers, (server) => Acknowledging.start(server, 'followed')),
     },
     {
-      ...{ ...ack, name: 'ack-new', metrics: [ACK] },
+      ...{ ...ack, name: 'ack-new' },
       title: 'the same, of a topic that no other stream follows',
       entrants: [
-        ...entrants(PEERS, (server) => Acknowledging.start(server, 'new')),
-        ...entrants([TRIP], async (server) => new RoundTrip(server)),
+        ...entrants([...peers, ...MEMORY], (server) => Acknowledging.start(server, 'new')),
+        ...entrants([TRIP], async (server) => new RoundTrip(server, 'trips')),
+        ...entrants([ECHO], async (server) => new RoundTrip(server, 'echoes')),
       ],
+    },
+    {
+      ...{ ...ack, name: 'ack-first' },
+      title: 'the same, of a stream whose isolate has no other one and no connection to the bus',
+      entrants: entrants(peers, async (server) => new FirstAcknowledging(server)),
+    },
+    {
+      ...{ ...ack, name: 'ack-hibernating' },
+      title: 'the same, of a topic that no other stream follows, while the bus hibernates',
+      entrants: entrants(ALONE, (server) => WakingAcknowledging.start(server)),
     },
     {
       ...{ name: 'ack-away', proves: ['S8'], metrics: [REFUSED], warmUps: 0, rounds: 3 },

@@ -12,7 +12,7 @@ export interface BarPlot {
 
 /** The plot as SVG: medians as bars, minimum and maximum as whiskers. */
 export function barPlot({ title, unit, bars }: BarPlot): string {
-  const { place } = linear(Math.max(...bars.map(({ max }) => max)), LEFT, WIDTH - RIGHT);
+  const { place } = linear(Math.max(0, ...bars.map(({ max }) => max)), LEFT, WIDTH - RIGHT);
   const drawn = bars.flatMap(({ name, median, min, max }, index) => {
     const y = TOP + index * ROW;
     const middle = y + BAR / 2;
@@ -21,7 +21,8 @@ export function barPlot({ title, unit, bars }: BarPlot): string {
       element('rect', {
         x: LEFT,
         y,
-        width: place(median) - LEFT,
+        // A figure that is a difference may be below 0.
+        width: Math.max(0, place(median) - LEFT),
         height: BAR,
         fill: color(index),
       }),

@@ -122,7 +122,8 @@ function comparison(outcome: Outcome, metric: Metric): string {
         figure(median),
         figure(min),
         figure(max),
-        ratio === undefined ? '' : `${figure(ratio.median)}x`,
+        // A ratio to 0, such as of memory that only one contender uses, says nothing.
+        Number.isFinite(ratio?.median) ? `${figure(ratio?.median ?? 0)}x` : '',
       ],
     ];
   });

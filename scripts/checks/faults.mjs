@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../build/build.mjs';
@@ -6,40 +6,63 @@ import { environment } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { setUp } from '../setup/setup.mjs';
-import { faultResults } from './results.mjs';
-import { faultTable, obstacles } from './table.mjs';
+import { rowOf, withRow } from './long-runs.mjs';
+import { faultResults, webhookResult } from './results.mjs';
+import { faultTable, obstacles, webhookText } from './table.mjs';
 import { treeState } from './tree.mjs';
 import { vitest } from './vitest.mjs';
+
+/** @import { FaultRun } from './table.mjs' */
 
 /** The page with the results of a full run. */
 const page = join(root, 'docs', 'verification.md');
 
 /**
- * Injects every fault. Writes the table if all scenarios ran at one commit, in a tree without
- * changes, and on a machine that was idle enough; otherwise prints the reason and fails. Arguments
- * are passed to vitest, and then nothing is written.
+ * Injects every fault. Writes the table and the row of webhooks if all scenarios and the test of
+ * webhooks ran to their end at one commit, in a tree without changes, and on a machine that was
+ * idle enough; otherwise prints the reason and fails. Arguments are passed to vitest, and then
+ * nothing is written.
  */
 async function checkFaults() {
   const vitestArgs = process.argv.slice(2);
   await setUp();
   await build();
   const start = { at: new Date(), load: loadavg()[0] ?? 0, tree: await treeState() };
+  for (const file of [faultResults, webhookResult]) await rm(file, { force: true });
   process.exitCode = await vitest(['--project', 'faults', ...vitestArgs], {
     ...environment,
     FAULTS: 'all',
   });
-  const results = JSON.parse(await readFile(faultResults, 'utf8'));
-  const text = `${await circumstances(start)}\n\n${faultTable(results)}`;
+  const run = await faultRun();
+  const text = `${await circumstances(start)}\n\n${faultTable(run.results)}`;
   process.stdout.write(`\n${text}\n`);
   if (vitestArgs.length > 0) return;
-  const reasons = obstacles(results, start.tree, await treeState());
+  const reasons = obstacles(run, start.tree, await treeState());
   if (reasons.length > 0) {
     process.exitCode = 1;
     process.stderr.write(`docs/verification.md was not written: ${reasons.join('; ')}\n`);
     return;
   }
   const before = await readFile(page, 'utf8');
-  await writeFile(page, before.replace(marked, `${BEGIN}\n\n${text}\n\n${END}`));
+  const after = before.replace(marked, () => `${BEGIN}\n\n${text}\n\n${END}`);
+  await writeFile(page, withRow(after, webhookRow(run, start)));
+}
+
+/**
+ * @param {FaultRun} run
+ * @param {{ load: number, tree: import('./tree.mjs').Tree }} start
+ */
+function webhookRow({ webhooks }, { load, tree }) {
+  if (webhooks === undefined) throw new Error('the events of webhooks have no result');
+  const check = '`npm run check:faults`, webhooks';
+  return rowOf(check, webhookText(webhooks), { commit: tree.commit, load });
+}
+
+/** @returns {Promise<FaultRun>} */
+async function faultRun() {
+  const run = JSON.parse(await readFile(faultResults, 'utf8'));
+  const webhooks = await readFile(webhookResult, 'utf8').catch(() => undefined);
+  return { ...run, webhooks: webhooks === undefined ? undefined : JSON.parse(webhooks) };
 }
 
 /**

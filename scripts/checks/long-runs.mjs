@@ -24,9 +24,19 @@ export async function recordRun(name, check, obstacles = treeObstacles) {
     process.exitCode = 1;
     return;
   }
+  const row = rowOf(`\`npm run ${name}\``, result, { commit: before.commit, load });
+  await writeFile(page, withRow(await readFile(page, 'utf8'), row));
+}
+
+/**
+ * Returns the row of a result of today.
+ * @param {string} check the first cell
+ * @param {string} result in words
+ * @param {{ commit: string, load: number }} run its commit, and the load of the machine before it
+ */
+export function rowOf(check, result, { commit, load }) {
   const machine = `${availableParallelism()} cores, load ${load.toFixed(1)}`;
-  const cells = [`\`npm run ${name}\``, result, day(), before.commit, machine];
-  await writeFile(page, withRow(await readFile(page, 'utf8'), `| ${cells.join(' | ')} |`));
+  return `| ${[check, result, day(), commit, machine].join(' | ')} |`;
 }
 
 /**

@@ -29,6 +29,17 @@ import { treeObstacles } from './tree.mjs';
  * @property {string[]} reasons
  * @property {string} [note]
  * @property {string[]} violations
+ *
+ * @typedef {object} WebhookResult
+ * @property {number} events how many the endpoint received of those that were published: all
+ * @property {number} resets how often the object that delivers was reset
+ * @property {number} busResets
+ * @property {number} kills
+ *
+ * @typedef {object} FaultRun
+ * @property {string[]} scenarios the names of all scenarios of the run
+ * @property {ScenarioResult[]} results those of the scenarios that ran to their end
+ * @property {WebhookResult | undefined} webhooks undefined if that test did not pass
  */
 
 /**
@@ -43,13 +54,14 @@ export const MAX_CALM_MS = 1_000;
 export const MAX_WAIT_MS = 2_000;
 
 /**
- * Returns why the table of these results must not be written; empty if it may.
- * @param {ScenarioResult[]} results
+ * Returns why the results of this run must not be written; empty if they may.
+ * @param {FaultRun} run
  * @param {import('./tree.mjs').Tree} before
  * @param {import('./tree.mjs').Tree} after
  * @returns {string[]}
  */
-export function obstacles(results, before, after) {
+export function obstacles({ results, scenarios, webhooks }, before, after) {
+  const absent = scenarios.filter((scenario) => results.every(({ name }) => name !== scenario));
   const loaded = results.filter(
     ({ calm, healed, machineMs }) =>
       Math.max(calm?.p99 ?? 0, healed?.p99 ?? 0) > MAX_CALM_MS || machineMs > MAX_WAIT_MS,
@@ -57,6 +69,8 @@ export function obstacles(results, before, after) {
   const names = loaded.map(({ name }) => name).join(', ');
   return [
     treeObstacles(before, after),
+    absent.length === 0 ? [] : [`scenarios without a result: ${absent.join(', ')}`],
+    webhooks === undefined ? ['the events of webhooks have no result'] : [],
     loaded.length === 0 ? [] : [`the machine was too busy for times to be published: ${names}`],
   ].flat();
 }
@@ -72,6 +86,17 @@ export function faultTable(results) {
     rule,
     ...results.map((result) => `| ${cells(result).join(' | ')} |`),
   ].join('\n');
+}
+
+/**
+ * Returns the result of the events of webhooks in words.
+ * @param {WebhookResult} result
+ */
+export function webhookText({ busResets, events, kills, resets }) {
+  return (
+    `an endpoint that fails a third of its messages received all ${events} events, over ` +
+    `${resets} resets of the object that delivers, ${busResets} of the bus and ${kills} SIGKILL`
+  );
 }
 
 /** @param {ScenarioResult} result */

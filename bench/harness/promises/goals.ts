@@ -14,7 +14,6 @@ export interface Condition {
 
 const AT_LEAST = { unit: 'x', bound: 'at least' } as const;
 const AT_MOST = { unit: 'x', bound: 'at most' } as const;
-const SHOWN = { unit: 'x', bound: 'at most', goal: null } as const;
 const SDK = 'TypeScript SDK';
 const LIMIT = 'enqueue only';
 const RELAY = 'WebSocket relay, shared';
@@ -68,6 +67,7 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1.3,
       value: spread({ metric: 'cpu', beyond: LIMIT }),
     },
+    shown('the core alone, alike', 'core-targeted', spread({ metric: 'event' })),
   ],
   S4: [
     {
@@ -93,18 +93,12 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 2,
       value: cheaperThan(RELAY),
     },
-    {
-      ...SHOWN,
-      what: 'than a relay that shares and writes a wave as one chunk',
-      experiment: 'workerd',
-      value: cheaperThan(MERGING_RELAY),
-    },
-    {
-      ...SHOWN,
-      what: 'processor time, of the limit in one isolate',
-      experiment: 'workerd',
-      value: ratioTo(LIMIT, 'cpu'),
-    },
+    shown(
+      'than a relay that shares and writes a wave as one chunk',
+      'workerd',
+      cheaperThan(MERGING_RELAY),
+    ),
+    shown('processor time, of the limit in one isolate', 'workerd', ratioTo(LIMIT, 'cpu')),
     {
       ...AT_LEAST,
       what: 'in four isolates, than the SDK in one',
@@ -119,12 +113,11 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 2,
       value: cheaperThan(RELAY),
     },
-    {
-      ...SHOWN,
-      what: 'in four isolates, than a relay that shares and writes a wave as one chunk',
-      experiment: 'workerd-isolates',
-      value: cheaperThan(MERGING_RELAY),
-    },
+    shown(
+      'in four isolates, than a relay that shares and writes a wave as one chunk',
+      'workerd-isolates',
+      cheaperThan(MERGING_RELAY),
+    ),
   ],
   S6: [
     {
@@ -205,6 +198,7 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1.1,
       value: ratioTo(SDK),
     },
+    shown('of the limit', 'ack-followed', ratioTo(LIMIT)),
     {
       ...AT_MOST,
       what: 'ack of a new topic, of the SDK and 1.2 round trips',
@@ -212,6 +206,9 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1,
       value: ratioTo(SDK, undefined, { name: 'a round trip to an object', share: 1.2 }),
     },
+    shown('of the limit', 'ack-new', ratioTo(LIMIT)),
+    shown('ack of the first stream of an isolate, of the SDK', 'ack-first', ratioTo(SDK)),
+    shown('ack of a new topic, the bus hibernates', 'ack-hibernating', own, 'ms'),
     {
       ...AT_MOST,
       unit: 'ms',
@@ -279,12 +276,7 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1.3,
       value: ratioTo('a cue as long as the event'),
     },
-    {
-      ...SHOWN,
-      what: 'of a shorter cue',
-      experiment: 'event-fan-out',
-      value: ratioTo('a cue'),
-    },
+    shown('of a shorter cue', 'event-fan-out', ratioTo('a cue')),
     {
       ...AT_MOST,
       what: 'until a publish with 10,000 webhooks returns, of one with none',
@@ -384,3 +376,8 @@ export const PROMISES: Record<string, Condition[]> = {
     },
   ],
 };
+
+/** A figure of a promise that has no goal. */
+function shown(what: string, experiment: string, value: Figure, unit = 'x'): Condition {
+  return { what, experiment, unit, bound: 'at most', goal: null, value };
+}

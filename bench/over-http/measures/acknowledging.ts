@@ -41,14 +41,18 @@ export class Acknowledging implements Contender {
 
   async #open(): Promise<number> {
     this.#opened += 1;
-    const uri = resourceUri(this.#topics === 'new' ? this.#opened : 0);
-    const started = performance.now();
-    const stream = new Stream(this.#server.listen, listenFor([uri], '1'), () => {});
-    await stream.acknowledged();
-    const spent = performance.now() - started;
-    stream.drop();
-    return spent;
+    return acknowledge(this.#server, resourceUri(this.#topics === 'new' ? this.#opened : 0));
   }
+}
+
+/** Opens a stream and drops it again. Resolves with the milliseconds to its acknowledgment. */
+export async function acknowledge({ listen }: LoadServer, uri: string): Promise<number> {
+  const started = performance.now();
+  const stream = new Stream(listen, listenFor([uri], '1'), () => {});
+  await stream.acknowledged();
+  const spent = performance.now() - started;
+  stream.drop();
+  return spent;
 }
 
 const OPENS = 200;

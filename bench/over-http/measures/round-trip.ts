@@ -1,19 +1,24 @@
 import type { Contender, Sample } from '../../harness/experiment.ts';
 import type { LoadServer } from '../servers/server.ts';
 
-/** Milliseconds of a call from a Worker to an empty method of an object, the mean of many. */
+/**
+ * Milliseconds of a round trip from a Worker to an object, the mean of many: a call of an empty
+ * method (`trips`), or a message over a WebSocket and its echo (`echoes`).
+ */
 export class RoundTrip implements Contender {
   readonly #server: LoadServer;
+  readonly #kind: 'trips' | 'echoes';
 
-  constructor(server: LoadServer) {
+  constructor(server: LoadServer, kind: 'trips' | 'echoes') {
     this.#server = server;
+    this.#kind = kind;
   }
 
   async round(): Promise<Sample> {
     const started = performance.now();
-    const response = await fetch(new URL(`/trips?times=${TRIPS}`, this.#server.listen));
+    const response = await fetch(new URL(`/${this.#kind}?times=${TRIPS}`, this.#server.listen));
     await response.text();
-    if (!response.ok) throw new Error(`the trips got status ${response.status}`);
+    if (!response.ok) throw new Error(`the ${this.#kind} got status ${response.status}`);
     return { ack: (performance.now() - started) / TRIPS };
   }
 

@@ -22,10 +22,10 @@ export class Waking implements Contender {
   }
 
   async round(): Promise<Sample> {
-    const wakes = await this.#wakes();
+    const wakes = await wakesOf(this.#server);
     await wait(IDLE_MS);
     const cold = await this.#publish();
-    if ((await this.#wakes()) !== wakes + 1) throw new Error('the bus did not hibernate');
+    if ((await wakesOf(this.#server)) !== wakes + 1) throw new Error('the bus did not hibernate');
     const warm = Math.min(await this.#publish(), await this.#publish(), await this.#publish());
     return { wake: Math.max(0, cold - warm), cold, beyond: Math.max(0, cold - 1.2 * warm) };
   }
@@ -42,12 +42,13 @@ export class Waking implements Contender {
     this.#readers.verify(1, WATCHED);
     return spent;
   }
+}
 
-  async #wakes(): Promise<number> {
-    return (await (await fetch(new URL('/wakes', this.#server.publish))).json()) as number;
-  }
+/** How often the object of the bus was started. Wakes it. */
+export async function wakesOf({ publish: url }: LoadServer): Promise<number> {
+  return (await (await fetch(new URL('/wakes', url))).json()) as number;
 }
 
 const WATCHED = resourceUri(0);
 /** A Durable Object hibernates after ten seconds. */
-const IDLE_MS = 11_500;
+export const IDLE_MS = 11_500;

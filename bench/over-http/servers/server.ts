@@ -6,6 +6,8 @@ export interface LoadServer {
   isolates?: URL[];
   /** Publishes a POST of `{"uris": [...]}`, one change after another, and then responds. */
   publish: URL;
+  /** How many sockets the object of the bus has. Absent if the server has no such object. */
+  sockets?: URL;
   /** The id of its process. */
   pid: number;
   stop(): Promise<unknown>;

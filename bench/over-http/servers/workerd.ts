@@ -31,7 +31,7 @@ export async function workerdServer(
   name: WorkerName,
   options: WorkerOptions = {},
 ): Promise<LoadServer> {
-  const { publishers, object } = LAYOUTS[name];
+  const { publishers, objects } = LAYOUTS[name];
   const {
     disk,
     edgesPerShard = ONE_OBJECT,
@@ -42,7 +42,6 @@ export async function workerdServer(
   } = options;
   const edges = isolates + publishers;
   const bundle = await bundleOf(name);
-  const durableObjects = object === undefined ? [] : [object];
   const state = disk === undefined ? {} : { stateDir: await mkdtemp(join(disk, 'mcp-listen-')) };
   const text = {
     EDGES_PER_SHARD: String(edgesPerShard),
@@ -50,13 +49,14 @@ export async function workerdServer(
     AWAY: String(isAway),
     MERGES: String(merges),
   };
-  const workerd = await startWorkerd({ bundle, edges, durableObjects, text, ...state });
+  const workerd = await startWorkerd({ bundle, edges, durableObjects: objects, text, ...state });
   const holding = workerd.edges.slice(0, isolates);
   const [first = ''] = holding;
   return {
     listen: new URL('/mcp', first),
     isolates: holding.map((edge) => new URL('/mcp', edge)),
     publish: new URL('/publish', workerd.edges[isolates] ?? first),
+    ...(name === 'listen' ? { sockets: new URL('/sockets', workerd.edges[isolates]) } : {}),
     pid: workerd.pid,
     stop: () => stop(workerd, state.stateDir),
   };
@@ -73,11 +73,17 @@ async function stop(workerd: Workerd, state: string | undefined): Promise<void> 
  * publishes.
  */
 const LAYOUTS = {
-  listen: { publishers: 1, object: { binding: 'LISTEN_BUS', className: 'BenchBus' } },
-  relay: { publishers: 1, object: { binding: 'RELAY', className: 'Relay' } },
-  held: { publishers: 1, object: { binding: 'HOLDER', className: 'Holder' } },
-  sdk: { publishers: 0, object: undefined },
-  limit: { publishers: 0, object: undefined },
+  listen: {
+    publishers: 1,
+    objects: [
+      { binding: 'LISTEN_BUS', className: 'BenchBus' },
+      { binding: 'ECHO', className: 'Echo' },
+    ],
+  },
+  relay: { publishers: 1, objects: [{ binding: 'RELAY', className: 'Relay' }] },
+  held: { publishers: 1, objects: [{ binding: 'HOLDER', className: 'Holder' }] },
+  sdk: { publishers: 0, objects: [] },
+  limit: { publishers: 0, objects: [] },
 };
 
 /** Bundles each Worker once. */

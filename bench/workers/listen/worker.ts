@@ -4,10 +4,13 @@ import { durableObjectBus } from 'mcp-listen/cloudflare';
 import { CAPABILITIES, SERVER_INFO } from '../../servers/server-info.ts';
 import { uris } from '../uris.ts';
 import type { BenchBus } from './bus.ts';
+import { type Echo, echo } from './echo.ts';
 
 export { BenchBus } from './bus.ts';
+export { Echo } from './echo.ts';
 
-const { LISTEN_BUS, SOCKETS } = env as unknown as {
+const { ECHO, LISTEN_BUS, SOCKETS } = env as unknown as {
+  ECHO: DurableObjectNamespace<Echo>;
   LISTEN_BUS: DurableObjectNamespace<BenchBus>;
   SOCKETS: 'auto' | 'shared' | 'each';
 };
@@ -22,14 +25,20 @@ const server = createListenHandler(() => new Response(null, { status: 404 }), {
 export default {
   async fetch(request: Request): Promise<Response> {
     const bus = LISTEN_BUS.getByName('mcp-listen');
-    switch (new URL(request.url).pathname) {
+    const { pathname, searchParams } = new URL(request.url);
+    const times = Number(searchParams.get('times'));
+    switch (pathname) {
       case '/publish':
         await Promise.all((await uris(request)).map((uri) => server.notify.resourceUpdated(uri)));
         return new Response();
       case '/trips':
-        for (let trip = Number(new URL(request.url).searchParams.get('times')); trip > 0; trip -= 1)
-          await bus.nothing();
+        for (let trip = 0; trip < times; trip += 1) await bus.nothing();
         return new Response();
+      case '/echoes':
+        await echo(ECHO.getByName('echo'), times);
+        return new Response();
+      case '/sockets':
+        return Response.json((await bus.stats()).sockets);
       case '/wakes':
         return Response.json(await bus.wakes());
       case '/shards':

@@ -78,6 +78,23 @@ describe('the promise', () => {
     expect(judged(3.3)).toMatchObject({ holds: false });
   });
 
+  test('about acknowledgments shows what the first stream and a hibernating bus add', () => {
+    const metrics: [Metric] = [{ id: 'ack', title: 'ack', unit: 'ms', better: 'less' }];
+    const measured = (name: string, ...acks: number[]): Outcome => ({
+      ...{ ...dense(1, 1), name, proves: ['S8'], metrics },
+      contenders: ['mcp-listen', 'TypeScript SDK'].map((contender, place) => ({
+        ...{ name: contender, includes: '' },
+        points: [{ x: 0, rounds: [{ ack: acks[place] ?? 0 }] }],
+      })),
+    });
+    const shown = verdicts([measured('ack-first', 6, 2), measured('ack-hibernating', 20)])['S8'];
+    const figures = shown?.conditions.filter(({ goal, value }) => goal === null && value !== null);
+    expect(figures?.map(({ unit, value }) => [value, unit])).toEqual([
+      [3, 'x'],
+      [20, 'ms'],
+    ]);
+  });
+
   test('about added cost subtracts the limit at each size', () => {
     const points = (...costs: number[]) => costs.map((cpu, x) => ({ x, rounds: [{ cpu }] }));
     const judged = (...ours: number[]) => {
@@ -92,7 +109,8 @@ describe('the promise', () => {
         metrics: [CPU] as [Metric],
         contenders,
       };
-      return verdicts([outcome])['S3']?.conditions.at(-1);
+      const conditions = verdicts([outcome])['S3']?.conditions;
+      return conditions?.find(({ what }) => what.startsWith('what is added'));
     };
     expect(judged(20, 33)).toMatchObject({ holds: true, value: 1.3 });
     expect(judged(20, 34)).toMatchObject({ holds: false, value: 1.4 });

@@ -2,7 +2,13 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { withRow } from '../../../scripts/checks/long-runs.mjs';
+import { rowOf, withRow } from '../../../scripts/checks/long-runs.mjs';
+import {
+  type FaultRun,
+  obstacles,
+  type ScenarioResult,
+  webhookText,
+} from '../../../scripts/checks/table.mjs';
 import { treeObstacles, treeState } from '../../../scripts/checks/tree.mjs';
 import { run } from '../../../scripts/process/command.mjs';
 
@@ -22,6 +28,35 @@ test('a long run is recorded only for one commit, without changes', () => {
   expect(treeObstacles(tree, tree)).toEqual([]);
   expect(treeObstacles({ ...tree, isDirty: true }, tree)).toHaveLength(1);
   expect(treeObstacles(tree, { ...tree, commit: 'b' })).toHaveLength(1);
+});
+
+test('a run of the faults is recorded only if every scenario and the webhooks have a result', () => {
+  const tree = { commit: 'a', isDirty: false };
+  const result = (name: string) => ({ name, machineMs: 0 }) as ScenarioResult;
+  const webhooks = { events: 10_001, resets: 12, busResets: 9, kills: 1 };
+  const run: FaultRun = {
+    scenarios: ['one', 'two'],
+    results: ['one', 'two'].map(result),
+    webhooks,
+  };
+  expect(obstacles(run, tree, tree)).toEqual([]);
+  expect(obstacles({ ...run, results: [result('one')] }, tree, tree)).toEqual([
+    'scenarios without a result: two',
+  ]);
+  expect(obstacles({ ...run, webhooks: undefined }, tree, tree)).toEqual([
+    'the events of webhooks have no result',
+  ]);
+});
+
+test('the events of webhooks of a run of the faults have one row', async () => {
+  const before = await readFile(page, 'utf8');
+  const row = (events: number) => {
+    const text = webhookText({ events, resets: 12, busResets: 9, kills: 1 });
+    return rowOf('`npm run check:faults`, webhooks', text, { commit: 'a', load: 0.5 });
+  };
+  const after = withRow(withRow(before, row(10_001)), row(10_002));
+  expect(after).not.toContain('all 10001 events, over 12 resets');
+  expect(after).toContain('all 10002 events, over 12 resets');
 });
 
 test('files that checks write do not count as changes of the tree, and all others do', async () => {
