@@ -121,7 +121,7 @@ fn push_digits(out: &mut String, digits: &str, point: i32) {
         out.push_str(digits);
         out.push_str(&zeros(point - count));
     } else if (1..=MAX_POINT).contains(&point) {
-        let (whole, fraction) = digits.split_at(usize::try_from(point).unwrap_or(0));
+        let (whole, fraction) = split_at(digits, usize::try_from(point).unwrap_or(0));
         push_all(out, [whole, ".", fraction]);
     } else if (MIN_POINT..=0).contains(&point) {
         push_all(out, ["0.", &zeros(-point), digits]);
@@ -130,8 +130,13 @@ fn push_digits(out: &mut String, digits: &str, point: i32) {
     }
 }
 
+/// Splits digits without the code of a panic, which prints characters.
+fn split_at(digits: &str, count: usize) -> (&str, &str) {
+    digits.split_at_checked(count).unwrap_or((digits, ""))
+}
+
 fn push_exponential(out: &mut String, digits: &str, exponent: i32) {
-    let (first, rest) = digits.split_at(1);
+    let (first, rest) = split_at(digits, 1);
     let point = if rest.is_empty() { "" } else { "." };
     let sign = if exponent < 0 { "-" } else { "+" };
     let exponent = exponent.unsigned_abs().to_string();

@@ -28,9 +28,8 @@ impl EventName {
         if !(1..=MAX_CHARACTERS).contains(&text.chars().count()) {
             return Err(EventNameError::Length);
         }
-        let is_allowed =
-            |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
-        if !text.chars().all(is_allowed) {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        if !text.bytes().all(is_allowed) {
             return Err(EventNameError::Character);
         }
         Ok(Self(text.into()))

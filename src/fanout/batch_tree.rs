@@ -17,13 +17,19 @@ pub(super) struct BatchTree {
     places: Vec<usize>,
     /// The slots of the streams that have a node.
     streams: Vec<u32>,
+    /// The bytes of all chunks.
+    bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Node {
     parent: usize,
     frame: Vec<u8>,
     latest: Option<Child>,
+    /// The bytes of its chunk.
+    bytes: usize,
+    /// The number of streams at it; 0 for a kind.
+    streams: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,15 +45,17 @@ impl BatchTree {
     pub(super) fn new(mut places: Vec<usize>, slot_count: usize) -> Self {
         places.resize(slot_count, ROOT);
         Self {
-            nodes: vec![Node {
-                parent: ROOT,
-                frame: Vec::new(),
-                latest: None,
-            }],
+            nodes: vec![Node::default()],
             by_kind: Vec::new(),
             places,
             streams: Vec::new(),
+            bytes: 0,
         }
+    }
+
+    /// Returns the bytes of all chunks.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Adds an event for a stream of a kind. Event numbers ascend; `write` appends the frame.
@@ -66,6 +74,7 @@ impl BatchTree {
             place
         };
         let to = self.child(from, event, write);
+        self.count(from, to);
         if let Some(place) = self.places.get_mut(slot as usize) {
             *place = to;
         }
@@ -79,6 +88,7 @@ impl BatchTree {
     ) -> (WriteBatch, Vec<usize>) {
         self.streams.sort_unstable();
         let mut batch = WriteBatch::default();
+        batch.bytes.reserve_exact(self.bytes);
         let mut chunks = vec![None; self.nodes.len()];
         let mut places = core::mem::take(&mut self.places);
         for slot in &self.streams {
@@ -127,11 +137,29 @@ impl BatchTree {
         node
     }
 
+    /// Counts that a stream is at another node.
+    fn count(&mut self, from: usize, to: usize) {
+        if let Some(node) = self.nodes.get_mut(from) {
+            node.streams = node.streams.saturating_sub(1);
+            if node.streams == 0 {
+                self.bytes -= node.bytes;
+            }
+        }
+        if let Some(node) = self.nodes.get_mut(to) {
+            if node.streams == 0 {
+                self.bytes += node.bytes;
+            }
+            node.streams += 1;
+        }
+    }
+
     fn add(&mut self, parent: usize, frame: Vec<u8>) -> usize {
+        let before = self.nodes.get(parent).map_or(0, |parent| parent.bytes);
         self.nodes.push(Node {
             parent,
+            bytes: before + frame.len(),
             frame,
-            latest: None,
+            ..Node::default()
         });
         self.nodes.len() - 1
     }

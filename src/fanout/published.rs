@@ -18,6 +18,8 @@ pub struct Published {
     pub at: Option<Millis>,
     /// Its position in the log of the bus; `None` without a log.
     pub position: Option<Position>,
+    /// The number of earlier events with the same subject that it replaces.
+    pub(crate) repeats: usize,
 }
 
 impl Published {
@@ -26,6 +28,7 @@ impl Published {
             event,
             at: Some(at),
             position: None,
+            repeats: 0,
         }
     }
 }
@@ -38,24 +41,22 @@ pub(super) struct LastPublish {
     pub(super) at: Millis,
 }
 
-/// Collapses the events to one for each subject: the latest, in the place of the first, with the
-/// number of events that it replaces.
-pub(super) fn collapsed(events: Vec<Published>) -> Vec<(Published, usize)> {
+/// Collapses the events to one for each subject: the latest, in the place of the first.
+pub(super) fn collapsed(events: Vec<Published>) -> Vec<Published> {
     let mut places = Map::default();
-    let mut latest: Vec<(Published, usize)> = Vec::new();
+    let mut latest: Vec<Published> = Vec::new();
     for published in events {
         let subject = Topic::subject_of(&published.event);
         let place: Option<usize> = places.get(&subject).copied();
-        if let Some((former, repeats)) = place.and_then(|place| latest.get_mut(place)) {
-            let position = former.position.max(published.position);
+        if let Some(former) = place.and_then(|place| latest.get_mut(place)) {
             *former = Published {
-                position,
+                position: former.position.max(published.position),
+                repeats: former.repeats + published.repeats + 1,
                 ..published
             };
-            *repeats += 1;
         } else {
             places.insert(subject, latest.len());
-            latest.push((published, 0));
+            latest.push(published);
         }
     }
     latest

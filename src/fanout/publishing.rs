@@ -28,18 +28,18 @@ impl Fanout {
         now: Millis,
     ) -> WriteBatch {
         let events = events.into_iter();
-        self.publish_received(
-            events
-                .map(|event| Published::at(event, published))
-                .collect(),
-            now,
-        )
+        let mut events = events
+            .map(|event| Published::at(event, published))
+            .collect();
+        self.publish_received(&mut events, usize::MAX, now)
     }
 
-    /// As [`Fanout::publish_all`], for events whose times and positions may differ.
+    /// As [`Fanout::publish_all`], for events whose times and positions may differ. Takes the first
+    /// of them, up to the one with which the chunks reach `max_bytes`.
     pub(crate) fn publish_received(
         &mut self,
-        mut events: Vec<Published>,
+        events: &mut Vec<Published>,
+        max_bytes: usize,
         now: Millis,
     ) -> WriteBatch {
         match events.pop() {
@@ -47,7 +47,7 @@ impl Fanout {
             Some(event) if events.is_empty() => self.publish_one(event, now),
             Some(last) => {
                 events.push(last);
-                self.publish_many(events, now)
+                self.publish_many(events, max_bytes, now)
             }
         }
     }
@@ -57,7 +57,7 @@ impl Fanout {
         let mut chunks = core::mem::take(&mut self.chunks);
         let mut frame = Frame::new(&published.event);
         chunks.forget();
-        self.each_receiver((&published, 0), now, &mut |kind_number, id, kind| {
+        self.each_receiver(&published, now, &mut |kind_number, id, kind| {
             let chunk = chunks.get(kind_number).unwrap_or_else(|| {
                 chunks.push(kind_number);
                 frame.push(&mut batch.bytes, kind);
@@ -73,21 +73,27 @@ impl Fanout {
         batch
     }
 
-    fn publish_many(&mut self, events: Vec<Published>, now: Millis) -> WriteBatch {
-        let events = collapsed(events);
+    fn publish_many(
+        &mut self,
+        received: &mut Vec<Published>,
+        max_bytes: usize,
+        now: Millis,
+    ) -> WriteBatch {
+        let mut events = collapsed(core::mem::take(received));
         let mut tree = BatchTree::new(core::mem::take(&mut self.places), self.slab.slot_count());
-        for (number, (published, repeats)) in events.iter().enumerate() {
+        for (number, published) in events.iter().enumerate() {
+            if tree.bytes() >= max_bytes {
+                *received = events.split_off(number);
+                break;
+            }
             let mut frame = Frame::new(&published.event);
-            self.each_receiver((published, *repeats), now, &mut |kind_number, id, kind| {
+            self.each_receiver(published, now, &mut |kind_number, id, kind| {
                 tree.push(id.slot(), kind_number, number, |bytes| {
                     frame.push(bytes, kind);
                 });
             });
         }
-        self.last = LastPublish {
-            events: events.into_iter().map(|(event, _)| event).collect(),
-            at: now,
-        };
+        self.last = LastPublish { events, at: now };
         let (batch, places) = tree.into_batch(|slot| self.id_at(slot));
         self.places = places;
         batch
@@ -105,6 +111,7 @@ impl Fanout {
                 event,
                 at,
                 position,
+                ..
             } in &last.events
             {
                 if entry.stream.is_ended_by(event) {
@@ -136,7 +143,7 @@ impl Fanout {
     /// other stream that receives it the cue becomes pending.
     fn each_receiver(
         &mut self,
-        (published, repeats): (&Published, usize),
+        published: &Published,
         now: Millis,
         deliver: &mut dyn FnMut(u32, StreamId, &StreamKind),
     ) {
@@ -144,6 +151,7 @@ impl Fanout {
             event,
             at,
             position,
+            repeats,
         } = published;
         let is_end = matches!(event, ServerEvent::Disconnect { .. });
         let mut waiting = Vec::new();
@@ -169,7 +177,7 @@ impl Fanout {
             if !entry.receives(*position) {
                 continue;
             }
-            entry.stream.count_repeats(repeats);
+            entry.stream.count_repeats(*repeats);
             if entry.is_polled {
                 entry.enqueue(published);
                 self.due.push(id);

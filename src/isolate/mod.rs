@@ -275,6 +275,7 @@ impl Isolate {
             event,
             at: at.map(|at| at - self.epoch),
             position: Some(position),
+            repeats: 0,
         };
         let bytes = Topic::of(&published.event).name_bytes();
         let delivered = self.delivered();

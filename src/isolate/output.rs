@@ -132,13 +132,15 @@ impl Isolate {
 
     fn take(&mut self, step: IsolateStep, now: Millis) -> Option<IsolateOutput> {
         match step {
-            IsolateStep::Events(batch) => {
-                let batch = self.first_of(batch);
-                if let (Some(id), Some(delivered)) = (self.session_of(), batch.delivered) {
+            IsolateStep::Events(mut batch) => {
+                let events = &mut batch.events;
+                let write = self.fanout.publish_received(events, MAX_CHUNK_BYTES, now);
+                if !batch.events.is_empty() {
+                    self.steps.push_front(IsolateStep::Events(batch));
+                } else if let (Some(id), Some(delivered)) = (self.session_of(), batch.delivered) {
                     self.fanout.handle_delivered(id, Some(delivered));
                 }
-                let batch = self.fanout.publish_received(batch.events, now);
-                Some(IsolateOutput::Write(batch))
+                Some(IsolateOutput::Write(write))
             }
             IsolateStep::Gap => {
                 self.fanout.handle_gap();
@@ -186,21 +188,6 @@ impl Isolate {
         }
     }
 
-    /// Returns as many events of a batch as are fanned out together. The others are the next step.
-    fn first_of(&mut self, mut batch: EventBatch) -> EventBatch {
-        let most = MAX_FRAMES / self.fanout.len().max(1);
-        if batch.events.len() > most.max(1) {
-            let events = batch.events.split_off(most.max(1));
-            let delivered = batch.delivered.take();
-            self.steps.push_front(IsolateStep::Events(EventBatch {
-                events,
-                delivered,
-                ..batch
-            }));
-        }
-        batch
-    }
-
     /// Attaches streams; those that were confirmed together are polled together.
     fn attach(&mut self, first: IsolateStep, now: Millis) -> Option<IsolateOutput> {
         let mut attached = Vec::new();
@@ -225,6 +212,6 @@ impl Isolate {
     }
 }
 
-/// Maximum frames in memory at once, if each stream gets each event and shares its bytes with no
-/// other.
-const MAX_FRAMES: usize = 65_536;
+/// The bytes of a write's chunks, each counted once, after which no further event is added: one event
+/// at most doubles them and adds a frame for each stream. The events after it are the next write.
+const MAX_CHUNK_BYTES: usize = 4 << 20;

@@ -8,10 +8,9 @@ export function openIn(core: Fanout, opening: Opening): number {
   const now = performance.now();
   const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
   const ttlMs = reauthorizer?.ms ?? 0;
-  // The caller may have been disconnected while the stream could not receive that. Times before
-  // the start of the process count as its start.
-  const grantedAt = now - authorizedAt > SLOW_MS ? now - ttlMs : authorizedAt;
-  return core.open(stream, writeMs, ttlMs, grantedAt, retiresAt, toMonotonic(expiresAt), now);
+  // The caller may have been disconnected while the stream could not receive that.
+  const grantedUntil = now - authorizedAt > SLOW_MS ? now : authorizedAt + ttlMs;
+  return core.open(stream, writeMs, ttlMs, grantedUntil, retiresAt, toMonotonic(expiresAt), now);
 }
 
 /** Milliseconds after which a caller is authorized again before the first notification. */

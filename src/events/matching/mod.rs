@@ -133,10 +133,21 @@ fn at<'n, 'a>(node: &'n Node<'a>, pointer: &str) -> Option<&'n Node<'a>> {
         .split('/')
         .skip(1)
         .try_fold(node, |node, token| match &node.value {
-            Value::Object(object) => object.get(&token.replace("~1", "/").replace("~0", "~")),
+            Value::Object(object) => object.get(&unescaped(token)),
             Value::Array(items) => items.get(index(token)?),
             _ => None,
         })
+}
+
+/// Returns the key that a token stands for.
+fn unescaped(token: &str) -> String {
+    let mut parts = token.split('~');
+    let mut key = String::from(parts.next().unwrap_or_default());
+    for part in parts {
+        key.push(if part.starts_with('1') { '/' } else { '~' });
+        key.push_str(part.get(1..).unwrap_or_default());
+    }
+    key
 }
 
 /// Reads the index of an array: digits without a leading zero.
@@ -148,8 +159,9 @@ fn index(token: &str) -> Option<usize> {
 /// Whether a text is a JSON pointer: empty, or tokens after slashes, with `~` only in `~0` and
 /// `~1`.
 fn is_pointer(text: &str) -> bool {
-    let escapes = text.replace("~0", "").replace("~1", "");
-    (text.is_empty() || text.starts_with('/')) && !escapes.contains('~')
+    let mut after_tildes = text.split('~').skip(1);
+    (text.is_empty() || text.starts_with('/'))
+        && after_tildes.all(|rest| rest.starts_with(['0', '1']))
 }
 
 /// Returns a text that is the same for equal JSON values.

@@ -129,7 +129,8 @@ fn check_text(url: &UrlParts) -> Result<(), UrlError> {
         return Err(UrlError::TooLong);
     }
     let is_odd = |byte: u8| byte <= b' ' || byte == b'\\' || byte == 0x7f;
-    let (scheme, rest) = url.text.split_once("://").ok_or(UrlError::Malformed)?;
+    let (scheme, rest) = url.text.split_once(':').ok_or(UrlError::Malformed)?;
+    let rest = rest.strip_prefix("//").ok_or(UrlError::Malformed)?;
     if url.text.bytes().any(is_odd) {
         return Err(UrlError::Malformed);
     }
@@ -140,10 +141,11 @@ fn check_text(url: &UrlParts) -> Result<(), UrlError> {
     if authority.is_empty() {
         return Err(UrlError::Malformed);
     }
-    if authority.contains('@') || !url.username.is_empty() || !url.password.is_empty() {
+    if authority.as_bytes().contains(&b'@') || !url.username.is_empty() || !url.password.is_empty()
+    {
         return Err(UrlError::Credentials);
     }
-    if url.text.contains('#') || !url.hash.is_empty() {
+    if url.text.as_bytes().contains(&b'#') || !url.hash.is_empty() {
         return Err(UrlError::Fragment);
     }
     Ok(())
@@ -202,7 +204,7 @@ fn is_special(name: &str) -> bool {
         let rest = name.strip_suffix(*suffix);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    !name.contains('.') || SPECIAL_NAMES.iter().any(is_within)
+    !name.as_bytes().contains(&b'.') || SPECIAL_NAMES.iter().any(is_within)
 }
 
 impl UrlError {

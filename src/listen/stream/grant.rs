@@ -33,10 +33,10 @@ enum Renewal {
 }
 
 impl Grant {
-    fn new(span: Millis, now: Millis) -> Self {
+    fn new(until: Millis, span: Millis) -> Self {
         Self {
             span,
-            until: now + span,
+            until,
             question: Renewal::None,
             is_outdated: false,
         }
@@ -97,7 +97,13 @@ impl ServerStream {
     /// [`ServerStream::poll_question`] has had a reply. Zero: valid without a limit.
     pub fn grant_for(&mut self, span: impl Into<Millis>, now: Millis) {
         let span = span.into();
-        self.grant = (span > Millis(0)).then(|| Box::new(Grant::new(span, now)));
+        self.grant_until(now + span, span);
+    }
+
+    /// As [`ServerStream::grant_for`], for an authorization that was given before and is valid
+    /// until a time. `span` limits those that renew it.
+    pub fn grant_until(&mut self, until: Millis, span: Millis) {
+        self.grant = (span > Millis(0)).then(|| Box::new(Grant::new(until, span)));
     }
 
     /// Returns the filter to authorize again, once per request. Cues are withheld until

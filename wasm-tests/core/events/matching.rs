@@ -58,11 +58,12 @@ fn values_are_equal_however_they_are_written() {
 
 #[test]
 fn pointers_follow_rfc_6901() {
-    let data = r#"{"":1,"a/b":2,"m~n":3,"list":[4,[5]],"c":{"":6}}"#;
+    let data = r#"{"":1,"a/b":2,"m~n":3,"~1":7,"list":[4,[5]],"c":{"":6}}"#;
     for (pointer, value) in [
         ("/", "1"),
         ("/a~1b", "2"),
         ("/m~0n", "3"),
+        ("/~01", "7"),
         ("/list/0", "4"),
         ("/list/1/0", "5"),
         ("/c/", "6"),
@@ -85,7 +86,7 @@ fn pointers_follow_rfc_6901() {
         let rule = format!(r#"{{"x":"{pointer}"}}"#);
         assert!(!matches(&rule, r#"{"x":4}"#, data), "{pointer}");
     }
-    for pointer in ["a", "~", "/~", "/~2"] {
+    for pointer in ["a", "~", "/~", "/~2", "/~~01"] {
         assert_eq!(rule(&format!(r#"{{"x":"{pointer}"}}"#)), None, "{pointer}");
     }
 }

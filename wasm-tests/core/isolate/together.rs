@@ -1,12 +1,15 @@
 //! Events that the streams of an isolate get in one write.
 
+use std::sync::Arc;
+
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
-    fanout::StreamId,
+    fanout::{StreamId, WriteBatch},
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     listen::{EndReason, ServerStream},
+    metrics::Metrics,
     scope::{Name, Scope},
     upstream::Timeouts,
 };
@@ -22,14 +25,15 @@ use super::watching;
 
 const NOW: Millis = Millis(0);
 
-/// An isolate with acknowledged streams of this filter.
+/// An isolate with an acknowledged stream for each filter.
 fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
+    let stream = |filter: &SubscriptionFilter| stream("1", filter);
+    isolate_of(filters.iter().map(stream))
+}
+
+fn isolate_of(streams: impl Iterator<Item = ServerStream>) -> (Isolate, Vec<StreamId>) {
     let mut isolate = Isolate::new(Timeouts::default(), NOW);
-    let open = |filter: &SubscriptionFilter| {
-        let stream = ServerStream::new(id("1"), filter.clone(), NOW, NOW);
-        isolate.open(stream, NOW)
-    };
-    let ids = filters.iter().map(open).collect();
+    let ids = streams.map(|stream| isolate.open(stream, NOW)).collect();
     while isolate.poll_call(NOW).is_some() {}
     attach(&mut isolate, 1, "e", 0);
     while let Some(output) = isolate.poll_output(NOW) {
@@ -41,6 +45,10 @@ fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
         }
     }
     (isolate, ids)
+}
+
+fn stream(subscription: &str, filter: &SubscriptionFilter) -> ServerStream {
+    ServerStream::new(id(subscription), filter.clone(), NOW, NOW)
 }
 
 fn attach(isolate: &mut Isolate, seq: u64, epoch: &str, position: u64) {
@@ -58,16 +66,26 @@ fn receive(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerE
 
 /// Returns the number of frames and their streams for each output.
 fn written(isolate: &mut Isolate) -> Vec<Vec<(StreamId, usize)>> {
-    let mut written = Vec::new();
-    while let Some(IsolateOutput::Write(batch)) = isolate.poll_output(NOW) {
-        let frames = |chunk: usize| {
-            let text = String::from_utf8(batch.chunk(chunk).to_vec()).unwrap();
-            text.matches("event: message").count()
-        };
+    let written = |batch: &WriteBatch| {
         let writes = batch.writes.iter();
-        written.push(writes.map(|(id, chunk)| (*id, frames(*chunk))).collect());
+        let writes = writes.map(|(id, chunk)| (*id, frames(batch, *chunk)));
+        writes.collect()
+    };
+    batches(isolate).iter().map(written).collect()
+}
+
+fn batches(isolate: &mut Isolate) -> Vec<WriteBatch> {
+    let mut batches = Vec::new();
+    while let Some(IsolateOutput::Write(batch)) = isolate.poll_output(NOW) {
+        batches.push(batch);
     }
-    written
+    batches
+}
+
+/// Returns the number of frames in a chunk.
+fn frames(batch: &WriteBatch, chunk: usize) -> usize {
+    let text = str::from_utf8(batch.chunk(chunk)).unwrap();
+    text.matches("event: message").count()
 }
 
 fn numbered(names: &[&str]) -> Vec<(u64, ServerEvent)> {
@@ -104,18 +122,66 @@ fn one_write_is_bounded_in_size() {
 }
 
 #[test]
-fn one_write_is_bounded_in_frames_over_all_streams() {
-    let names: Vec<String> = (0..240).map(|number| number.to_string()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let (mut isolate, ids) = isolate(&vec![watching(&names); 300]);
+fn many_events_for_many_equal_streams_are_one_write() {
+    let names = names();
+    let (mut isolate, ids) = isolate(&vec![watching(&names); 4_000]);
     receive(&mut isolate, numbered(&names));
-    let frames: Vec<usize> = written(&mut isolate)
-        .iter()
-        .map(|writes| writes.iter().map(|(_, frames)| frames).sum())
-        .collect();
-    assert!(frames.iter().all(|frames| *frames <= 65_536), "{frames:?}");
-    assert_eq!(frames.iter().sum::<usize>(), ids.len() * names.len());
+    let batches = batches(&mut isolate);
+    assert_eq!(batches.len(), 1);
+    assert_eq!(batches[0].writes.len(), ids.len());
+    assert_eq!(batches[0].ends.len(), 1);
+    assert_eq!(frames(&batches[0], 0), names.len());
 }
+
+#[test]
+fn one_write_is_bounded_in_bytes_over_streams_that_differ() {
+    let names = names();
+    let (mut isolate, ids) = isolate_of(distinct_streams(&names));
+    let watched = ids
+        .iter()
+        .map(|id| isolate.stream(*id).unwrap().honored().topics());
+    let watched: usize = watched.map(|topics| topics.len()).sum();
+    receive(&mut isolate, numbered(&names));
+    let batches = batches(&mut isolate);
+    let bytes: Vec<usize> = batches.iter().map(|batch| batch.bytes.len()).collect();
+    assert!(bytes.iter().all(|bytes| *bytes < 9 << 20), "{bytes:?}");
+    assert!(bytes.len() > 1);
+    let written = batches.iter().flat_map(|batch| {
+        let chunks = batch.writes.iter().map(|(_, chunk)| *chunk);
+        chunks.map(move |chunk| frames(batch, chunk))
+    });
+    assert_eq!(written.sum::<usize>(), watched);
+}
+
+#[test]
+fn events_that_collapse_are_counted_in_a_later_write_too() {
+    let (names, metrics) = (names(), Arc::<Metrics>::default());
+    let (mut isolate, _) = isolate_of(distinct_streams(&names).map(|mut stream| {
+        stream.count_in(metrics.clone());
+        stream
+    }));
+    let last = names[names.len() - 1];
+    receive(&mut isolate, numbered(&[&*names, &[last; 3]].concat()));
+    assert!(batches(&mut isolate).len() > 1);
+    assert_eq!(metrics.read().collapsed, 3 * SUBSCRIPTIONS.len() as u64);
+}
+
+/// Returns streams of which no two get the same bytes: each watches one name more than the one
+/// before.
+fn distinct_streams<'n>(names: &'n [&str]) -> impl Iterator<Item = ServerStream> + 'n {
+    SUBSCRIPTIONS.into_iter().flat_map(|subscription| {
+        let filters = (1..=names.len()).map(|count| watching(&names[..count]));
+        filters.map(move |filter| stream(subscription, &filter))
+    })
+}
+
+/// Returns names that are fanned out together.
+fn names() -> Vec<&'static str> {
+    let names = (0..240).map(|number| &*number.to_string().leak());
+    names.collect()
+}
+
+const SUBSCRIPTIONS: [&str; 3] = ["1", "2", "3"];
 
 #[test]
 fn a_gap_is_handled_after_earlier_events() {

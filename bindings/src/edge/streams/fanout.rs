@@ -62,8 +62,8 @@ impl Fanout {
 
     /// Adds a stream. If the fan-out follows a bus, nothing is written before the bus has
     /// confirmed: see `StreamState`. The stream ends if its client reads nothing for `writeMs`
-    /// milliseconds while output is pending, and its caller is authorized again once the
-    /// authorization, which was given at `grantedAt`, is older than `ttlMs` milliseconds; 0
+    /// milliseconds while output is pending, and its caller is authorized again from
+    /// `grantedUntil` on, and later once the authorization is older than `ttlMs` milliseconds; 0
     /// disables either. It is rotated at `retiresAt`, and ends at once at `expiresAt`; undefined
     /// disables either.
     #[allow(clippy::too_many_arguments, reason = "one call per stream")]
@@ -72,7 +72,7 @@ impl Fanout {
         stream: Stream,
         #[wasm_bindgen(js_name = writeMs)] write_ms: f64,
         #[wasm_bindgen(js_name = ttlMs)] ttl_ms: f64,
-        #[wasm_bindgen(js_name = grantedAt)] granted_at: f64,
+        #[wasm_bindgen(js_name = grantedUntil)] granted_until: f64,
         #[wasm_bindgen(js_name = retiresAt)] retires_at: Option<f64>,
         #[wasm_bindgen(js_name = expiresAt)] expires_at: Option<f64>,
         now: f64,
@@ -84,7 +84,7 @@ impl Fanout {
         } = stream;
         let now = millis(now);
         stream.stall_after(millis(write_ms));
-        stream.grant_for(millis(ttl_ms), millis(granted_at));
+        stream.grant_until(millis(granted_until), millis(ttl_ms));
         if let Some(at) = retires_at {
             stream.retire_at(millis(at), EndReason::Rotated);
         }

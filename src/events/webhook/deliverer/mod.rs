@@ -328,7 +328,7 @@ impl<S: WebhookStore> Deliverer<S> {
 }
 
 fn message_id(kind: MessageKind, subscription: &str, at: Millis) -> Box<str> {
-    let of = subscription.trim_start_matches("sub_");
+    let of = subscription.strip_prefix("sub_").unwrap_or(subscription);
     format!("msg_{}_{of}_{}", kind.name(), at.0).into_boxed_str()
 }
 
