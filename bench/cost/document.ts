@@ -10,6 +10,7 @@ import {
   gigabyteSeconds,
   type Month,
   monthOf,
+  OTHER_WAITS_MS,
   WAIT_MS,
 } from './month.ts';
 import { COUNTS, cells, millions, price, table } from './table.ts';
@@ -42,6 +43,13 @@ export function documentOf({ counted, machine, run, sizes }: CostResults): strin
     '',
     ...table(MONTH, months),
     '',
+    'Other waits change the duration only:',
+    '',
+    ...table(
+      ['streams', 'live for', ...OTHER_WAITS_MS.flatMap((ms) => [`GB-s at ${ms} ms`, 'together'])],
+      counted.flatMap((each) => AGES.map((age) => waitsRow(each, age))),
+    ),
+    '',
     `For comparison, objects that cannot hibernate: ` +
       `five that hold 2,000 streams each cost ${price(aroundTheClock(5))}, and`,
     `one for each client ${price(aroundTheClock(10_000))}.`,
@@ -63,13 +71,28 @@ function rowsOf({ sockets, ...stages }: Counted): string[][] {
   return STAGES.map(([stage, name]) => [NAMES[sockets], name, ...cells(stages[stage])]);
 }
 
+/** The month with each of the {@link OTHER_WAITS_MS}. */
+function waitsRow(counted: Counted, [name, ageMinutes]: [string, number]): string[] {
+  const month: Month = { ...EXAMPLE, ageMinutes };
+  const counts = monthOf(counted, month);
+  const cells = OTHER_WAITS_MS.flatMap((ms) => [
+    durationOf(awakeMs(counts, ms)),
+    price(billOf(counts, month, ms).together),
+  ]);
+  return [NAMES[counted.sockets], name, ...cells];
+}
+
+function durationOf(ms: number): string {
+  return Math.round(gigabyteSeconds(ms)).toLocaleString('en');
+}
+
 function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): string[] {
   const month: Month = { ...EXAMPLE, ageMinutes };
   const counts = monthOf(counted, month);
   const { alarms, calls, messages, rowsWritten, upgrades } = counts;
   const bill = billOf(counts, month);
   const amounts = [upgrades + calls + alarms, messages, rowsWritten].map(millions);
-  const duration = Math.round(gigabyteSeconds(awakeMs(counts))).toLocaleString('en');
+  const duration = durationOf(awakeMs(counts));
   const prices = [bill.listens, bill.requests, bill.duration, bill.rows, bill.together].map(price);
   return [NAMES[counted.sockets], name, ...amounts, duration, ...prices];
 }

@@ -53,14 +53,14 @@ export function monthOfEvents(counts: Counts, { changes }: Month): Counts {
   return times(counts, changes);
 }
 
-/** Dollars for these counts. */
-export function billOf(counts: Counts, month: Month): Bill {
+/** Dollars for these counts, with `waitMs` for each wait. */
+export function billOf(counts: Counts, month: Month, waitMs = WAIT_MS): Bill {
   const { alarms, calls, messages, rowsRead, rowsWritten, upgrades } = counts;
   const asked = upgrades + calls + alarms + messages / MESSAGES_A_REQUEST;
   const bill = {
     listens: dollars(opensOf(month), 10_000_000, 0.3),
     requests: dollars(asked, 1_000_000, 0.15),
-    duration: dollars(gigabyteSeconds(awakeMs(counts)), 400_000, 12.5),
+    duration: dollars(gigabyteSeconds(awakeMs(counts, waitMs)), 400_000, 12.5),
     rows: dollars(rowsWritten, 50_000_000, 1) + dollars(rowsRead, 25_000_000_000, 0.001),
   };
   return { ...bill, together: Object.values(bill).reduce((total, each) => total + each, 0) };
@@ -77,8 +77,8 @@ export function aroundTheClock(objects: number): number {
 }
 
 /** Milliseconds that objects are awake. */
-export function awakeMs({ runMs, timerMs, waits }: Counts): number {
-  return runMs + timerMs + waits * WAIT_MS;
+export function awakeMs({ runMs, timerMs, waits }: Counts, waitMs = WAIT_MS): number {
+  return runMs + timerMs + waits * waitMs;
 }
 
 /** GB-seconds of an object with 128 MB. */
@@ -115,3 +115,5 @@ const MESSAGES_A_REQUEST = 20;
  * assumption, not measured.
  */
 export const WAIT_MS = 10;
+/** Other assumptions, for which docs/cost.md has the month too. */
+export const OTHER_WAITS_MS = [5, 50];

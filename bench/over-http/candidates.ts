@@ -160,7 +160,8 @@ export const TRIP: Candidate = {
 export const ECHO: Candidate = {
   name: 'an echo over a WebSocket',
   includes:
-    'a message from a Worker over a WebSocket to an object that may hibernate, and the same message back; no HTTP',
+    'a message from a Worker over a WebSocket to an object that may hibernate, ' +
+    'and the same message back; no HTTP',
   start: () => workerdServer('listen'),
 };
 

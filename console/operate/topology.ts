@@ -32,7 +32,9 @@ export class Topology {
   /** Shows a snapshot. */
   show({ isolates, objects }: Snapshot): void {
     const shards = objects.filter(({ shard }) => shard > 0).length;
-    setText(this.#summary, `${counted(shards, 'shard')}, ${counted(isolates.length, 'isolate')}`);
+    const rest = isolates.length > MAX_ISOLATES ? `, the first ${MAX_ISOLATES} shown` : '';
+    const summary = `${counted(shards, 'shard')}, ${counted(isolates.length, 'isolate')}${rest}`;
+    setText(this.#summary, summary);
     const rows = objects.map(({ attached, continent, shard, sockets }) => [
       shard === 0 ? 'bus' : `shard ${shard}`,
       continent || '–',

@@ -1,3 +1,4 @@
+import type { Snapshot } from 'mcp-listen';
 import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
@@ -56,22 +57,27 @@ test('the topology names each continent, and the log the position of each event'
 });
 
 test('another log replaces the one before', async () => {
-  const console = await open('about:blank');
-  const headers = { authorization: `Bearer ${SECRET}` };
-  const stats = await fetch(`${bus.workerd.edges[0]}/console/stats`, { headers });
-  const snapshot = (await stats.json()) as object;
-  const withLog = (...positions: number[]) => {
-    const log = positions.map((position) => ({ position, at: 0, event: { kind: 'event' } }));
-    return `data: ${JSON.stringify({ ...snapshot, log })}\n\n`;
-  };
-  const body = withLog(7, 8) + withLog(1) + withLog(2, 3);
-  await console.page.route('**/stats?*', (route) =>
-    route.fulfill({ contentType: 'text/event-stream', body }),
-  );
-  await console.page.goto(bus.console);
-  await console.page.getByRole('tab', { name: 'Operate' }).click();
+  const withLog = (...positions: number[]) => ({
+    log: positions.map((position) => ({ position, at: 0, event: { kind: 'event' } })),
+  });
+  const console = await watching(withLog(7, 8), withLog(1), withLog(2, 3));
   const positions = async () => (await console.rows(LOG)).map(([position]) => position);
   await expect.poll(positions).toEqual(['3', '2', '1']);
+});
+
+test('of more than 200 isolates the first are shown, and the heading says so', async () => {
+  const { isolates } = await snapshot();
+  const many = Array.from({ length: 201 }, (_, place) => ({
+    ...isolates[0],
+    isolate: `isolate-${place}`,
+  }));
+  const headOf = ({ page }: ConsolePage) =>
+    page.getByRole('region', { name: 'Topology' }).locator('header').textContent();
+  const all = await watching({ isolates: many.slice(1) });
+  await expect.poll(() => headOf(all)).toMatch(/ 200 isolates$/);
+  const some = await watching({ isolates: many });
+  await expect.poll(() => headOf(some)).toMatch(/ 201 isolates, the first 200 shown$/);
+  expect(await some.rows('Isolates')).toHaveLength(200);
 });
 
 test('the number of sessions is shown', async () => {
@@ -205,6 +211,25 @@ async function operating(options: BrowserContextOptions = {}): Promise<ConsolePa
   const console = await open(bus.console, { reducedMotion: 'reduce', ...options });
   await console.operate();
   return console;
+}
+
+/** Opens the Operate tab, which receives these snapshots, each as a change of the current one. */
+async function watching(...changes: object[]): Promise<ConsolePage> {
+  const console = await open('about:blank');
+  const now = await snapshot();
+  const events = changes.map((change) => `data: ${JSON.stringify({ ...now, ...change })}\n\n`);
+  await console.page.route('**/stats?*', (route) =>
+    route.fulfill({ contentType: 'text/event-stream', body: events.join('') }),
+  );
+  await console.page.goto(bus.console);
+  await console.page.getByRole('tab', { name: 'Operate' }).click();
+  return console;
+}
+
+async function snapshot(): Promise<Snapshot> {
+  const headers = { authorization: `Bearer ${SECRET}` };
+  const stats = await fetch(`${bus.workerd.edges[0]}/console/stats`, { headers });
+  return (await stats.json()) as Snapshot;
 }
 
 interface Labels {

@@ -58,18 +58,12 @@ test('a month counts every stream opened, every change, and every wake of an obj
 });
 
 test('a bill charges what exceeds the plan', () => {
-  const bill = billOf(
-    {
-      ...NO_COUNTS,
-      calls: 2e6,
-      messages: 20e6,
-      rowsWritten: 51e6,
-      runMs: 3e9,
-      timerMs: 1e9,
-      waits: 1e8,
-    },
-    EXAMPLE,
-  );
+  const counts = {
+    ...NO_COUNTS,
+    ...{ calls: 2e6, messages: 20e6, rowsWritten: 51e6 },
+    ...{ runMs: 3e9, timerMs: 1e9, waits: 1e8 },
+  };
+  const bill = billOf(counts, EXAMPLE);
   // 3 M requests, 51 M rows, 640,000 GB-s and 300,000 listens.
   expect(bill).toEqual({
     listens: 0,
@@ -77,5 +71,11 @@ test('a bill charges what exceeds the plan', () => {
     duration: 3,
     rows: 1,
     together: expect.closeTo(4.3),
+  });
+  // Waits of 50 ms instead of 10: 512,000 GB-s more.
+  expect(billOf(counts, EXAMPLE, 50)).toEqual({
+    ...bill,
+    duration: expect.closeTo(9.4),
+    together: expect.closeTo(10.7),
   });
 });
