@@ -18,6 +18,8 @@ pub(super) struct InFlightMessage {
     pub(super) content: Content,
     pub(super) route: Destination,
     at: Millis,
+    /// Whether an earlier message to its host took long when it began.
+    is_behind: bool,
 }
 
 /// For whom a message is sent, and where to.
@@ -52,55 +54,63 @@ pub(super) enum Capacity {
 }
 
 impl InFlight {
-    /// Whether a message may be sent now. More places have to be free than its subscriber has, so
-    /// a place that becomes free goes to a subscriber that has none. Messages to slow hosts have
-    /// only a part of the places, which subscribers share in the same way; the others are left to
-    /// hosts that respond.
+    /// Whether a message may be sent now. Messages to slow hosts have only a part of the places; the
+    /// others are left to hosts that respond. Of the places for a message, more have to be free
+    /// than its subscriber has, so one that becomes free goes to a subscriber that has none. So
+    /// does the last of all places, whatever its subscriber has.
     pub(super) fn room(&self, route: &Destination, now: Millis) -> Capacity {
-        if self.messages.len() >= MAX_IN_FLIGHT || self.is_invocation_over(now) {
+        let count = self.messages.len();
+        if count >= MAX_IN_FLIGHT || self.is_invocation_over(now) {
             return Capacity::Full;
         }
-        let is_slow = self.is_slow(route, now);
-        let (mut to_host, mut own, mut own_alike, mut slow) = (0, 0, 0, 0);
+        let is_slow = route.is_slow || self.is_late(route, now);
+        let (mut to_host, mut own, mut own_alike, mut slow, mut late) = (0, 0, 0, 0, 0);
         for message in self.messages.values() {
             let is_own = message.route.principal == route.principal;
+            let was_slow = message.route.is_slow;
+            let is_now_slow = !was_slow && (message.is_behind || message.is_late(now));
             to_host += usize::from(message.route.host == route.host);
             own += usize::from(is_own);
-            own_alike += usize::from(is_own && message.route.is_slow == is_slow);
-            slow += usize::from(message.route.is_slow || message.is_late(now));
+            own_alike += usize::from(is_own && (is_now_slow || was_slow == is_slow));
+            slow += usize::from(was_slow);
+            late += usize::from(is_now_slow);
+        }
+        if route.is_slow {
+            late = late.min(MAX_SLOW - 1);
         }
         let (taken, places) = if is_slow {
-            (slow, MAX_SLOW)
+            (slow + late, MAX_SLOW)
         } else {
-            (self.messages.len(), MAX_IN_FLIGHT)
+            (count, MAX_IN_FLIGHT)
         };
-        if to_host < MAX_PER_HOST && own < MAX_PER_PRINCIPAL && own_alike + taken < places {
+        let is_last = count + 1 == MAX_IN_FLIGHT;
+        let is_shared = own_alike + taken < places && (own == 0 || !is_last);
+        if to_host < MAX_PER_HOST && own < MAX_PER_PRINCIPAL && is_shared {
             Capacity::Free
         } else {
             Capacity::ShareFull
         }
     }
 
-    /// Whether the last message to a host took long, or one does now.
-    fn is_slow(&self, route: &Destination, now: Millis) -> bool {
+    /// Whether a message to a host takes long now.
+    fn is_late(&self, route: &Destination, now: Millis) -> bool {
         let mut messages = self.messages.values();
-        route.is_slow
-            || messages.any(|message| message.route.host == route.host && message.is_late(now))
+        messages.any(|message| message.route.host == route.host && message.is_late(now))
     }
 
     /// Records that a message is being sent. Returns its number.
     pub(super) fn start(
         &mut self,
-        (subscription, mut route): (&str, Destination),
+        (subscription, route): (&str, Destination),
         content: Content,
         now: Millis,
     ) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
         self.invocation.1 += 1;
-        route.is_slow = self.is_slow(&route, now);
         let message = InFlightMessage {
             subscription: subscription.into(),
+            is_behind: self.is_late(&route, now),
             route,
             content,
             at: now,
@@ -155,8 +165,8 @@ const MAX_PER_HOST: usize = 2;
 /// Maximum number of messages that are being sent for one subscriber, with challenges; fewer while
 /// those of others are, see [`InFlight::room`].
 pub(super) const MAX_PER_PRINCIPAL: usize = MAX_IN_FLIGHT / 2;
-/// Maximum number of messages that are being sent to slow hosts. Messages that have only now begun
-/// to take long count, too.
+/// Maximum number of messages that are being sent to slow hosts. Messages to hosts that are slow
+/// only since they began count, too, but leave one place to hosts that were slow before.
 const MAX_SLOW: usize = MAX_IN_FLIGHT / 2;
 /// A message without a response takes long after this time.
 const SLOW_AFTER: Millis = Millis(1_000);

@@ -105,7 +105,7 @@ fn every_slow_host_has_its_turn() {
 
 #[test]
 fn a_host_is_slow_once_a_message_takes_more_than_a_second() {
-    for (millis, count) in [(1_000, 5), (1_001, 3)] {
+    for (millis, count) in [(SLOW_AFTER, 5), (SLOW_AFTER + 1, 3)] {
         let mut rig = with_three_callers();
         rig.publish("order.paid", "{}");
         assert_eq!(rig.posts.len(), 3);
@@ -117,7 +117,7 @@ fn a_host_is_slow_once_a_message_takes_more_than_a_second() {
 
 #[test]
 fn a_host_is_no_longer_slow_once_it_responds_within_a_second() {
-    for (millis, count) in [(1_000, 5), (1_001, 3)] {
+    for (millis, count) in [(SLOW_AFTER, 5), (SLOW_AFTER + 1, 3)] {
         let mut rig = with_three_callers();
         time_out(&mut rig, |_| true);
         rig.pass(5_000);
@@ -132,19 +132,136 @@ fn a_host_is_no_longer_slow_once_it_responds_within_a_second() {
 #[test]
 fn a_host_is_slow_for_every_subscription_that_leads_to_it() {
     let mut rig = with_three_callers();
-    for number in 1..=3 {
-        let other = SubscribeRequest {
-            name: named("order.sent"),
-            host: subscribe(number).host,
-            ..of_caller(number, number + 3)
-        };
-        rig.subscribe(&other).unwrap();
-    }
-    rig.pass(1_000);
+    subscribe_again(&mut rig);
     time_out(&mut rig, |_| true);
     rig.publish("order.sent", "{}");
     rig.publish("order.sent", "{}");
     assert_eq!(rig.posts.len(), 3);
+}
+
+#[test]
+fn a_host_is_slow_for_later_subscriptions_too_until_it_responds_to_one_of_them() {
+    let mut rig = with_three_callers();
+    time_out(&mut rig, |_| true);
+    subscribe_again(&mut rig);
+    rig.publish("order.sent", "{}");
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.posts.len(), 3);
+    rig.respond_all(200);
+    rig.publish("order.sent", "{}");
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.posts.len(), 5);
+    rig.respond_all(200);
+    rig.pass(5_000);
+    rig.publish("order.paid", "{}");
+    assert_eq!(rig.posts.len(), 5);
+}
+
+#[test]
+fn after_a_restart_a_host_is_slow_for_every_subscription_that_leads_to_it() {
+    let mut rig = with_three_callers();
+    subscribe_again(&mut rig);
+    time_out(&mut rig, |_| true);
+    rig.restart();
+    rig.publish("order.sent", "{}");
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.posts.len(), 3);
+}
+
+#[test]
+fn hosts_that_begin_to_hang_leave_a_place_to_slow_hosts() {
+    let mut rig = Rig::new();
+    for number in 1..=2 {
+        rig.subscribe(&of_caller(number, number)).unwrap();
+    }
+    rig.pass(1_000);
+    time_out(&mut rig, |_| true);
+    for number in 3..=5 {
+        rig.subscribe(&to("order.sent", &of_eve(number))).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.sent", "{}");
+    rig.pass(SLOW_AFTER + 1);
+    assert_eq!(rig.posts.len(), 3);
+    // One of the two slow hosts gets the place, then the other one.
+    rig.publish("order.paid", "{}");
+    assert_eq!(rig.posts.len(), 4);
+    let first = rig.posts.remove(3);
+    rig.settle(&first, &Outcome::Failure(Failure::Timeout));
+    assert_eq!(rig.posts.len(), 4);
+    assert_ne!(rig.posts[3].subscription, first.subscription);
+}
+
+#[test]
+fn the_place_of_slow_hosts_is_not_for_those_that_begin_to_hang() {
+    let mut rig = Rig::new();
+    rig.subscribe(&of_caller(1, 1)).unwrap();
+    rig.pass(1_000);
+    time_out(&mut rig, |_| true);
+    for number in 2..=3 {
+        rig.subscribe(&to("order.sent", &of_eve(number))).unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.sent", "{}");
+    rig.pass(SLOW_AFTER + 1);
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.posts.len(), 2);
+    rig.publish("order.paid", "{}");
+    assert_eq!(rig.posts.len(), 3);
+}
+
+#[test]
+fn the_last_place_is_left_to_a_caller_without_any() {
+    let mut rig = Rig::new();
+    for number in 1..=2 {
+        rig.subscribe(&of_eve(number)).unwrap();
+    }
+    rig.pass(1_000);
+    time_out(&mut rig, |_| true);
+    for number in 3..=5 {
+        let other = to("order.sent", &of_caller(number, number));
+        rig.subscribe(&other).unwrap();
+    }
+    rig.subscribe(&to("order.lost", &of_eve(6))).unwrap();
+    rig.subscribe(&to("order.lost", &of_caller(7, 7))).unwrap();
+    rig.pass(5_000);
+    assert_eq!(rig.posts.len(), 2);
+    rig.publish("order.sent", "{}");
+    assert_eq!(rig.posts.len(), 5);
+    rig.publish("order.lost", "{}");
+    let sent: Vec<_> = rig.posts[5..]
+        .iter()
+        .map(|post| &post.subscription)
+        .collect();
+    assert_eq!(sent, [&of_caller(7, 7).id]);
+    let first = rig.posts.remove(2);
+    rig.respond(&first, 200);
+    assert_eq!(rig.posts.len(), 5);
+    let first = rig.posts.remove(2);
+    rig.respond(&first, 200);
+    assert_eq!(rig.posts[4].subscription, of_eve(6).id);
+}
+
+#[test]
+fn challenges_to_slow_hosts_share_the_places_of_these() {
+    let mut rig = with_nine_slow_hosts();
+    rig.pass(5_000);
+    assert_eq!(rig.posts.len(), 3);
+    let is_idle = |number: &u32| {
+        let id = subscribe(*number).id;
+        rig.posts.iter().all(|post| post.subscription != id)
+    };
+    let idle = (1..=9).find(is_idle).unwrap();
+    let asking = SubscribeRequest {
+        host: subscribe(idle).host,
+        ..asking_of_eve(20)
+    };
+    rig.call(&asking);
+    assert_eq!(rig.posts.len(), 3);
+    let first = rig.posts.remove(0);
+    rig.settle(&first, &Outcome::Failure(Failure::Timeout));
+    assert_eq!(rig.posts.len(), 3);
+    assert_eq!(rig.posts[2].kind, MessageKind::Verification);
 }
 
 #[test]
@@ -203,6 +320,18 @@ fn with_three_callers() -> Rig {
     rig
 }
 
+/// Makes a second subscription of each of three callers, to the same host.
+fn subscribe_again(rig: &mut Rig) {
+    for number in 1..=3 {
+        let other = SubscribeRequest {
+            host: subscribe(number).host,
+            ..of_caller(number, number + 3)
+        };
+        rig.subscribe(&to("order.sent", &other)).unwrap();
+    }
+    rig.pass(1_000);
+}
+
 /// Publishes an occurrence, to which some endpoints do not respond in time, and the others at once.
 fn time_out(rig: &mut Rig, is_slow: impl Fn(&Post) -> bool) {
     rig.publish("order.paid", "{}");
@@ -227,6 +356,14 @@ fn check_prompt(rig: &mut Rig, number: u32) {
     }
 }
 
+/// Gives a subscription to another event type.
+fn to(name: &str, subscribe: &SubscribeRequest) -> SubscribeRequest {
+    SubscribeRequest {
+        name: named(name),
+        ..subscribe.clone()
+    }
+}
+
 fn of_caller(caller: u32, number: u32) -> SubscribeRequest {
     SubscribeRequest {
         principal: format!("caller {caller}").into(),
@@ -248,3 +385,6 @@ fn asking_of_eve(number: u32) -> SubscribeRequest {
         ..of_eve(number)
     }
 }
+
+/// Milliseconds after which a message takes long.
+const SLOW_AFTER: u64 = 1_000;

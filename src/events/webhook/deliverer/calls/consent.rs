@@ -80,7 +80,7 @@ impl<S: WebhookStore> Deliverer<S> {
         let route = Destination {
             principal: subscribe.principal.clone(),
             host: subscribe.host.clone(),
-            is_slow: false,
+            is_slow: self.subscriptions.is_slow(&subscribe.host),
         };
         if self.in_flight.room(&route, now) != Capacity::Free {
             return false;

@@ -168,8 +168,10 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             event_type.ids.push(id.into());
             event_type.ids.len() == 1
         });
+        let host = row.host.clone();
+        let is_slow = row.progress.has_timed_out() || self.is_slow(&host);
         let entry = SubscriptionEntry {
-            is_slow: row.progress.has_timed_out(),
+            is_slow: false,
             row,
             expected,
             is_queued: false,
@@ -179,17 +181,27 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             stored,
         };
         self.entries.insert(id.into(), entry);
+        self.set_slow(&host, is_slow);
         is_first
+    }
+
+    /// Whether the last message to a host took long. Its subscriptions agree about that.
+    pub(super) fn is_slow(&self, host: &str) -> bool {
+        let mut entries = self.entries.values();
+        entries.any(|entry| entry.is_slow && *entry.row.host == *host)
     }
 
     /// Notes whether a message took long: its host is slow then, for all its subscriptions.
     pub(super) fn note_pace(&mut self, message: &InFlightMessage, is_slow: bool) {
         let entry = self.get(&message.subscription);
-        if entry.is_none_or(|entry| entry.is_slow == is_slow) {
-            return;
+        if entry.is_none_or(|entry| entry.is_slow != is_slow) {
+            self.set_slow(&message.route.host, is_slow);
         }
+    }
+
+    fn set_slow(&mut self, host: &str, is_slow: bool) {
         for entry in self.entries.values_mut() {
-            if entry.row.host == message.route.host {
+            if *entry.row.host == *host {
                 entry.is_slow = is_slow;
             }
         }
