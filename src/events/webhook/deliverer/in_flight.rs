@@ -54,8 +54,8 @@ pub(super) enum Capacity {
 }
 
 impl InFlight {
-    /// Whether a message may be sent now. Messages to slow hosts have only a part of the places; the
-    /// others are left to hosts that respond. Of the places for a message, more have to be free
+    /// Whether a message may be sent now. Messages to slow hosts have only a part of the places;
+    /// the others are left to hosts that respond. More of the places for a message have to be free
     /// than its subscriber has, so one that becomes free goes to a subscriber that has none. So
     /// does the last of all places, whatever its subscriber has.
     pub(super) fn room(&self, route: &Destination, now: Millis) -> Capacity {
