@@ -31,7 +31,8 @@ export default defineConfig({
       project('buses', files(2, 60_000)),
       project('workerd', ON_WORKERD),
       project('workerd-each', { ...ON_WORKERD, env: { SOCKETS: 'each' } }, EACH),
-      project('faults', files(1, 3_600_000)),
+      // Scenarios that run at a time: `--maxConcurrency` does not reach a project.
+      project('faults', { ...files(1, 3_600_000), maxConcurrency: 5 }),
       project('console', {
         ...files(3, 60_000),
         globalSetup: 'wasm-tests/console/setup.ts',
@@ -59,6 +60,7 @@ interface Limits {
   maxWorkers: number;
   testTimeout: number;
   hookTimeout: number;
+  maxConcurrency?: number;
   env?: Record<string, string>;
   /** A module that runs once before the files. */
   globalSetup?: string;
