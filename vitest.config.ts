@@ -70,10 +70,11 @@ interface Limits {
 function project(name: string, { globalSetup, ...limits }: Limits, files = ['**/*']) {
   // A busy machine is no failure: what is waited for may take a while.
   const expect = { poll: { timeout: 20_000 } };
+  const [folder = name] = name.split('-');
+  if (!groups.includes(folder)) groups.push(folder);
   // Projects of different limits cannot share the workers of a run, as `vitest list` would let
-  // them.
-  const sequence = { groupOrder: groups.push(name) };
-  const [folder] = name.split('-');
+  // them. Those of a folder have the same limits, and share them.
+  const sequence = { groupOrder: groups.indexOf(folder) + 1 };
   const include = files.map((file) => `wasm-tests/${folder}/${file}.test.ts`);
   // Who only lists the tests needs no Chromium, and nothing packed or bundled.
   const isListing = process.env[LISTING] !== undefined;
