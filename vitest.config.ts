@@ -31,7 +31,8 @@ export default defineConfig({
       project('buses', files(2, 60_000)),
       project('workerd', ON_WORKERD),
       project('workerd-each', { ...ON_WORKERD, env: { SOCKETS: 'each' } }, EACH),
-      project('faults', files(1, 3_600_000)),
+      // Scenarios that run at a time: `--maxConcurrency` does not reach a project.
+      project('faults', { ...files(1, 3_600_000), maxConcurrency: 5 }),
       project('console', {
         ...files(3, 60_000),
         globalSetup: 'wasm-tests/console/setup.ts',
@@ -59,6 +60,7 @@ interface Limits {
   maxWorkers: number;
   testTimeout: number;
   hookTimeout: number;
+  maxConcurrency?: number;
   env?: Record<string, string>;
   /** A module that runs once before the files. */
   globalSetup?: string;
@@ -68,10 +70,11 @@ interface Limits {
 function project(name: string, { globalSetup, ...limits }: Limits, files = ['**/*']) {
   // A busy machine is no failure: what is waited for may take a while.
   const expect = { poll: { timeout: 20_000 } };
+  const [folder = name] = name.split('-');
+  if (!groups.includes(folder)) groups.push(folder);
   // Projects of different limits cannot share the workers of a run, as `vitest list` would let
-  // them.
-  const sequence = { groupOrder: groups.push(name) };
-  const [folder] = name.split('-');
+  // them. Those of a folder have the same limits, and share them.
+  const sequence = { groupOrder: groups.indexOf(folder) + 1 };
   const include = files.map((file) => `wasm-tests/${folder}/${file}.test.ts`);
   // Who only lists the tests needs no Chromium, and nothing packed or bundled.
   const isListing = process.env[LISTING] !== undefined;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Installed, installed } from './installed.ts';
@@ -23,13 +23,12 @@ describe.each([['workerd'], ['browser'], ['node'], []])('for %s', (...conditions
     const whole = await bundled(`export * from '${entry}'`, conditions);
     if (!whole.files.some((file) => BINDINGS.test(file))) return;
     expect(whole.files).toContainEqual(expect.stringMatching(MODULE));
-    for (const name of whole.exports) {
-      const part = await bundled(
-        `import { ${name} } from '${entry}'; console.log(${name});`,
-        conditions,
-      );
-      expect(part.files, name).toContainEqual(expect.stringMatching(MODULE));
-    }
+    const uses = whole.exports.map(
+      (name) => `import { ${name} } from '${entry}'; console.log(${name});`,
+    );
+    const parts = await bundles(uses, conditions);
+    for (const [place, name] of whole.exports.entries())
+      expect(parts[place]?.files, name).toContainEqual(expect.stringMatching(MODULE));
   });
 
   test.each(slim)('%s bundles no core', async (entry) => {
@@ -93,12 +92,13 @@ test.each([
 });
 
 test('only mcp-listen/console contains the page of the console', async () => {
-  const holders: string[] = [];
-  for (const entry of entries) {
-    const { files } = await bundled(`export * from '${entry}'`, ['workerd']);
-    if (files.some((file) => file.startsWith('page/'))) holders.push(entry);
-  }
-  expect(holders).toEqual(['mcp-listen/console']);
+  const all = await bundles(
+    entries.map((entry) => `export * from '${entry}'`),
+    ['workerd'],
+  );
+  const holds = (place: number): boolean =>
+    all[place]?.files.some((file) => file.startsWith('page/')) ?? false;
+  expect(entries.filter((_, place) => holds(place))).toEqual(['mcp-listen/console']);
 });
 
 test('unused code is left out', async () => {
@@ -109,14 +109,24 @@ test('unused code is left out', async () => {
   expect(files).toEqual(['dist/model/error.js']);
 });
 
-/** The files of the installed package that a bundler includes, and the exports of the bundle. */
-async function bundled(
-  contents: string,
-  conditions: string[],
-): Promise<{ files: string[]; exports: string[] }> {
+/** What a bundler makes of a script. */
+interface Bundle {
+  /** The files of the installed package that it includes. */
+  files: string[];
+  exports: string[];
+}
+
+async function bundled(contents: string, conditions: string[]): Promise<Bundle> {
+  const [bundle = { files: [], exports: [] }] = await bundles([contents], conditions);
+  return bundle;
+}
+
+/** Bundles each script alone. In one build, because that parses each file once. */
+async function bundles(scripts: string[], conditions: string[]): Promise<Bundle[]> {
   const { metafile } = await build({
     absWorkingDir: project.folder,
-    stdin: { contents, resolveDir: project.folder },
+    entryPoints: scripts.map((_, place) => ({ in: `${SCRIPT}${place}`, out: `${place}` })),
+    plugins: [serving(scripts)],
     bundle: true,
     conditions,
     external: ['node:*', 'cloudflare:*', ...Object.keys(manifest.peerDependencies)],
@@ -129,17 +139,38 @@ async function bundled(
     write: false,
     logLevel: 'error',
   });
-  const script = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
-  const inPackage = join('node_modules', 'mcp-listen', '/');
-  const files = Object.entries(script?.inputs ?? {}).filter(
-    ([, { bytesInOutput }]) => bytesInOutput > 0,
-  );
+  return scripts.map((_, place) => bundleOf(metafile, `${SCRIPT}${place}`));
+}
+
+/** Serves the scripts as modules of the project. */
+function serving(scripts: string[]): Plugin {
   return {
-    files: files.map(([path]) => path.replace(inPackage, '')).filter((path) => path !== '<stdin>'),
-    exports: script?.exports ?? [],
+    name: 'scripts',
+    setup({ onLoad, onResolve }) {
+      onResolve({ filter: /^script:/ }, ({ path }) => ({
+        path: path.slice(SCRIPT.length),
+        namespace: 'script',
+      }));
+      onLoad({ filter: /.*/, namespace: 'script' }, ({ path }) => ({
+        contents: scripts[Number(path)] ?? '',
+        resolveDir: project.folder,
+      }));
+    },
   };
 }
 
+function bundleOf({ outputs }: Metafile, script: string): Bundle {
+  const output = Object.values(outputs).find(({ entryPoint }) => entryPoint === script);
+  if (output === undefined) throw new Error(`${script} has no bundle`);
+  const inPackage = join('node_modules', 'mcp-listen', '/');
+  const files = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  return {
+    files: files.map(([path]) => path.replace(inPackage, '')).filter((path) => path !== script),
+    exports: output.exports,
+  };
+}
+
+const SCRIPT = 'script:';
 const BINDINGS = /^pkg\/((client|events)\/)?mcp_listen(_client|_events)?\.js$/;
 /** The files that contain or load the module; for browsers, the one that names its URL. */
 const MODULE = new RegExp(
