@@ -60,9 +60,17 @@ function webhookRow({ webhooks }, { load, tree }) {
 
 /** @returns {Promise<FaultRun>} */
 async function faultRun() {
-  const run = JSON.parse(await readFile(faultResults, 'utf8'));
-  const webhooks = await readFile(webhookResult, 'utf8').catch(() => undefined);
-  return { ...run, webhooks: webhooks === undefined ? undefined : JSON.parse(webhooks) };
+  const [run, webhooks] = await Promise.all([faultResults, webhookResult].map(readResult));
+  return { ...(run ?? { scenarios: [], results: [] }), webhooks };
+}
+
+/**
+ * Returns the content of a file, undefined if the arguments left its test out or the test failed.
+ * @param {string} file
+ */
+async function readResult(file) {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /**

@@ -69,6 +69,7 @@ export function obstacles({ results, scenarios, webhooks }, before, after) {
   const names = loaded.map(({ name }) => name).join(', ');
   return [
     treeObstacles(before, after),
+    results.length === 0 ? ['no scenario has a result'] : [],
     absent.length === 0 ? [] : [`scenarios without a result: ${absent.join(', ')}`],
     webhooks === undefined ? ['the events of webhooks have no result'] : [],
     loaded.length === 0 ? [] : [`the machine was too busy for times to be published: ${names}`],

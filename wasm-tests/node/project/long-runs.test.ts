@@ -43,6 +43,9 @@ test('a run of the faults is recorded only if every scenario and the webhooks ha
   expect(obstacles({ ...run, results: [result('one')] }, tree, tree)).toEqual([
     'scenarios without a result: two',
   ]);
+  expect(obstacles({ ...run, scenarios: [], results: [] }, tree, tree)).toEqual([
+    'no scenario has a result',
+  ]);
   expect(obstacles({ ...run, webhooks: undefined }, tree, tree)).toEqual([
     'the events of webhooks have no result',
   ]);
