@@ -79,15 +79,19 @@ test('the Python client that requests a stream does so once, and continues', asy
 
 test('no client whose request for a stream is refused repeats it', async () => {
   const asked = await Promise.all([
-    refused(async (url) => void (await keeping(url))),
+    refused(async (url) => {
+      await keeping(url);
+      await patience();
+    }),
     refused(async (url) => {
       const client = new PythonClient(url);
       onTestFinished(() => client.stop());
       await expect(client.listen('tools', { tools_list_changed: true })).rejects.toThrow();
+      await patience();
     }),
-    // These fail, since they have no subscription.
-    refused((url) => expect(agents(url, () => sleep(PATIENCE_MS))).rejects.toThrow()),
-    refused((url) => expect(rmcp(url, () => sleep(PATIENCE_MS))).rejects.toThrow()),
+    // These fail, since they have no subscription, and are then stopped.
+    refused((url) => expect(agents(url, patience)).rejects.toThrow()),
+    refused((url) => expect(rmcp(url, patience)).rejects.toThrow()),
   ]);
   expect(asked.map(listens)).toEqual([1, 1, 1, 1]);
 });
@@ -113,12 +117,15 @@ test('the Python client of 2025 is refused a subscription, and continues', async
   expect(asked.filter((what) => what.startsWith('GET')).length).toBeLessThanOrEqual(1);
 });
 
-/** What a client asks a server that refuses it a stream, in the next time too. */
-async function refused(connect: (url: string) => Promise<void>): Promise<Asked> {
+/** What a client asks a server that refuses it a stream. It runs until `client` resolves. */
+async function refused(client: (url: string) => Promise<void>): Promise<Asked> {
   const { asked, url } = await serving(true);
-  await connect(url);
-  await sleep(PATIENCE_MS);
+  await client(url);
   return asked;
+}
+
+function patience(): Promise<void> {
+  return sleep(PATIENCE_MS);
 }
 
 /** A client that keeps the list of tools. */
