@@ -212,6 +212,6 @@ impl Isolate {
     }
 }
 
-/// The bytes of a write's chunks, each counted once, after which no further event is added: one event
-/// at most doubles them and adds a frame for each stream. The events after it are the next write.
+/// The bytes of a write's chunks, each counted once, after which no further event is added: one
+/// event at most doubles them and adds a frame for each stream. Later events are the next write.
 const MAX_CHUNK_BYTES: usize = 4 << 20;

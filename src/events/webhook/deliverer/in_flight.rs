@@ -54,10 +54,10 @@ pub(super) enum Capacity {
 }
 
 impl InFlight {
-    /// Whether a message may be sent now. Messages to slow hosts have only a part of the places; the
-    /// others are left to hosts that respond. Of the places for a message, more have to be free
-    /// than its subscriber has, so one that becomes free goes to a subscriber that has none. So
-    /// does the last of all places, whatever its subscriber has.
+    /// Whether a message may be sent now. Messages to slow hosts have only a part of the places;
+    /// the others are left to hosts that respond. For either, more places have to be free than the
+    /// subscriber has there, so one that becomes free goes to a subscriber that has none. The last
+    /// of all places is for a subscriber without any message.
     pub(super) fn room(&self, route: &Destination, now: Millis) -> Capacity {
         let count = self.messages.len();
         if count >= MAX_IN_FLIGHT || self.is_invocation_over(now) {
