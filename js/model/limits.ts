@@ -81,7 +81,7 @@ export interface ListenLimits {
    * provides addresses; elsewhere set `clientAddress`. IPv6 addresses count by their first 64 bits;
    * those of one /48 may together have a quarter of `maxSubscriptions`, or this limit if it is
    * higher. If many callers share an address, raise the limit or name callers with `principal`. An
-   * address has a quarter of the limit, and at least four, polls of events at a time.
+   * address has a quarter of the limit, but 4 to 64, polls of events at a time.
    *
    * @default 256
    */

@@ -5,8 +5,10 @@
  */
 export function setAddress(request: Request, address: unknown): boolean {
   given.set(request, undefined);
-  if (address === undefined || address === null || address === '') return true;
-  const own = typeof address === 'string' ? withoutPort(address.trim().toLowerCase()) : '';
+  if (address === undefined || address === null) return true;
+  const text = typeof address === 'string' ? address.trim() : undefined;
+  if (text === '') return true;
+  const own = withoutPort(text?.toLowerCase() ?? '');
   if (!IPV4.test(own) && !IPV6.test(own)) return false;
   given.set(request, network(own));
   return true;

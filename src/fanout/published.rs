@@ -41,11 +41,15 @@ pub(super) struct LastPublish {
     pub(super) at: Millis,
 }
 
-/// Collapses the events to one for each subject: the latest, in the place of the first.
+/// Collapses the events to one for each subject: the latest, in the place of the first since the
+/// last disconnect. The caller that was disconnected gets nothing later.
 pub(super) fn collapsed(events: Vec<Published>) -> Vec<Published> {
     let mut places = Map::default();
     let mut latest: Vec<Published> = Vec::new();
     for published in events {
+        if matches!(published.event, ServerEvent::Disconnect { .. }) {
+            places.clear();
+        }
         let subject = Topic::subject_of(&published.event);
         let place: Option<usize> = places.get(&subject).copied();
         if let Some(former) = place.and_then(|place| latest.get_mut(place)) {

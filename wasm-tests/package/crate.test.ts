@@ -25,7 +25,7 @@ test('the crate builds from its contents without a warning', async () => {
 const CONTENTS = new RegExp(
   `^(${[
     'src/.+\\.rs',
-    'bench/core/(names|overhead|scale)/.+\\.rs',
+    'bench/core/(names|overhead|scale|targeted)/.+\\.rs',
     'wasm-tests/.+\\.rs',
     'wasm-tests/corpus/.+\\.json',
     'wasm-tests/fuzz/crashers/[^/]+/[a-z-]+',

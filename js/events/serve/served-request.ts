@@ -190,7 +190,8 @@ export class ServedRequest {
     if (this.#caller.name !== undefined) return MAX_POLLS;
     if (id === undefined) return MAX_UNNAMED_POLLS;
     const { maxSubscriptionsPerAddress } = this.#of.host.limits;
-    return Math.max(MAX_POLLS, Math.floor(maxSubscriptionsPerAddress / STREAMS_PER_POLL));
+    const share = Math.floor(maxSubscriptionsPerAddress / STREAMS_PER_POLL);
+    return Math.min(MAX_UNNAMED_POLLS, Math.max(MAX_POLLS, share));
   }
 
   /** A client that has disconnected is not an error. */

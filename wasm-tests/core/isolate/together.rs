@@ -17,7 +17,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
-    any::{id, updated},
+    any::{id, task, task_id, updated},
     follow,
 };
 
@@ -216,4 +216,29 @@ fn a_disconnected_caller_gets_nothing_more_of_a_batch() {
     assert_eq!(written(&mut isolate), [vec![]]);
     assert_eq!(isolate.fanout().take_due(), [ids[0]]);
     assert_eq!(isolate.remove(ids[0]), Some(EndReason::Denied));
+}
+
+#[test]
+fn a_state_after_a_disconnect_is_not_written_before_it() {
+    let ann = Name::new("ann").unwrap();
+    let (mut isolate, _) = isolate(&[SubscriptionFilter {
+        task_ids: vec![task_id("t")],
+        scope: Scope {
+            principals: vec![ann.clone()],
+            ..Scope::default()
+        },
+        ..SubscriptionFilter::default()
+    }]);
+    let disconnected = ServerEvent::Disconnect { principal: ann };
+    let states = ["working", "completed"].map(|status| {
+        task(&format!(
+            r#"{{"taskId":"t","status":"{status}","ttlMs":null}}"#
+        ))
+    });
+    let [working, completed] = states;
+    receive(&mut isolate, (1..).zip([working, disconnected, completed]));
+    let batches = batches(&mut isolate);
+    let written = str::from_utf8(batches[0].chunk(0)).unwrap();
+    assert!(written.contains("working"), "{written}");
+    assert!(!written.contains("completed"), "{written}");
 }

@@ -122,7 +122,8 @@ test('a caller has four polls at a time, and callers without a name 64', async (
 
 test.each([
   ['64 by default', {}, 64],
-  ['more if the limit on its streams is higher', { maxSubscriptionsPerAddress: 400 }, 100],
+  ['fewer if the limit on its streams is lower', { maxSubscriptionsPerAddress: 100 }, 25],
+  ['no more if that limit is higher', { maxSubscriptionsPerAddress: 400 }, 64],
   ['no fewer than a caller with a name', { maxSubscriptionsPerAddress: 0 }, 4],
 ])('callers without a name from one address have polls at a time: %s', async (_, limits, max) => {
   const { matching, poll } = await matchingLate(limits);

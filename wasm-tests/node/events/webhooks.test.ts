@@ -329,11 +329,10 @@ test('calls at the same time do not exceed the limit of the bus', async () => {
     delivery.subscribe({ ...webhookOf({ url }), arguments: JSON.stringify({ n }) });
   const results = await Promise.all(Array.from({ length: 5 }, (_, n) => subscribe(n)));
   const exhausted = { error: { resourceExhausted: { limit: 'subscriptions', max: 5 } } };
-  const taken = expect.objectContaining({ result: expect.anything() });
-  expect(results.map((text) => JSON.parse(text))).toEqual([
-    ...Array(2).fill(taken),
-    ...Array(3).fill(exhausted),
-  ]);
+  // Web Crypto makes their ids at the same time, so any two of them may be the first.
+  const outcomes = results.map((text) => JSON.parse(text));
+  expect(outcomes.filter(({ error }) => error !== undefined)).toEqual(Array(3).fill(exhausted));
+  expect(outcomes.filter(({ result }) => result !== undefined)).toHaveLength(2);
   expect(store.rows.size).toBe(2);
 });
 

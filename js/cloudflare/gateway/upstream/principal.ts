@@ -119,7 +119,7 @@ export class UpstreamAdmission {
     const known = cache.get(key);
     if (known !== undefined) return known;
     const last = cache.last(key);
-    if (!this.#budget.admits(keys)) {
+    if (!isNone && !this.#budget.admits(keys)) {
       if (last !== undefined) return last;
       throw new ListenError('authorizer-failed', 'a caller varies its credentials too often');
     }

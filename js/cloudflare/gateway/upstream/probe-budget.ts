@@ -15,7 +15,10 @@ interface Spent {
  * Credentials are given as digests.
  */
 export class ProbeBudget {
+  /** By the digest of a credential, the latest name that has it. */
   readonly #names = new TtlCache<Spent>(10 * MINUTE_MS, 10_000);
+  /** By all digests of a name, so that its count goes on after another name with some of them. */
+  readonly #spent = new TtlCache<Spent>(10 * MINUTE_MS, 10_000);
 
   /** Counts a request for a caller with these credentials. Returns false for one too many. */
   admits(sent: readonly string[]): boolean {
@@ -31,8 +34,9 @@ export class ProbeBudget {
 
   /** Remembers that these credentials make up a name. */
   remember(keys: readonly string[]): void {
-    const known = this.#namesIn(keys).find((name) => name.keys.length === keys.length);
-    const spent = known ?? { keys, since: Date.now(), probes: 0 };
+    const name = keys.toSorted().join(' ');
+    const spent = this.#spent.get(name) ?? { keys, since: Date.now(), probes: 0 };
+    this.#spent.set(name, spent);
     for (const key of keys) this.#names.set(key, spent);
   }
 
@@ -45,5 +49,5 @@ export class ProbeBudget {
   }
 }
 
-/** Maximum requests for one name in a minute. */
+/** Maximum probes for one name in a minute; each has up to three requests. */
 const MAX_PROBES = 300;

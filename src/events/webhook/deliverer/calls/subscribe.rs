@@ -188,10 +188,12 @@ impl<S: WebhookStore> Deliverer<S> {
         self.remove(&subscribe.id)?;
         let row = WebhookSubscription::new(subscribe, page.cursor_at(page.from));
         let expected = self.match_rules.expected(&row.name, &row.arguments);
+        let is_slow = self.subscriptions.is_slow(&subscribe.host);
         if self.subscriptions.add(&subscribe.id, row, expected) {
             let follow = DelivererOutput::Follow(subscribe.name.clone());
             self.outputs.push_back(follow);
         }
+        self.subscriptions.set_slow(&subscribe.host, is_slow);
         if let Some(event_type) = self.subscriptions.event_type_mut(&subscribe.name) {
             event_type.note_head(page.cursor_at(page.head));
         }

@@ -82,6 +82,7 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             let expected = match_rules.expected(&row.name, &row.arguments);
             subscriptions.add(&id, row, expected);
         }
+        subscriptions.spread_pace();
         Ok(subscriptions)
     }
 
@@ -168,10 +169,8 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             event_type.ids.push(id.into());
             event_type.ids.len() == 1
         });
-        let host = row.host.clone();
-        let is_slow = row.progress.has_timed_out() || self.is_slow(&host);
         let entry = SubscriptionEntry {
-            is_slow: false,
+            is_slow: row.progress.has_timed_out(),
             row,
             expected,
             is_queued: false,
@@ -181,7 +180,6 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             stored,
         };
         self.entries.insert(id.into(), entry);
-        self.set_slow(&host, is_slow);
         is_first
     }
 
@@ -199,7 +197,17 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
         }
     }
 
-    fn set_slow(&mut self, host: &str, is_slow: bool) {
+    /// Makes all subscriptions of a host slow if one is.
+    fn spread_pace(&mut self) {
+        let slow = self.entries.values().filter(|entry| entry.is_slow);
+        let mut hosts: Vec<Box<str>> = slow.map(|entry| entry.row.host.clone()).collect();
+        hosts.sort_unstable();
+        for entry in self.entries.values_mut() {
+            entry.is_slow = hosts.binary_search(&entry.row.host).is_ok();
+        }
+    }
+
+    pub(super) fn set_slow(&mut self, host: &str, is_slow: bool) {
         for entry in self.entries.values_mut() {
             if *entry.row.host == *host {
                 entry.is_slow = is_slow;
