@@ -134,15 +134,16 @@ export class ChunkCache {
     if (known !== undefined) return known;
     const from = index > 0 ? this.#endOf(index - 1) : 0;
     const to = this.#endOf(index);
-    if (to > this.#to) this.#copy(from, index);
+    // A stream without room requests no chunk, so a lower index may follow a higher one.
+    if (from < this.#from || to > this.#to) this.#copy(from, index);
     const chunk = this.#piece.subarray(from - this.#from, to - this.#from);
     this.#cut[index] = chunk;
     return chunk;
   }
 
   /**
-   * Copies consecutive chunks, from this one up to `MAX_PIECE_BYTES` bytes: chunks are requested
-   * in ascending order.
+   * Copies consecutive chunks, from this one up to `MAX_PIECE_BYTES` bytes: most chunks are
+   * requested in ascending order.
    */
   #copy(from: number, index: number): void {
     let last = index;
