@@ -81,7 +81,7 @@ async function expectFree(port) {
 function welcome(origin, { operator, publish }) {
   return `
 MCP endpoint  ${origin}/mcp
-Console       ${origin}/#publish=${operator}
+Console       ${origin}/#token=${operator}
 
 Two edge isolates hold the streams alternately; one Durable Object is the bus between them.
 Listen in a second terminal:
@@ -110,7 +110,7 @@ function gatewayWelcome(origin, { operator, publish }) {
     return tenantsWelcome(origin, publish, TENANTS, TENANT_NAMES.split(',')[0]?.trim() ?? '');
   return `
 MCP endpoint  ${origin}/mcp, in front of ${UPSTREAM}
-Console       ${origin}/#publish=${operator}
+Console       ${origin}/#token=${operator}
 
 Publish a change:
 
