@@ -95,8 +95,8 @@ let operate: Promise<OperateView> | undefined;
 let hasBegun = false;
 tabs(byId('rooms', HTMLElement), showRoom);
 const hash = new URLSearchParams(location.hash.slice(1));
-// The link that `npm start` prints has the secret after the "#", which browsers send to no server.
-publishing.token = hash.get('publish') ?? '';
+// The link that `npm start` prints has the token after the "#", which browsers send to no server.
+publishing.token = hash.get('token') ?? '';
 select(hash.has('operate') ? 'operate' : 'inspect');
 
 async function openSubscription(): Promise<void> {

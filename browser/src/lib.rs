@@ -26,7 +26,7 @@
 //! }
 //! ```
 //!
-//! With `StreamExt::next` of the crate `futures`, the `poll_fn` above is not needed.
+//! With `StreamExt::next` of the crate `futures-util`, the `poll_fn` above is not needed.
 
 #![cfg(target_arch = "wasm32")]
 #![warn(clippy::wildcard_enum_match_arm)]

@@ -81,7 +81,7 @@ async function expectFree(port) {
 function welcome(origin, { operator, publish }) {
   return `
 MCP endpoint  ${origin}/mcp
-Console       ${origin}/#publish=${operator}
+Console       ${origin}/#token=${operator}
 
 Two edge isolates hold the streams alternately; one Durable Object is the bus between them.
 Listen in a second terminal:
@@ -94,7 +94,7 @@ ${request(origin, 'tools/call', " -H 'Mcp-Name: edit_note'", edit)}
 
 Or publish to the bus directly:
 
-${publishing(origin, publish)}
+${publishing(origin, publish, { kind: 'resource_updated', uri: 'note://todo' })}
 
 Ctrl-C stops everything.
 `;
@@ -110,11 +110,11 @@ function gatewayWelcome(origin, { operator, publish }) {
     return tenantsWelcome(origin, publish, TENANTS, TENANT_NAMES.split(',')[0]?.trim() ?? '');
   return `
 MCP endpoint  ${origin}/mcp, in front of ${UPSTREAM}
-Console       ${origin}/#publish=${operator}
+Console       ${origin}/#token=${operator}
 
 Publish a change:
 
-${publishing(origin, publish)}
+${publishing(origin, publish, toolsChanged)}
 
 Ctrl-C stops everything.
 `;
@@ -134,7 +134,7 @@ MCP endpoint  ${base}/mcp, in front of ${process.env['UPSTREAM']}; each tenant h
 
 Publish a change for ${tenant}:
 
-${publishing(base, secret)}
+${publishing(base, secret, toolsChanged)}
 
 Ctrl-C stops everything.
 `;
@@ -163,12 +163,12 @@ function request(origin, method, headers, params) {
 /**
  * @param {string} origin
  * @param {string} token
+ * @param {object} event
  */
-function publishing(origin, token) {
-  const event = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
+function publishing(origin, token, event) {
   return (
     `curl ${origin}/publish -H 'Authorization: Bearer ${token}' ` +
-    `-H 'Content-Type: application/json' -d '${event}'`
+    `-H 'Content-Type: application/json' -d '${JSON.stringify(event)}'`
   );
 }
 
@@ -179,6 +179,8 @@ const envelope = {
 const listen = {
   notifications: { toolsListChanged: true, resourceSubscriptions: ['note://todo'] },
 };
+/** A change that every server may have. */
+const toolsChanged = { kind: 'tools_list_changed' };
 const edit = { name: 'edit_note', arguments: { name: 'todo', text: 'buy oat milk' } };
 
 await main(import.meta.url, start);

@@ -25,7 +25,7 @@ export class BusyBus {
 
   /** The console of the first isolate. */
   get console(): string {
-    return `${this.workerd.edges[0]}/console/#publish=${SECRET}`;
+    return `${this.workerd.edges[0]}/console/#token=${SECRET}`;
   }
 
   /**

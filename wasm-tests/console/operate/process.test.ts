@@ -25,7 +25,7 @@ test('on a bus between processes a drain ends the streams of the one that respon
   const bus = `of-${crypto.randomUUID()}`;
   const [here, there] = [await process(bus), await process(bus)];
   const [own, other] = [await subscribed(here), await subscribed(there)];
-  const console = await open(`${here.origin}/console/#publish=${SECRET}`);
+  const console = await open(`${here.origin}/console/#token=${SECRET}`);
   await console.connected();
   await console.operate();
   expect(await console.reading('streams').textContent()).toBe('1');
@@ -55,7 +55,7 @@ test('Publish of Inspect reaches the bus of a mounted console, also one without 
   const bus = `of-${crypto.randomUUID()}`;
   const [here, there] = [await process(bus), await process(bus)];
   const other = await subscribed(there, LAMP);
-  const console = await open(`${here.origin}/console/#publish=${SECRET}`);
+  const console = await open(`${here.origin}/console/#token=${SECRET}`);
   await console.connected();
   expect(await console.publish('lamp://desk')).toBe('Published.');
   expect(await other.message()).toBe(updated('1', 'lamp://desk'));

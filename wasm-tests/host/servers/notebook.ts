@@ -15,5 +15,5 @@ export function startNotebook(port: number): Promise<Workerd> {
 
 /** The URL of the console of a notebook, with the token of operators. */
 export function consoleOf(origin: string): string {
-  return `${origin}/#publish=${OPERATOR}`;
+  return `${origin}/#token=${OPERATOR}`;
 }

@@ -33,7 +33,7 @@ export async function npmStart(variables: Record<string, string> = {}): Promise<
   ]);
   return {
     url: output.match(/http:\S+\/mcp/)?.[0] ?? '',
-    console: output.match(/http:\S+\/#publish=\S+/)?.[0] ?? '',
+    console: output.match(/http:\S+\/#token=\S+/)?.[0] ?? '',
     stop: async () => {
       child.kill('SIGTERM');
       await ended;

@@ -9,6 +9,10 @@ test('npm start serves metrics if its environment has a token for them', () => {
   expect(variablesOf(TOKENS, {})).not.toHaveProperty('METRICS_TOKEN');
 });
 
+test('npm start passes on the number of subrequests', () => {
+  expect(variablesOf(TOKENS, { SUBREQUESTS: '50' })).toMatchObject({ SUBREQUESTS: '50' });
+});
+
 test('npm start has one token for publishers and another one for operators', () => {
   expect(variablesOf(TOKENS, {})).toMatchObject({
     PUBLISH_TOKEN: TOKENS.publish,
