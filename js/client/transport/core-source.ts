@@ -136,6 +136,11 @@ export abstract class CoreSource {
     return this.#isReleased;
   }
 
+  /** Logs a message that is about to be sent. */
+  protected logSent(text: string): void {
+    this.#log?.({ at: Date.now(), direction: 'out', text });
+  }
+
   /** Passes input to the core with the current time, and handles its output. */
   protected at<T>(input: (machine: ClientWatch, time: number) => T): T | undefined {
     const result = this.#call((machine) => input(machine, now()));
@@ -200,17 +205,11 @@ export abstract class CoreSource {
 
   #act(action: ClientAction): void {
     if (action.kind === 'close') this.drop(action.call);
-    else if (action.kind === 'send') this.#send(action);
+    else if (action.kind === 'send') this.send(action);
     else {
       this.#isReleased = false;
       this.join();
     }
-  }
-
-  #send(outgoing: Outgoing): void {
-    if (outgoing.body !== undefined)
-      this.#log?.({ at: Date.now(), direction: 'out', text: outgoing.body });
-    this.send(outgoing);
   }
 
   #logMessages(machine: ClientWatch): void {

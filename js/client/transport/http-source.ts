@@ -27,6 +27,7 @@ export class HttpSource extends CoreSource {
   }
 
   protected send(outgoing: Outgoing): void {
+    if (outgoing.body !== undefined) this.logSent(outgoing.body);
     void this.#exchange(outgoing);
   }
 

@@ -42,7 +42,12 @@ export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
   const known = running.get(target);
   if (known !== undefined) return known;
   const tap = new ProcessTap(target);
-  const channel = { join: (receiver: ChannelReceiver) => new ProcessMember(tap, receiver) };
+  const { stdin, stdout } = target;
+  const channel = {
+    // The streams of a process that has exited emit no more events.
+    join: (receiver: ChannelReceiver) =>
+      stdin.writable && stdout.readable ? new ProcessMember(tap, receiver) : undefined,
+  };
   running.set(target, channel);
   return channel;
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -102,6 +103,20 @@ test('a server on stdio that never responds is reported as ack-timeout', async (
   await expect(listen(silent, FILTER, { ackTimeoutMs: 100 })).rejects.toMatchObject({
     code: 'ack-timeout',
   });
+});
+
+test('a process that has exited is reported as disconnected at each attempt', async () => {
+  const child = spawn(process.execPath, ['-e', '']);
+  child.stdout.resume();
+  await once(child, 'close');
+  await expect(listen(stdio(child), FILTER)).rejects.toMatchObject({ code: 'disconnected' });
+  const codes: string[] = [];
+  const watched = watch(stdio(child), FILTER, () => {}, {
+    onError: ({ code }) => codes.push(code),
+  });
+  onTestFinished(() => watched.close());
+  await expect.poll(() => codes.length).toBeGreaterThan(1);
+  expect(new Set(codes)).toEqual(new Set(['disconnected']));
 });
 
 describe('a client of an SDK', () => {

@@ -26,3 +26,10 @@ test('a running process has one listener of its output, however many subscriptio
   members[0]?.leave();
   expect(counts()).toEqual(before);
 });
+
+test.each(['stdin', 'stdout'] as const)('a process without %s is not joined', (closed) => {
+  const child = { stdin: new PassThrough(), stdout: new PassThrough() };
+  const channel = stdio(child);
+  child[closed].destroy();
+  expect(channel.join(receiver())).toBeUndefined();
+});
