@@ -236,7 +236,12 @@ impl Streams {
         let now = self.now();
         let mut shared = self.lock();
         let due = shared.fanout.handle_timeout(now);
-        shared.remove_stalled(&due);
+        for id in &due {
+            // A keep-alive that is due sets no deadline: the connection may never take it.
+            shared.fanout.with_stream(*id, |stream| {
+                stream.handle_blocked(now);
+            });
+        }
         shared.wake(due);
     }
 
@@ -294,23 +299,16 @@ impl Shared {
         streams.filter(own).count()
     }
 
-    /// Removes the streams that have ended and whose connections take nothing: these do not poll
-    /// their bodies, and so do not drop them either.
-    fn remove_stalled(&mut self, due: &[StreamId]) {
+    /// Wakes these streams, and removes those that have ended: a connection that takes nothing does
+    /// not poll its body, and so does not drop it either.
+    fn wake(&mut self, due: Vec<StreamId>) {
         for id in due {
-            let stream = self.fanout.stream(*id);
-            let has_ended = stream.is_some_and(ServerStream::is_ending);
-            if has_ended && !self.slots.get(id).is_some_and(BodySlot::is_awaited) {
-                self.slots.remove(id);
-                self.fanout.remove(*id);
-            }
-        }
-    }
-
-    fn wake(&mut self, streams: Vec<StreamId>) {
-        for id in streams {
             if let Some(slot) = self.slots.get_mut(&id) {
                 slot.wake();
+            }
+            if self.fanout.stream(id).is_some_and(ServerStream::is_ending) {
+                self.slots.remove(&id);
+                self.fanout.remove(id);
             }
         }
     }
