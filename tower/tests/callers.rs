@@ -1,14 +1,14 @@
-//! How many streams one caller may have.
+//! Callers: how they are denied, and how many streams one of them may have.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::convert::Infallible;
+use std::{convert::Infallible, future::ready};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body_util::Full;
 use mcp_listen_tower::{
-    Body, Bus, Capabilities, Grant, ListenLayer, Name, Scope, SubscriptionFilter,
+    Body, Bus, Capabilities, Denied, Grant, ListenLayer, Name, Scope, SubscriptionFilter,
 };
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -149,4 +149,25 @@ async fn a_subscriber_in_rust_has_a_place_of_the_caller_that_its_filter_names() 
     assert_eq!(respond(&layer, Some("bob")).await.status().as_u16(), 429);
     drop(changes);
     assert_eq!(respond(&layer, Some("bob")).await.status().as_u16(), 200);
+}
+
+#[tokio::test]
+async fn the_response_to_a_denied_caller_says_how_to_authenticate() {
+    let metadata = HeaderValue::from_static(r#"Bearer resource_metadata="https://mcp.example/""#);
+    let scope = HeaderValue::from_static(r#"Bearer error="insufficient_scope", scope="listen""#);
+    for (denied, status, challenge) in [
+        (Denied::Challenge(metadata.clone()), 401, Some(&metadata)),
+        (Denied::InsufficientScope(scope.clone()), 403, Some(&scope)),
+        (Denied::Unauthorized, 401, None),
+        (Denied::Forbidden, 403, None),
+        (Denied::Failed, 503, None),
+    ] {
+        let layer = ListenLayer::new(Bus::new(), Capabilities::ALL);
+        let layer = layer.authorize(move |_, _| ready(Err(denied.clone())));
+        let response = respond(&layer, None).await;
+        assert_eq!(response.status().as_u16(), status);
+        assert_eq!(response.headers().get("www-authenticate"), challenge);
+        let json = response.headers().get("content-type");
+        assert_eq!(json, Some(&HeaderValue::from_static("application/json")));
+    }
 }
