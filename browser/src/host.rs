@@ -4,7 +4,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use js_sys::Promise;
+use js_sys::{Function, Promise};
 use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Request;
@@ -45,19 +45,23 @@ struct Timer {
     /// When it becomes ready.
     at: Millis,
     timeout: JsValue,
+    /// Resolves the promise of `fired`.
+    resolve: Option<Function>,
     fired: JsFuture,
 }
 
 impl Timer {
     fn new(at: Millis, now: Millis) -> Self {
         let after = (at - now).min(MAX_DELAY);
-        let mut timeout = JsValue::UNDEFINED;
+        let (mut timeout, mut resolver) = (JsValue::UNDEFINED, None);
         let fired = Promise::new(&mut |resolve, _| {
             timeout = set_timeout(&resolve, after.as_f64());
+            resolver = Some(resolve);
         });
         Self {
             at,
             timeout,
+            resolve: resolver,
             fired: fired.into(),
         }
     }
@@ -70,6 +74,10 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         clear_timeout(&self.timeout);
+        // A `JsFuture` keeps its memory until its promise settles.
+        if let Some(resolve) = &self.resolve {
+            let _ = resolve.call0(&JsValue::UNDEFINED);
+        }
     }
 }
 

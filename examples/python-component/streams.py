@@ -27,7 +27,9 @@ class Streams:
         batch = self._call("publish", list(events), now)
         # Each body polls when it can send: what a slow client does not read collapses in the core.
         missed = [write.stream for write in batch.writes]
-        self._wake(missed + self._call("handle-missed", missed, now))
+        due = self._call("handle-missed", missed, now)
+        self._end_unread(due)
+        self._wake(missed + due)
         self._schedule()
 
     async def serve(self, stream, receive, send):
@@ -91,13 +93,20 @@ class Streams:
             self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
 
     def _tick(self):
-        due = self._call("handle-timeout", clock())
-        for number in due:
-            # A client that reads nothing never lets the pending write end.
-            if number in self._sending and self._has_ended(number):
-                self._writing[number].cancel()
+        now = clock()
+        due = self._call("handle-timeout", now)
+        for number in self._sending.intersection(due):
+            # Otherwise a keep-alive that its client never reads would have no deadline.
+            self._call("handle-blocked", number, now)
+        self._end_unread(due)
         self._wake(due)
         self._schedule()
+
+    def _end_unread(self, numbers):
+        """Cancels the writes of streams that have ended: a client that reads nothing ends none."""
+        for number in self._sending.intersection(numbers):
+            if self._has_ended(number):
+                self._writing[number].cancel()
 
 
 async def _disconnected(receive):

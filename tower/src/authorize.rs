@@ -1,6 +1,6 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use http::request::Parts;
+use http::{HeaderValue, request::Parts};
 use mcp_listen::{error::Reason, filter::SubscriptionFilter, scope::Scope};
 
 /// What a caller is allowed to receive.
@@ -16,14 +16,20 @@ pub struct Grant {
 }
 
 /// Why a listen request is rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Denied {
-    /// The caller is not authenticated: 401. The inner service's response to the request says how
-    /// to authenticate.
+    /// The caller is not authenticated: 401. The request does not reach the inner service, and the
+    /// response does not say how to authenticate: see [`Denied::Challenge`].
     Unauthorized,
+    /// As [`Denied::Unauthorized`], with this `WWW-Authenticate` field, from which clients start
+    /// authorization: `Bearer resource_metadata="https://..."`, as your MCP server sends it.
+    Challenge(HeaderValue),
     /// The caller is not allowed to listen: 403.
     Forbidden,
+    /// As [`Denied::Forbidden`], with this `WWW-Authenticate` field, which names the scope that the
+    /// token needs: `Bearer error="insufficient_scope", scope="..."`.
+    InsufficientScope(HeaderValue),
     /// The caller's rights could not be determined: 503, and the client retries.
     Failed,
 }
@@ -52,10 +58,35 @@ impl Grant {
 impl Denied {
     /// Returns the reason of the rejection, with its status, code and text.
     pub fn reason(self) -> Reason {
-        match self {
-            Self::Unauthorized => Reason::Unauthorized,
-            Self::Forbidden => Reason::Forbidden,
-            Self::Failed => Reason::AuthorizerFailed,
+        Refusal::from(self).reason
+    }
+}
+
+/// A refused request.
+pub(crate) struct Refusal {
+    pub(crate) reason: Reason,
+    /// The `WWW-Authenticate` field of the response.
+    pub(crate) challenge: Option<HeaderValue>,
+}
+
+impl From<Reason> for Refusal {
+    fn from(reason: Reason) -> Self {
+        Self {
+            reason,
+            challenge: None,
         }
+    }
+}
+
+impl From<Denied> for Refusal {
+    fn from(denied: Denied) -> Self {
+        let (reason, challenge) = match denied {
+            Denied::Unauthorized => (Reason::Unauthorized, None),
+            Denied::Challenge(challenge) => (Reason::Unauthorized, Some(challenge)),
+            Denied::Forbidden => (Reason::Forbidden, None),
+            Denied::InsufficientScope(challenge) => (Reason::Forbidden, Some(challenge)),
+            Denied::Failed => (Reason::AuthorizerFailed, None),
+        };
+        Self { reason, challenge }
     }
 }

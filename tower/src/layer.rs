@@ -132,10 +132,10 @@ impl ListenLayer {
         self
     }
 
-    /// Ends a stream whose client has read nothing for this long while output is pending. Default
-    /// 60 s; zero disables it. Its place is free then. Its connection stays open until the host
-    /// closes it, or the client reads and finds the end: only the host can close a connection that
-    /// accepts no bytes.
+    /// Ends a stream whose client has read nothing for this long while a notification or keep-alive
+    /// is pending. Default 60 s; zero disables it. Its place is free then. Its connection stays
+    /// open until the host closes it, or the client reads and finds the end: only the host can
+    /// close a connection that accepts no bytes.
     #[must_use]
     pub fn write_timeout(mut self, span: Duration) -> Self {
         self.settings.write_timeout = span;

@@ -19,10 +19,8 @@
 
 mod authorize;
 mod body;
-mod body_slot;
 mod bus;
 mod changes;
-mod disconnects;
 mod layer;
 mod request;
 mod service;

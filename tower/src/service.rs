@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::{
-    authorize::Denied,
+    authorize::Refusal,
     body::{Body, Own},
     layer::Settings,
     request::{length, lines, read, url},
@@ -79,7 +79,10 @@ where
             let response = match settings.outcome(&mut exchange, parts, body).await {
                 Ok(Outcome::Responded(response)) => response.map(Body::own),
                 Ok(Outcome::Passed(request)) => inner.call(*request).await?.map(Body::inner),
-                Err(reason) => refused(&exchange.refuse(reason)).map(Body::own),
+                Err(Refusal { reason, challenge }) => {
+                    let refused = refused(&exchange.refuse(reason));
+                    challenged(refused, challenge).map(Body::own)
+                }
             };
             Ok(with(exchange.fields(), response))
         })
@@ -100,7 +103,7 @@ impl Settings {
         exchange: &mut Exchange,
         parts: Parts,
         body: RequestBody,
-    ) -> Result<Outcome<RequestBody>, Reason>
+    ) -> Result<Outcome<RequestBody>, Refusal>
     where
         RequestBody: http_body::Body<Data = Bytes> + From<Bytes>,
     {
@@ -123,8 +126,7 @@ impl Settings {
                         continue;
                     };
                     let parts = parts.take().ok_or(Reason::Unavailable)?;
-                    let granted = authorize(parts, requested).await;
-                    let grant = granted.map_err(Denied::reason)?;
+                    let grant = authorize(parts, requested).await?;
                     scope = grant.scope;
                     exchange.handle_permit(Some(grant.filter));
                 }
@@ -132,8 +134,8 @@ impl Settings {
                 Step::Admit => exchange.handle_admitted(),
                 Step::Discover => exchange.handle_discovered(self.discovered.clone()),
                 Step::Open => {
-                    let response = self.open_stream(exchange, scope, disconnects);
-                    return response.map(Outcome::Responded);
+                    let response = self.open_stream(exchange, scope, disconnects)?;
+                    return Ok(Outcome::Responded(response));
                 }
                 Step::Pass { .. } => {
                     let parts = parts.ok_or(Reason::ParseError)?;
@@ -142,7 +144,7 @@ impl Settings {
                 }
                 Step::Respond(response) => return Ok(Outcome::Responded(refused(&response))),
                 // Sessions belong to the inner service.
-                _ => return Err(Reason::Unavailable),
+                _ => return Err(Reason::Unavailable.into()),
             }
         }
     }
@@ -209,6 +211,15 @@ fn refused(refusal: &core_http::Response) -> Response<Own> {
     }
     if let Some(seconds) = refusal.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// Adds how to authenticate.
+fn challenged(mut response: Response<Own>, challenge: Option<HeaderValue>) -> Response<Own> {
+    if let Some(challenge) = challenge {
+        let headers = response.headers_mut();
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
 }

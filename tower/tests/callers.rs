@@ -1,18 +1,24 @@
-//! How many streams one caller may have.
+//! Callers: how they are denied, and how many streams one of them may have.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::convert::Infallible;
+use std::{convert::Infallible, future::ready};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body_util::Full;
-use mcp_listen_tower::{Body, Bus, Capabilities, Grant, ListenLayer, Name, Scope};
+use mcp_listen_tower::{
+    Body, Bus, Capabilities, Denied, Grant, ListenLayer, Name, Scope, SubscriptionFilter,
+};
 use tower::{Layer, ServiceExt, service_fn};
 
 /// A layer that names each caller after the words of its token.
 fn layer() -> ListenLayer {
-    ListenLayer::new(Bus::new(), Capabilities::ALL).authorize(|parts, requested| async move {
+    layer_on(&Bus::new())
+}
+
+fn layer_on(bus: &Bus) -> ListenLayer {
+    ListenLayer::new(bus.clone(), Capabilities::ALL).authorize(|parts, requested| async move {
         let token = parts.headers.get("authorization");
         let names = token.map_or("", |token| token.to_str().unwrap());
         let principals = names
@@ -97,4 +103,71 @@ async fn callers_without_a_name_are_limited_together_only() {
     let streams = [respond(&layer, None).await, respond(&layer, None).await];
     assert!(streams.iter().all(|stream| stream.status().as_u16() == 200));
     assert_eq!(respond(&layer, None).await.status().as_u16(), 503);
+}
+
+#[tokio::test]
+async fn a_disconnected_caller_has_its_places_again_although_its_connections_poll_nothing() {
+    let bus = Bus::new();
+    let layer = layer_on(&bus).max_subscriptions_per_principal(2);
+    let streams = [
+        respond(&layer, Some("ann")).await,
+        respond(&layer, Some("ann")).await,
+    ];
+    assert_eq!(respond(&layer, Some("ann")).await.status().as_u16(), 429);
+    bus.disconnect(Name::new("ann").unwrap());
+    assert_eq!(bus.streams(), 0);
+    let again = [
+        respond(&layer, Some("ann")).await,
+        respond(&layer, Some("ann")).await,
+    ];
+    assert!(again.iter().all(|stream| stream.status().as_u16() == 200));
+    drop(streams);
+    assert_eq!(
+        bus.streams(),
+        2,
+        "the former streams give nothing back twice"
+    );
+    assert_eq!(respond(&layer, Some("ann")).await.status().as_u16(), 429);
+}
+
+#[tokio::test]
+async fn a_subscriber_in_rust_has_a_place_of_the_caller_that_its_filter_names() {
+    let bus = Bus::new();
+    let layer = layer_on(&bus).max_subscriptions_per_principal(1);
+    let of = |name| SubscriptionFilter {
+        tools_list_changed: true,
+        scope: Scope {
+            principals: vec![Name::new(name).unwrap()],
+            ..Scope::default()
+        },
+        ..SubscriptionFilter::default()
+    };
+    let changes = bus.subscribe(of("ann")).unwrap();
+    assert_eq!(respond(&layer, Some("ann")).await.status().as_u16(), 429);
+    changes.filter(of("bob"));
+    assert_eq!(respond(&layer, Some("ann")).await.status().as_u16(), 200);
+    assert_eq!(respond(&layer, Some("bob")).await.status().as_u16(), 429);
+    drop(changes);
+    assert_eq!(respond(&layer, Some("bob")).await.status().as_u16(), 200);
+}
+
+#[tokio::test]
+async fn the_response_to_a_denied_caller_says_how_to_authenticate() {
+    let metadata = HeaderValue::from_static(r#"Bearer resource_metadata="https://mcp.example/""#);
+    let scope = HeaderValue::from_static(r#"Bearer error="insufficient_scope", scope="listen""#);
+    for (denied, status, challenge) in [
+        (Denied::Challenge(metadata.clone()), 401, Some(&metadata)),
+        (Denied::InsufficientScope(scope.clone()), 403, Some(&scope)),
+        (Denied::Unauthorized, 401, None),
+        (Denied::Forbidden, 403, None),
+        (Denied::Failed, 503, None),
+    ] {
+        let layer = ListenLayer::new(Bus::new(), Capabilities::ALL);
+        let layer = layer.authorize(move |_, _| ready(Err(denied.clone())));
+        let response = respond(&layer, None).await;
+        assert_eq!(response.status().as_u16(), status);
+        assert_eq!(response.headers().get("www-authenticate"), challenge);
+        let json = response.headers().get("content-type");
+        assert_eq!(json, Some(&HeaderValue::from_static("application/json")));
+    }
 }

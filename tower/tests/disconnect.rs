@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod request;
+
 use std::{convert::Infallible, sync::Arc};
 
 use bytes::Bytes;
@@ -14,6 +16,8 @@ use tokio::{
     task::JoinHandle,
 };
 use tower::{Layer, ServiceExt, service_fn};
+
+use self::request::listen;
 
 /// A layer whose `authorize` waits until the test lets it go on.
 struct Server {
@@ -73,24 +77,6 @@ impl Server {
 
 fn name(text: &str) -> Name {
     Name::new(text).unwrap()
-}
-
-fn listen() -> Request<Full<Bytes>> {
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{
-        "_meta":{
-            "io.modelcontextprotocol/protocolVersion":"2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities":{}
-        },
-        "notifications":{"toolsListChanged":true}
-    }}"#;
-    Request::post("/mcp")
-        .header("host", "notes.example")
-        .header("content-type", "application/json")
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-method", "subscriptions/listen")
-        .header("mcp-protocol-version", "2026-07-28")
-        .body(Full::from(body))
-        .unwrap()
 }
 
 #[tokio::test]

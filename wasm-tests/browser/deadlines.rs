@@ -1,3 +1,10 @@
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Wake},
+};
+
+use futures_core::Stream;
 use mcp_listen::{client::Loss, event::ServerEvent};
 use mcp_listen_browser::{ListenError, listen};
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -48,4 +55,30 @@ async fn an_event_that_arrived_between_polls_counts_against_silence() {
     sleep(4_500).await;
     let event = next(&mut subscription).await;
     assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
+}
+
+#[test]
+async fn the_timer_of_a_dropped_subscription_keeps_nothing() {
+    let stage = Stage::new().await;
+    let part = format!(r#"{{"steps":[{ACKNOWLEDGED}],"held":true}}"#);
+    let server = stage.player("dropped", &part);
+    let subscription = listen(&server, tools(), patience(0, 600_000)).await;
+    let task = Arc::new(Task);
+    {
+        let mut subscription = pin!(subscription.unwrap());
+        let waker = Arc::clone(&task).into();
+        let polled = subscription
+            .as_mut()
+            .poll_next(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+    }
+    let wakers = async || (Arc::strong_count(&task) - 1).to_string();
+    until("0", wakers).await;
+}
+
+/// Has as many references as there are wakers.
+struct Task;
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
 }

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
@@ -60,6 +61,13 @@ test('a Python server removes the stream of a client that has read nothing for t
   await announce(at);
   await expect.poll(() => called('streams', at)).toBe('0');
   socket.destroy();
+});
+
+test.each([
+  ['has nothing pending but a keep-alive', 'ends_after_a_keep_alive'],
+  ['is disconnected', 'ends_with_a_disconnect'],
+])('a Python server ends the stream of a client that reads nothing and %s', async (_, name) => {
+  await promisify(execFile)(python, [join(import.meta.dirname, 'example', 'unread.py'), name]);
 });
 
 test('a Python server that stops ends its streams with their result', async () => {

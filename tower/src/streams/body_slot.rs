@@ -11,12 +11,7 @@ pub(crate) struct BodySlot {
 
 impl BodySlot {
     pub(crate) fn has_room(&self) -> bool {
-        self.is_awaited() && self.chunk.is_none()
-    }
-
-    /// Whether the connection waits for bytes.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.waiting.is_some()
+        self.waiting.is_some() && self.chunk.is_none()
     }
 
     pub(crate) fn write(&mut self, chunk: Bytes) {

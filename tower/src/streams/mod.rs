@@ -1,3 +1,7 @@
+mod body_slot;
+mod callers;
+mod disconnects;
+
 use std::{
     collections::BTreeMap,
     future::pending,
@@ -21,7 +25,9 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{body_slot::BodySlot, disconnects::Disconnects, stream_body::StreamBody};
+use crate::stream_body::StreamBody;
+
+use self::{body_slot::BodySlot, callers::Callers, disconnects::Disconnects};
 
 /// The streams of one bus: the core's fan-out, with a clock, a timer, and the slot of each
 /// response body.
@@ -38,6 +44,7 @@ pub(crate) struct Streams {
 struct Shared {
     fanout: Fanout,
     slots: BTreeMap<StreamId, BodySlot>,
+    callers: Callers,
     disconnects: Disconnects,
     is_closing: bool,
     /// The task that handles the deadlines of all streams.
@@ -97,7 +104,7 @@ impl Streams {
             if shared.slots.len() >= room.all {
                 return Err(Full::TooMany);
             }
-            if !principals.is_empty() && shared.streams_of(principals) >= room.of_caller {
+            if !principals.is_empty() && shared.callers.streams_of(principals) >= room.of_caller {
                 return Err(Full::TooManyOfCaller);
             }
             Ok(())
@@ -129,6 +136,7 @@ impl Streams {
         // The bus is in this process, so the stream is attached at once.
         shared.fanout.handle_attached(id, now);
         shared.slots.insert(id, BodySlot::default());
+        shared.count(id, Callers::add_stream);
         if shared.timer.as_ref().is_none_or(JoinHandle::is_finished) {
             let timer = run_timer(Arc::downgrade(self), Arc::clone(&self.rescheduled));
             shared.timer = Some(tokio::spawn(timer));
@@ -221,22 +229,27 @@ impl Streams {
 
     /// Replaces the filter that a stream honors.
     pub(crate) fn filter(&self, id: StreamId, honored: SubscriptionFilter) {
-        self.lock().fanout.handle_filter(id, honored);
+        let mut shared = self.lock();
+        shared.count(id, Callers::remove_stream);
+        shared.fanout.handle_filter(id, honored);
+        shared.count(id, Callers::add_stream);
     }
 
     /// Removes a stream whose response has ended, or whose client has disconnected.
     pub(crate) fn remove(&self, id: StreamId) {
-        let mut shared = self.lock();
-        if shared.slots.remove(&id).is_some() {
-            shared.fanout.remove(id);
-        }
+        self.lock().remove(id);
     }
 
     fn tick(&self) {
         let now = self.now();
         let mut shared = self.lock();
         let due = shared.fanout.handle_timeout(now);
-        shared.remove_stalled(&due);
+        for id in &due {
+            // A keep-alive that is due sets no deadline: the connection may never take it.
+            shared.fanout.with_stream(*id, |stream| {
+                stream.handle_blocked(now);
+            });
+        }
         shared.wake(due);
     }
 
@@ -283,34 +296,30 @@ impl Shared {
         self.wake(due);
     }
 
-    /// Returns how many streams the caller with these names, in any order, has.
-    fn streams_of(&self, principals: &[Name]) -> usize {
-        let streams = self.slots.keys().filter_map(|id| self.fanout.stream(*id));
-        let own = |stream: &&ServerStream| {
-            let names = &stream.honored().scope.principals;
-            let has_all = principals.iter().all(|name| names.contains(name));
-            has_all && names.iter().all(|name| principals.contains(name))
-        };
-        streams.filter(own).count()
-    }
-
-    /// Removes the streams that have ended and whose connections take nothing: these do not poll
-    /// their bodies, and so do not drop them either.
-    fn remove_stalled(&mut self, due: &[StreamId]) {
-        for id in due {
-            let stream = self.fanout.stream(*id);
-            let has_ended = stream.is_some_and(ServerStream::is_ending);
-            if has_ended && !self.slots.get(id).is_some_and(BodySlot::is_awaited) {
-                self.slots.remove(id);
-                self.fanout.remove(*id);
-            }
+    /// Changes how many streams the caller of this one has.
+    fn count(&mut self, id: StreamId, change: impl FnOnce(&mut Callers, &[Name])) {
+        if let Some(stream) = self.fanout.stream(id) {
+            change(&mut self.callers, &stream.honored().scope.principals);
         }
     }
 
-    fn wake(&mut self, streams: Vec<StreamId>) {
-        for id in streams {
+    /// Removes a stream, if it is still there.
+    fn remove(&mut self, id: StreamId) {
+        if self.slots.remove(&id).is_some() {
+            self.count(id, Callers::remove_stream);
+            self.fanout.remove(id);
+        }
+    }
+
+    /// Wakes these streams, and removes those that have ended: a connection that takes nothing does
+    /// not poll its body, and so does not drop it either.
+    fn wake(&mut self, due: Vec<StreamId>) {
+        for id in due {
             if let Some(slot) = self.slots.get_mut(&id) {
                 slot.wake();
+            }
+            if self.fanout.stream(id).is_some_and(ServerStream::is_ending) {
+                self.remove(id);
             }
         }
     }
