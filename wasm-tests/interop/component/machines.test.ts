@@ -3,7 +3,14 @@ import { beforeAll, describe, test } from 'vitest';
 import { run } from '../../../scripts/process/command.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { type Core, nodeCore } from './node-core.ts';
-import { expectReport, relay, serverCases } from './node-machines.ts';
+import {
+  disconnection,
+  expectReport,
+  invalidRenewal,
+  relay,
+  renewals,
+  serverCases,
+} from './node-machines.ts';
 import { expectRead, wireMessages } from './node-wire.ts';
 
 const SCRIPT = join(import.meta.dirname, 'component_machines.py');
@@ -11,6 +18,10 @@ const SCRIPT = join(import.meta.dirname, 'component_machines.py');
 describe('the component in Python by wasmtime', () => {
   test('a bus, a shard and an isolate lose nothing across a lost connection', async () => {
     await run(python, [SCRIPT, 'relay']);
+  });
+
+  test('a stream whose caller is still in its groups outlives a renewal', async () => {
+    await run(python, [SCRIPT, 'renewals']);
   });
 
   test('the client reports the responses of servers as the corpus says', async () => {
@@ -29,6 +40,12 @@ describe('the component in Node by jco', () => {
   });
 
   test('a bus, a shard and an isolate lose nothing across a lost connection', () => relay(core));
+
+  test('a stream whose caller is still in its groups outlives a renewal', () => renewals(core));
+
+  test('a scope that is not valid allows nothing', () => invalidRenewal(core));
+
+  test('a stream of a disconnected caller is one to poll', () => disconnection(core));
 
   test.each(wireMessages())('a message of the wire is read: $kind, $name', (message) =>
     expectRead(core, message),
