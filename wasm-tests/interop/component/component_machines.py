@@ -1,6 +1,6 @@
 """
 The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; streams
-whose rights are renewed; a client and the responses of the corpus; the messages of
+whose rights are renewed; a damaged shard; a client and the responses of the corpus; the messages of
 the wire. `component_machines.py` with one of `MODES` ends with a traceback if one is wrong.
 """
 
@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).parents[3]
 sys.path.append(str(ROOT / "examples" / "python-component"))
 
-from component import Core, record
+from component import Core, CoreError, record
 
 core = Core(str(ROOT / ".build" / "component" / "mcp-listen.wasm"))
 EVENT = '{"kind":"resource_updated","uri":"note://a"}'
@@ -144,6 +144,21 @@ def renewals():
         received = "".join(outputs_of(streams.call, "poll", number, now))
         assert ("tools/list_changed" in received) == ("red" in groups), received
     assert streams.call("remove", number) == "denied"
+
+
+def damaged():
+    """Restores a shard with a topic that cannot be read: the bus then refuses its calls."""
+    bus = make("bus", "bus", record(epoch="log", position=9), 0)
+    bus.call("set-shards", 0, 1, 1)
+    opened = record(shard=1, continent="EU")
+    try:
+        bus.call("restore-shard", opened, 0, False, ["tools", "damaged"])
+    except CoreError as error:
+        assert error.code == "malformed-frame", error.code
+    else:
+        raise AssertionError("the shard was restored")
+    (reply,) = bus.call("finish", bus.call("handle-follow", 1, messages("shard/follow")[0]["text"]))
+    assert "unknown" in reply, reply
 
 
 def accepted(scope=None):
@@ -336,6 +351,7 @@ READERS = {
 MODES = {
     "relay": relay,
     "renewals": renewals,
+    "damaged": damaged,
     "responses": responses,
     "wire": wire,
 }

@@ -4,6 +4,7 @@ import { run } from '../../../scripts/process/command.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { type Core, nodeCore } from './node-core.ts';
 import {
+  damagedShard,
   disconnection,
   expectReport,
   invalidRenewal,
@@ -22,6 +23,10 @@ describe('the component in Python by wasmtime', () => {
 
   test('a stream whose caller is still in its groups outlives a renewal', async () => {
     await run(python, [SCRIPT, 'renewals']);
+  });
+
+  test('a shard with a topic that cannot be read is not restored', async () => {
+    await run(python, [SCRIPT, 'damaged']);
   });
 
   test('the client reports the responses of servers as the corpus says', async () => {
@@ -46,6 +51,8 @@ describe('the component in Node by jco', () => {
   test('a scope that is not valid allows nothing', () => invalidRenewal(core));
 
   test('a stream of a disconnected caller is one to poll', () => disconnection(core));
+
+  test('a shard with a topic that cannot be read is not restored', () => damagedShard(core));
 
   test.each(wireMessages())('a message of the wire is read: $kind, $name', (message) =>
     expectRead(core, message),

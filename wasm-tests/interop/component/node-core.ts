@@ -80,6 +80,12 @@ export type IsolateOutput =
 export interface Bus {
   setRoom(maxBytes: number, edges: number): void;
   setShards(settled: bigint, last: number, perShard: number): void;
+  restoreShard(
+    shard: { shard: number; continent: string },
+    seq: bigint,
+    isLeaving: boolean,
+    topics: string[],
+  ): void;
   route(continent: string, held: number, full: undefined): object;
   connect(): number;
   handleMessage(edge: number, text: string): BusReceived;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { bytesOf, type WireBody } from '../../host/corpus/text.ts';
+import { casesOf } from '../../host/corpus/wire.ts';
 import type {
   Bus,
   Core,
@@ -139,6 +140,20 @@ export function disconnection(core: Core): void {
   expect(streams.publish([event], 0n).writes).toEqual([]);
   expect([...streams.handleMissed([], 0n)]).toEqual([number]);
   expect(streams.state(number).isEnded).toBe(true);
+}
+
+/** Restores a shard with a topic that cannot be read: the bus then refuses its calls. */
+export function damagedShard(core: Core): void {
+  const bus = new core.bus.Bus({ epoch: 'log', position: 9n }, 0n);
+  bus.setShards(0n, 1, 1);
+  const shard = { shard: 1, continent: 'EU' };
+  const damaged = () => bus.restoreShard(shard, 0n, false, ['tools', 'damaged']);
+  expect(damaged).toThrow(expect.objectContaining({ code: 'malformed-frame' }));
+  const [follow] = casesOf<{ text: string }>('shard/follow');
+  const follows = () => bus.finish(bus.handleFollow(1, follow?.text ?? '')).join('');
+  expect(follows()).toContain('unknown');
+  bus.restoreShard(shard, 0n, false, ['tools']);
+  expect(follows()).not.toContain('unknown');
 }
 
 /** A bus of one shard, to which one isolate is connected; the log is a list. */
