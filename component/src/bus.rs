@@ -6,7 +6,7 @@ use mcp_listen::{
     event::ServerEvent,
     position::{Cursor, Position},
     topic::{Topic, Topics},
-    wire::decode_topics,
+    wire::{ProtocolError, decode_topics},
 };
 
 use crate::{
@@ -139,12 +139,22 @@ impl GuestBus for Bus {
         core.set_shards(Position(settled), last, per_shard);
     }
 
-    fn restore_shard(&self, shard: Opened, seq: u64, is_leaving: bool, topics: Vec<String>) {
+    fn restore_shard(
+        &self,
+        shard: Opened,
+        seq: u64,
+        is_leaving: bool,
+        topics: Vec<String>,
+    ) -> Result<(), Error> {
+        let topics = topics.iter().map(|text| Topic::from_text(text));
+        let topics: Option<Vec<Topic>> = topics.collect();
+        let topics = topics.ok_or(ProtocolError::Malformed)?;
         let (mut core, id) = (self.0.borrow_mut(), ShardId(shard.shard));
         core.restore_shard(id, &shard.continent, seq, is_leaving);
-        for topic in topics.iter().filter_map(|text| Topic::from_text(text)) {
+        for topic in topics {
             core.restore_topic(id, topic);
         }
+        Ok(())
     }
 
     fn restore_after(&self) -> Option<u64> {

@@ -3,6 +3,7 @@ use std::{cell::RefCell, rc::Rc};
 use mcp_listen::{
     clock::Millis,
     fanout::{self, StreamId, StreamMut},
+    filter::SubscriptionFilter,
     isolate::Isolate,
     listen::{EndReason, ServerStream},
     scope::Scope,
@@ -10,7 +11,7 @@ use mcp_listen::{
 
 use crate::{
     Component,
-    convert::{events_of, filter_of, text_of},
+    convert::{events_of, filter_of, scope_of, text_of},
     exchange::Stream,
     wit::{
         exchange::Stream as StreamHandle,
@@ -125,6 +126,7 @@ impl GuestFanout for Fanout {
         &self,
         id: u32,
         allowed: Option<String>,
+        scope: Option<String>,
         expires_at: Option<u64>,
         now: u64,
     ) -> Result<(), Error> {
@@ -132,26 +134,18 @@ impl GuestFanout for Fanout {
             self.deny(id);
             return Ok(());
         };
-        match filter_of(&allowed) {
-            Ok(mut filter) => {
-                filter.scope = Scope::from_json(&allowed).unwrap_or_default();
-                let mut scope = None;
-                self.with_stream(id, |stream| {
-                    stream.handle_granted(&filter, Millis(now));
-                    match expires_at {
-                        Some(at) => stream.expire_at(Millis(at)),
-                        None => stream.never_expire(),
-                    }
-                    scope = stream.wider_scope(&filter);
-                });
-                self.widen(id, scope, Millis(now));
-                Ok(())
+        let allowed = rights_of(&allowed, scope.as_deref()).inspect_err(|_| self.deny(id))?;
+        let mut wider = None;
+        self.with_stream(id, |stream| {
+            stream.handle_granted(&allowed, Millis(now));
+            match expires_at {
+                Some(at) => stream.expire_at(Millis(at)),
+                None => stream.never_expire(),
             }
-            Err(error) => {
-                self.deny(id);
-                Err(error)
-            }
-        }
+            wider = stream.wider_scope(&allowed);
+        });
+        self.widen(id, wider, Millis(now));
+        Ok(())
     }
 
     fn handle_gap(&self) {
@@ -241,6 +235,14 @@ impl From<Retirement> for EndReason {
             Retirement::Drained => Self::Drained,
         }
     }
+}
+
+/// Parses what a caller may receive, and its groups.
+fn rights_of(allowed: &str, scope: Option<&str>) -> Result<SubscriptionFilter, Error> {
+    Ok(SubscriptionFilter {
+        scope: scope.map(scope_of).transpose()?.unwrap_or_default(),
+        ..filter_of(allowed)?
+    })
 }
 
 pub(crate) fn slots_of(ids: Vec<StreamId>) -> Vec<u32> {

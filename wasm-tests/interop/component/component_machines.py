@@ -1,7 +1,7 @@
 """
-The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; a client
-and the responses of the corpus; the messages of the wire. `component_machines.py relay`,
-`responses` or `wire` ends with a traceback if one is wrong.
+The machines of the component back to back, with wasmtime: a bus, a shard and an isolate; streams
+whose rights are renewed; a damaged shard; a client and the responses of the corpus; the messages of
+the wire. `component_machines.py` with one of `MODES` ends with a traceback if one is wrong.
 """
 
 import base64
@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).parents[3]
 sys.path.append(str(ROOT / "examples" / "python-component"))
 
-from component import Core, record
+from component import Core, CoreError, record
 
 core = Core(str(ROOT / ".build" / "component" / "mcp-listen.wasm"))
 EVENT = '{"kind":"resource_updated","uri":"note://a"}'
@@ -126,7 +126,42 @@ def relay():
     assert (counts.outages, counts.healed) == (1, 1), vars(counts)
 
 
-def accepted():
+def renewals():
+    """Renews the rights of a caller with a group, which keeps its stream while it is in it."""
+    streams = make("fanout", "fanout")
+    hold = record(stall_after=0, authorization_ttl=1_000, retires_at=None, expires_at=None)
+    number = streams.call("open", accepted('{"groups":["red"]}'), hold, 0)
+    assert "acknowledged" in "".join(outputs_of(streams.call, "poll", number, 0))
+    event = '{"kind":"for_group","group":"red","event":{"kind":"tools_list_changed"}}'
+    for now, groups in (1_000, ["red"]), (2_000, ["blue", "red"]), (3_000, ["blue"]):
+        # Only the streams to poll name one whose rights are older: nothing is written to it.
+        assert not streams.call("publish", [event], now).writes
+        assert streams.call("handle-missed", [], now) == [number]
+        assert streams.call("poll", number, now) is None
+        asked = streams.call("poll-question", number)
+        assert json.loads(asked) == FILTER
+        streams.call("renew", number, asked, json.dumps({"groups": groups}), None, now)
+        received = "".join(outputs_of(streams.call, "poll", number, now))
+        assert ("tools/list_changed" in received) == ("red" in groups), received
+    assert streams.call("remove", number) == "denied"
+
+
+def damaged():
+    """Restores a shard with a topic that cannot be read: the bus then refuses its calls."""
+    bus = make("bus", "bus", record(epoch="log", position=9), 0)
+    bus.call("set-shards", 0, 1, 1)
+    opened = record(shard=1, continent="EU")
+    try:
+        bus.call("restore-shard", opened, 0, False, ["tools", "damaged"])
+    except CoreError as error:
+        assert error.code == "malformed-frame", error.code
+    else:
+        raise AssertionError("the shard was restored")
+    (reply,) = bus.call("finish", bus.call("handle-follow", 1, messages("shard/follow")[0]["text"]))
+    assert "unknown" in reply, reply
+
+
+def accepted(scope=None):
     """The stream of a request that `client` has made."""
     watch = opened()
     request = watch.call("poll-action")
@@ -142,7 +177,7 @@ def accepted():
     assert json.loads(step) == FILTER
     capabilities = json.dumps({"tools": {"listChanged": True}, "resources": {"subscribe": True}})
     declared = core.call("exchange", "[static]discovered.declared", capabilities, None)
-    return exchange.call("open", declared, record(allowed=None, scope=None, keep_alive=0), 0)
+    return exchange.call("open", declared, record(allowed=None, scope=scope, keep_alive=0), 0)
 
 
 def opened():
@@ -313,4 +348,11 @@ READERS = {
     "shard/follow": read_shard_follow,
     "shard/batch": read_shard_batch,
 }
-{"relay": relay, "responses": responses, "wire": wire}[sys.argv[1]]()
+MODES = {
+    "relay": relay,
+    "renewals": renewals,
+    "damaged": damaged,
+    "responses": responses,
+    "wire": wire,
+}
+MODES[sys.argv[1]]()

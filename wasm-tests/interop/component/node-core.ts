@@ -48,8 +48,18 @@ type Step =
 export interface Fanout {
   open(stream: object, options: object, now: bigint): number;
   poll(id: number, now: bigint): string | undefined;
+  publish(events: string[], now: bigint): { writes: object[] };
+  handleMissed(missed: number[], now: bigint): Uint32Array;
+  pollQuestion(id: number): string | undefined;
+  renew(
+    id: number,
+    allowed: string | undefined,
+    scope: string | undefined,
+    expiresAt: bigint | undefined,
+    now: bigint,
+  ): void;
   remove(id: number): string | undefined;
-  state(id: number): { isOpening: boolean };
+  state(id: number): { isEnded: boolean; isOpening: boolean };
 }
 
 export interface Isolate {
@@ -70,6 +80,12 @@ export type IsolateOutput =
 export interface Bus {
   setRoom(maxBytes: number, edges: number): void;
   setShards(settled: bigint, last: number, perShard: number): void;
+  restoreShard(
+    shard: { shard: number; continent: string },
+    seq: bigint,
+    isLeaving: boolean,
+    topics: string[],
+  ): void;
   route(continent: string, held: number, full: undefined): object;
   connect(): number;
   handleMessage(edge: number, text: string): BusReceived;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { bytesOf, type WireBody } from '../../host/corpus/text.ts';
+import { casesOf } from '../../host/corpus/wire.ts';
 import type {
   Bus,
   Core,
@@ -95,6 +96,66 @@ export function relay(core: Core): void {
   expect(world.isolate.counts()).toMatchObject({ outages: 1, healed: 1 });
 }
 
+/** Renews the rights of a caller with a group, which keeps its stream as long as it is in it. */
+export function renewals(core: Core): void {
+  const streams = new core.fanout.Fanout();
+  const hold = { ...HOLD, authorizationTtl: 1_000n };
+  const number = streams.open(acceptedStream(core, '{"groups":["red"]}'), hold, 0n);
+  const polled = (now: bigint) => [...outputsOf(() => streams.poll(number, now))].join('');
+  const renewed = (now: bigint, scope: string | undefined) => {
+    // Only the streams to poll name one whose rights are older: nothing is written to it.
+    expect(streams.publish([RED_EVENT], now).writes).toEqual([]);
+    expect([...streams.handleMissed([], now)]).toEqual([number]);
+    expect(polled(now)).toBe('');
+    const asked = streams.pollQuestion(number);
+    expect(JSON.parse(asked ?? '')).toEqual(FILTER);
+    streams.renew(number, asked, scope, undefined, now);
+    return polled(now);
+  };
+  expect(polled(0n)).toContain('acknowledged');
+  expect(renewed(1_000n, '{"groups":["red"]}')).toContain('tools/list_changed');
+  expect(renewed(2_000n, '{"groups":["blue","red"]}')).toContain('tools/list_changed');
+  expect(streams.publish([BLUE_EVENT], 2_500n).writes).toHaveLength(1);
+  expect(renewed(3_500n, '{"groups":["blue"]}')).toBe('');
+  expect(streams.state(number).isEnded).toBe(true);
+  expect(streams.remove(number)).toBe('denied');
+}
+
+/** Renews the rights of a caller with a scope that is not valid, which ends its stream. */
+export function invalidRenewal(core: Core): void {
+  const streams = new core.fanout.Fanout();
+  const number = streams.open(acceptedStream(core), HOLD, 0n);
+  const renew = () =>
+    streams.renew(number, JSON.stringify(FILTER), '{"groups":[""]}', undefined, 0n);
+  expect(renew).toThrow(expect.objectContaining({ code: 'invalid-scope' }));
+  expect(streams.state(number).isEnded).toBe(true);
+}
+
+/** Ends the stream of a disconnected caller, to which nothing is written. */
+export function disconnection(core: Core): void {
+  const streams = new core.fanout.Fanout();
+  const number = streams.open(acceptedStream(core, '{"principals":["alice"]}'), HOLD, 0n);
+  streams.poll(number, 0n);
+  const event = '{"kind":"disconnect","principal":"alice"}';
+  expect(streams.publish([event], 0n).writes).toEqual([]);
+  expect([...streams.handleMissed([], 0n)]).toEqual([number]);
+  expect(streams.state(number).isEnded).toBe(true);
+}
+
+/** Restores a shard with a topic that cannot be read: the bus then refuses its calls. */
+export function damagedShard(core: Core): void {
+  const bus = new core.bus.Bus({ epoch: 'log', position: 9n }, 0n);
+  bus.setShards(0n, 1, 1);
+  const shard = { shard: 1, continent: 'EU' };
+  const damaged = () => bus.restoreShard(shard, 0n, false, ['tools', 'damaged']);
+  expect(damaged).toThrow(expect.objectContaining({ code: 'malformed-frame' }));
+  const [follow] = casesOf<{ text: string }>('shard/follow');
+  const follows = () => bus.finish(bus.handleFollow(1, follow?.text ?? '')).join('');
+  expect(follows()).toContain('unknown');
+  bus.restoreShard(shard, 0n, false, ['tools']);
+  expect(follows()).not.toContain('unknown');
+}
+
 /** A bus of one shard, to which one isolate is connected; the log is a list. */
 class Relay {
   readonly isolate: Isolate;
@@ -179,7 +240,7 @@ class Relay {
 }
 
 /** The stream of a request that the component's client has made. */
-export function acceptedStream(core: Core): object {
+export function acceptedStream(core: Core, scope?: string): object {
   const { body, headers, method } = requestOf(opened(core));
   const options = { origins: [], holdsStreams: true, legacy: 'stateless' };
   const service = core.exchange.Service.create(options);
@@ -193,7 +254,7 @@ export function acceptedStream(core: Core): object {
   expect(JSON.parse(step.val)).toEqual(FILTER);
   const capabilities = { tools: { listChanged: true }, resources: { subscribe: true } };
   const declared = core.exchange.Discovered.declared(JSON.stringify(capabilities), undefined);
-  return exchange.open(declared, { keepAlive: 0n }, 0n);
+  return exchange.open(declared, { scope, keepAlive: 0n }, 0n);
 }
 
 function opened(core: Core): Watch {
@@ -218,6 +279,8 @@ function countOf(text: string, part: string): number {
 }
 
 const EVENT = '{"kind":"resource_updated","uri":"note://a"}';
+const RED_EVENT = '{"kind":"for_group","group":"red","event":{"kind":"tools_list_changed"}}';
+const BLUE_EVENT = RED_EVENT.replace('red', 'blue');
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a', 'note://b'] };
 export const HOLD = { stallAfter: 0n, authorizationTtl: 0n };
 const EVENT_STREAM: Field[] = [['Content-Type', 'text/event-stream']];
