@@ -6,11 +6,11 @@ mod edges;
 mod flight;
 mod follow_reply;
 mod journal;
-mod latest_by_topic;
 mod outbox;
 mod placement;
 mod registry;
 mod replay;
+mod replay_index;
 mod shard;
 mod shard_topics;
 mod shards;
@@ -35,7 +35,7 @@ use crate::{
     },
     wire::{Follow, ProtocolError},
 };
-use latest_by_topic::LatestByTopic;
+use replay_index::ReplayIndex;
 use shards::Shards;
 
 /// A bus without I/O: gives each published event a position, and determines the edges and shards
@@ -49,9 +49,7 @@ pub struct Bus {
     cursor: Cursor,
     floor: Position,
     edges: Registry,
-    /// The latest event of each topic in the log, from the first request for missed events until
-    /// the log is trimmed.
-    latest: Option<LatestByTopic>,
+    replay_index: ReplayIndex,
     shards: Shards,
 }
 
@@ -72,7 +70,7 @@ impl Bus {
             floor: cursor.position,
             cursor,
             edges: Registry::default(),
-            latest: None,
+            replay_index: ReplayIndex::default(),
             shards: Shards::default(),
         }
     }
@@ -99,7 +97,7 @@ impl Bus {
     /// Handles the trimming of the log, which now holds every event after `floor`.
     pub fn handle_trimmed(&mut self, floor: Position) {
         if floor > self.floor {
-            self.latest = None;
+            self.replay_index.clear();
         }
         self.floor = floor;
     }
@@ -109,14 +107,35 @@ impl Bus {
     pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
         self.cursor.position = self.cursor.position.next();
         let position = self.cursor.position;
-        if let Some(latest) = &mut self.latest {
-            latest.push(position, event);
-        }
+        self.replay_index.handle_published(position, event);
         self.shards.enqueue(position, at, event);
         Publication {
             position,
             deliveries: self.edges.deliveries(position, at, event),
         }
+    }
+
+    /// Whether the events of the log were indexed; if not, pass all of them to [`Bus::index_event`]
+    /// before [`Bus::missed`].
+    pub fn is_log_indexed(&self) -> bool {
+        self.replay_index.is_built()
+    }
+
+    /// Adds the next event of the log; every event has to be added in order.
+    pub fn index_event(&mut self, position: Position, event: &ServerEvent) {
+        self.replay_index.build(position, event);
+    }
+
+    /// Discards what was indexed, after a read of the log that failed: a part would count as the
+    /// whole log.
+    pub fn clear_index(&mut self) {
+        self.replay_index.clear();
+    }
+
+    /// Returns the positions after `after` of the events that an edge has to receive, in order.
+    pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
+        let topics = self.edges.topics(edge);
+        topics.map_or_else(Vec::new, |topics| self.replay_index.missed(topics, after))
     }
 
     /// Returns the end of the log.
