@@ -102,7 +102,7 @@ impl Bus {
 
     fn accept(&mut self, shard: ShardId, follow: Follow) -> Accepted {
         self.shards.apply(shard, &follow);
-        self.count_follows();
+        self.count_shard_names();
         let since = follow.since;
         let after = since.map(|since| since.max(self.floor).min(self.cursor.position));
         Accepted {
@@ -188,7 +188,7 @@ impl FollowReply {
                 FollowSender::Shard(shard) => {
                     let topics = interest.uris.iter().cloned().map(Topic::Resource);
                     bus.shards.add(shard, topics.collect());
-                    bus.count_follows();
+                    bus.count_shard_names();
                 }
                 FollowSender::Edge(edge) => {
                     bus.edges.set_resources(edge, &interest.uris);
@@ -214,7 +214,7 @@ impl FollowReply {
                 .topics(edge)
                 .is_some_and(|topics| topics.accepts(event)),
             FollowSender::Shard(shard) => {
-                let is_followed = |topic: Topic| bus.shards.follows().takes(shard, &topic);
+                let is_followed = |topic: Topic| bus.shards.topics().takes(shard, &topic);
                 is_followed(Topic::of(event)) && Topic::of_group(event).is_none_or(is_followed)
             }
         };

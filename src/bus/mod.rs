@@ -2,23 +2,23 @@
 //! follow their topics.
 
 mod dispatcher;
+mod edges;
 mod flight;
 mod follow_reply;
-mod following;
-mod follows;
 mod journal;
-mod latest_by_topic;
 mod outbox;
 mod placement;
 mod registry;
 mod replay;
+mod replay_index;
 mod shard;
+mod shard_topics;
 mod shards;
 
 use alloc::vec::Vec;
 
+pub use edges::Received;
 pub use follow_reply::{FollowReply, FollowSender, Persist};
-pub use following::Received;
 pub use journal::{BatchCall, JournalEntry};
 pub use placement::{Route, ShardId};
 pub use registry::{Delivery, EdgeId, NameBudget, Registry};
@@ -35,7 +35,7 @@ use crate::{
     },
     wire::{Follow, ProtocolError},
 };
-use latest_by_topic::LatestByTopic;
+use replay_index::ReplayIndex;
 use shards::Shards;
 
 /// A bus without I/O: gives each published event a position, and determines the edges and shards
@@ -49,9 +49,7 @@ pub struct Bus {
     cursor: Cursor,
     floor: Position,
     edges: Registry,
-    /// The latest event of each topic in the log, from the first request for missed events until
-    /// the log is trimmed.
-    latest: Option<LatestByTopic>,
+    replay_index: ReplayIndex,
     shards: Shards,
 }
 
@@ -72,7 +70,7 @@ impl Bus {
             floor: cursor.position,
             cursor,
             edges: Registry::default(),
-            latest: None,
+            replay_index: ReplayIndex::default(),
             shards: Shards::default(),
         }
     }
@@ -88,7 +86,7 @@ impl Bus {
     /// names that shards follow count too. Call it before the first edge connects.
     pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
         self.edges.set_room(NameBudget::new(max_bytes, edges));
-        self.count_follows();
+        self.count_shard_names();
     }
 
     /// Returns the registry of the bus's own edges.
@@ -99,7 +97,7 @@ impl Bus {
     /// Handles the trimming of the log, which now holds every event after `floor`.
     pub fn handle_trimmed(&mut self, floor: Position) {
         if floor > self.floor {
-            self.latest = None;
+            self.replay_index.clear();
         }
         self.floor = floor;
     }
@@ -109,14 +107,35 @@ impl Bus {
     pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
         self.cursor.position = self.cursor.position.next();
         let position = self.cursor.position;
-        if let Some(latest) = &mut self.latest {
-            latest.push(position, event);
-        }
+        self.replay_index.handle_published(position, event);
         self.shards.enqueue(position, at, event);
         Publication {
             position,
             deliveries: self.edges.deliveries(position, at, event),
         }
+    }
+
+    /// Whether the events of the log were indexed; if not, pass all of them to [`Bus::index_event`]
+    /// before [`Bus::missed`].
+    pub fn is_log_indexed(&self) -> bool {
+        self.replay_index.is_built()
+    }
+
+    /// Adds the next event of the log; every event has to be added in order.
+    pub fn index_event(&mut self, position: Position, event: &ServerEvent) {
+        self.replay_index.build(position, event);
+    }
+
+    /// Discards what was indexed, after a read of the log that failed: a part would count as the
+    /// whole log.
+    pub fn clear_index(&mut self) {
+        self.replay_index.clear();
+    }
+
+    /// Returns the positions after `after` of the events that an edge has to receive, in order.
+    pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
+        let topics = self.edges.topics(edge);
+        topics.map_or_else(Vec::new, |topics| self.replay_index.missed(topics, after))
     }
 
     /// Returns the end of the log.
@@ -139,7 +158,7 @@ impl Bus {
     /// Restores a topic of a shard after a restart.
     pub fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
         self.shards.restore_topic(shard, topic);
-        self.count_follows();
+        self.count_shard_names();
     }
 
     /// Returns the position after which shards may not have received the events; `None` if there is
@@ -179,7 +198,7 @@ impl Bus {
         random: f64,
     ) -> Result<(), ProtocolError> {
         self.shards.handle_ack(shard, call, response, now, random)?;
-        self.count_follows();
+        self.count_shard_names();
         Ok(())
     }
 
@@ -244,18 +263,14 @@ impl Bus {
 
     /// Whether the filter of any stream names this topic, at an edge or at a shard.
     pub fn wants(&self, topic: &Topic) -> bool {
-        self.edges.contains(topic) || self.shards.follows().contains(topic)
+        self.edges.contains(topic) || self.shards.topics().contains(topic)
     }
 
     /// Returns the union of the filters of all streams, at edges and at shards, regardless of who
     /// may receive the changes. Subscribers to everything are not streams and add nothing.
     pub fn wanted(&self) -> SubscriptionFilter {
         let mut topics = Topics::default();
-        for topic in self
-            .edges
-            .all_topics()
-            .chain(self.shards.follows().topics())
-        {
+        for topic in self.edges.all_topics().chain(self.shards.topics().all()) {
             topics.insert(topic.clone());
         }
         named(&topics)
@@ -274,28 +289,28 @@ impl Bus {
 
     /// Whether there is room for what the call of a shard adds, after what it drops.
     fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
-        let names = self.shards.follows().grown_by(shard, follow);
+        let names = self.shards.topics().grown_by(shard, follow);
         names.is_none_or(|names| names <= self.edges.room().spare())
     }
 
     /// Whether the names that shards follow take more than half of their room.
     fn is_crowded(&self) -> bool {
-        self.shards.follows().name_bytes() > self.edges.room().spare() / 2
+        self.shards.topics().name_bytes() > self.edges.room().spare() / 2
     }
 
     /// Returns the maximum bytes of the names of a shard: half of what is left stays for the
     /// others.
     fn room_of(&self, shard: ShardId) -> usize {
-        let follows = self.shards.follows();
+        let topics = self.shards.topics();
         match self.edges.room().spare() {
             usize::MAX => usize::MAX,
-            spare => follows.name_bytes_of(shard) + spare.saturating_sub(follows.name_bytes()) / 2,
+            spare => topics.name_bytes_of(shard) + spare.saturating_sub(topics.name_bytes()) / 2,
         }
     }
 
     /// Counts the names that the shards follow in the room of the edges.
-    fn count_follows(&mut self) {
-        let names = self.shards.follows().name_bytes();
+    fn count_shard_names(&mut self) {
+        let names = self.shards.topics().name_bytes();
         self.edges.room_mut().set_elsewhere(names);
     }
 }

@@ -13,10 +13,10 @@ use crate::{
 
 use super::{
     dispatcher::Dispatcher,
-    follows::Follows,
     journal::{BatchCall, JournalEntry},
     outbox::Outbox,
     placement::{Placement, Route, ShardId},
+    shard_topics::ShardTopics,
 };
 
 /// The shards of a bus: where edges go, the topics of each shard, and the events that it has not
@@ -25,7 +25,7 @@ use super::{
 pub(super) struct Shards {
     settled: Position,
     placement: Placement,
-    follows: Follows,
+    topics: ShardTopics,
     dispatcher: Dispatcher,
     journal: VecDeque<JournalEntry>,
 }
@@ -36,7 +36,7 @@ impl Shards {
         Self {
             settled,
             placement: Placement::new(per_shard, last),
-            follows: Follows::default(),
+            topics: ShardTopics::default(),
             dispatcher: Dispatcher::default(),
             journal: VecDeque::new(),
         }
@@ -54,7 +54,7 @@ impl Shards {
     }
 
     pub(super) fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
-        self.follows.insert(shard, topic);
+        self.topics.insert(shard, topic);
     }
 
     /// Returns the position after which shards may not have received the events of a log that
@@ -164,25 +164,25 @@ impl Shards {
     }
 
     /// Returns the topics that the shards follow.
-    pub(super) fn follows(&self) -> &Follows {
-        &self.follows
+    pub(super) fn topics(&self) -> &ShardTopics {
+        &self.topics
     }
 
     /// See [`Index::take_changed`](crate::vocabulary::topic::Index::take_changed).
     pub(super) fn take_changed(&mut self) -> Option<Topics> {
-        self.follows.take_changed()
+        self.topics.take_changed()
     }
 
     /// Applies a call of a shard: changes its topics and records its number of edges.
     pub(super) fn apply(&mut self, shard: ShardId, follow: &Follow) {
         if follow.is_fresh {
-            self.follows.forget(shard);
+            self.topics.forget(shard);
         }
         for topic in &follow.drop {
-            self.follows.remove(shard, topic);
+            self.topics.remove(shard, topic);
         }
         let add = follow.add.iter();
-        let add = add.filter(|topic| self.follows.insert(shard, (*topic).clone()));
+        let add = add.filter(|topic| self.topics.insert(shard, (*topic).clone()));
         let add = add.cloned().collect();
         self.placement.count(shard, follow.seq);
         if follow.is_fresh {
@@ -205,7 +205,7 @@ impl Shards {
     pub(super) fn add(&mut self, shard: ShardId, topics: Vec<Topic>) {
         let topics = topics.into_iter();
         let add: Vec<Topic> = topics
-            .filter(|topic| self.follows.insert(shard, topic.clone()))
+            .filter(|topic| self.topics.insert(shard, topic.clone()))
             .collect();
         let seq = self.placement.seq(shard);
         if let Some(seq) = seq.filter(|_| !add.is_empty()) {
@@ -255,7 +255,7 @@ impl Shards {
     }
 
     fn close(&mut self, shard: ShardId) {
-        self.follows.forget(shard);
+        self.topics.forget(shard);
         self.dispatcher.remove(shard);
         self.placement.close(shard);
         self.journal.push_back(JournalEntry::Closed(shard));
@@ -268,7 +268,7 @@ impl Shards {
 
     /// Adds an event to the outboxes of the shards that follow its topics.
     pub(super) fn enqueue(&mut self, position: Position, at: Option<Millis>, event: &ServerEvent) {
-        let interested = self.follows.matching(event);
+        let interested = self.topics.matching(event);
         if interested.is_empty() {
             return;
         }

@@ -318,7 +318,7 @@ impl Channel {
         let id = root.get("params")?.get("requestId")?;
         let id = RequestId::from_node(id, self.limits.id_bytes)?;
         self.subscriptions
-            .number_of(&id)
+            .handle_of(&id)
             .filter(|_| is_notification)
     }
 

@@ -24,8 +24,8 @@ pub(super) struct ChannelSubscriptions {
     /// Their streams.
     fanout: Fanout,
     by_stream: Map<StreamId, SubscriptionHandle>,
-    by_number: Map<SubscriptionHandle, ChannelSubscription>,
-    numbers: Map<RequestId, SubscriptionHandle>,
+    by_handle: Map<SubscriptionHandle, ChannelSubscription>,
+    handles: Map<RequestId, SubscriptionHandle>,
     turns: VecDeque<SubscriptionHandle>,
     next: u32,
 }
@@ -55,29 +55,29 @@ enum Origin {
 
 impl ChannelSubscriptions {
     pub(super) fn len(&self) -> usize {
-        self.by_number.len()
+        self.by_handle.len()
     }
 
     pub(super) fn holds(&self, id: &RequestId) -> bool {
-        self.numbers.contains_key(id)
+        self.handles.contains_key(id)
     }
 
     pub(super) fn get(&self, handle: SubscriptionHandle) -> Option<&ChannelSubscription> {
-        self.by_number.get(&handle)
+        self.by_handle.get(&handle)
     }
 
-    pub(super) fn number_of(&self, id: &RequestId) -> Option<SubscriptionHandle> {
-        self.numbers.get(id).copied()
+    pub(super) fn handle_of(&self, id: &RequestId) -> Option<SubscriptionHandle> {
+        self.handles.get(id).copied()
     }
 
     pub(super) fn all(&self) -> Vec<SubscriptionHandle> {
-        self.by_number.keys().copied().collect()
+        self.by_handle.keys().copied().collect()
     }
 
     pub(super) fn insert(&mut self, accepted: Accepted) -> SubscriptionHandle {
         let id = accepted.id.clone();
         let handle = self.insert_of(Origin::Listen(accepted));
-        self.numbers.insert(id, handle);
+        self.handles.insert(id, handle);
         handle
     }
 
@@ -100,14 +100,14 @@ impl ChannelSubscriptions {
             is_acknowledged: false,
             has_turn: false,
         };
-        self.by_number.insert(handle, subscription);
+        self.by_handle.insert(handle, subscription);
         handle
     }
 
     pub(super) fn remove(&mut self, handle: SubscriptionHandle) -> Option<ChannelSubscription> {
-        let subscription = self.by_number.remove(&handle)?;
+        let subscription = self.by_handle.remove(&handle)?;
         if let Origin::Listen(accepted) = &subscription.origin {
-            self.numbers.remove(&accepted.id);
+            self.handles.remove(&accepted.id);
         }
         if let Some(id) = subscription.stream {
             self.fanout.remove(id);
@@ -133,7 +133,7 @@ impl ChannelSubscriptions {
         let id = self.fanout.open_polled(stream, NOW);
         self.fanout.handle_attached(id, NOW);
         self.by_stream.insert(id, handle);
-        if let Some(subscription) = self.by_number.get_mut(&handle) {
+        if let Some(subscription) = self.by_handle.get_mut(&handle) {
             subscription.stream = Some(id);
         }
     }
@@ -201,7 +201,7 @@ impl ChannelSubscriptions {
         &mut self,
         handle: SubscriptionHandle,
     ) -> Option<&mut ChannelSubscription> {
-        let subscription = self.by_number.get_mut(&handle)?;
+        let subscription = self.by_handle.get_mut(&handle)?;
         if !core::mem::replace(&mut subscription.has_turn, true) {
             self.turns.push_back(handle);
         }
@@ -216,7 +216,7 @@ impl ChannelSubscriptions {
     ) -> Option<(SubscriptionHandle, Option<String>)> {
         loop {
             let handle = self.turns.pop_front()?;
-            let Some(subscription) = self.by_number.get_mut(&handle) else {
+            let Some(subscription) = self.by_handle.get_mut(&handle) else {
                 continue;
             };
             let message = subscription.poll_message(&mut self.fanout, is_ready);
@@ -233,7 +233,7 @@ impl ChannelSubscriptions {
 
     /// Returns why a subscription ended that has sent all its output: its id is then free.
     pub(super) fn end_of(&self, handle: SubscriptionHandle) -> Option<EndReason> {
-        let id = self.by_number.get(&handle)?.stream?;
+        let id = self.by_handle.get(&handle)?.stream?;
         let stream = self.fanout.stream(id)?;
         stream.end_reason().filter(|_| stream.is_ending())
     }

@@ -33,9 +33,10 @@ pub struct Follower {
     past: ResumePoint,
     /// The cursor at the time when more was wanted than the bus had confirmed.
     before: Option<Cursor>,
-    /// The number of the last follow, and of the last attach.
+    /// The number of the last follow.
     seq: u64,
-    asked: u64,
+    /// The number of the last attach.
+    attach_seq: u64,
     /// Whether a reply to an attach is ignored unless it names a session.
     needs_session: bool,
     early: EarlyStates,
@@ -54,7 +55,7 @@ impl Follower {
             past: ResumePoint::None,
             before: None,
             seq: 0,
-            asked: 0,
+            attach_seq: 0,
             needs_session: false,
             early: EarlyStates::default(),
             unwanted: None,
@@ -156,7 +157,7 @@ impl Follower {
     pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
         let call = self.link.poll_call(now)?;
         if call != BusCall::Leave {
-            self.asked = self.next_seq();
+            self.attach_seq = self.next_seq();
         }
         if call == BusCall::Attach {
             self.settling.handle_connecting();
@@ -174,7 +175,7 @@ impl Follower {
 
     /// Returns the content of an attach: all topics, and what was received before.
     pub fn follow(&self, topics: Vec<Topic>) -> Follow {
-        let follow = Follow::fresh(self.asked, topics);
+        let follow = Follow::fresh(self.attach_seq, topics);
         match self.since() {
             Some(cursor) => follow.since(cursor),
             None => follow,
@@ -272,7 +273,7 @@ impl Follower {
     /// Handles the confirmation of an attach, from its position or a later one if the log is short.
     fn handle_attached(&mut self, followed: Followed, now: Millis) -> BusFrame {
         // The reply to an earlier attach may arrive twice, or late.
-        let is_awaited = self.link.awaits() && followed.seq == self.asked;
+        let is_awaited = self.link.awaits() && followed.seq == self.attach_seq;
         let Some(missed) = followed.missed.filter(|_| is_awaited) else {
             return BusFrame::Nothing;
         };

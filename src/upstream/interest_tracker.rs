@@ -27,7 +27,7 @@ pub(crate) struct InterestTracker {
     unsure: Set<Topic>,
     is_noisy: bool,
     /// The change that was requested and has no reply yet.
-    asked: Option<Delta>,
+    in_flight: Option<Delta>,
     /// The maximum bytes of the names of all followed topics, as the bus last reported.
     room: ReportedRoom,
 }
@@ -41,7 +41,7 @@ impl InterestTracker {
             unwanted: Set::default(),
             unsure: Set::default(),
             is_noisy: false,
-            asked: None,
+            in_flight: None,
             room: ReportedRoom::new(room),
         }
     }
@@ -53,7 +53,7 @@ impl InterestTracker {
         self.unwanted = Set::default();
         self.unsure = Set::default();
         self.is_noisy = false;
-        self.asked = None;
+        self.in_flight = None;
     }
 
     /// Adds `topic`, which is wanted here.
@@ -105,14 +105,14 @@ impl InterestTracker {
 
     /// Whether `topic` is requested and the bus has not replied.
     pub(crate) fn is_asked(&self, topic: &Topic) -> bool {
-        self.asked
+        self.in_flight
             .as_ref()
-            .is_some_and(|asked| asked.add.binary_search(topic).is_ok())
+            .is_some_and(|delta| delta.add.binary_search(topic).is_ok())
     }
 
     /// Whether a request has no reply yet.
     pub(crate) fn is_asking(&self) -> bool {
-        self.asked.is_some()
+        self.in_flight.is_some()
     }
 
     /// Returns the room at the bus.
@@ -144,19 +144,19 @@ impl InterestTracker {
             self.followed.remove(topic);
         }
         let add = core::mem::take(&mut self.missing).into_keys().collect();
-        let asked = Delta { add, drop };
-        self.asked = Some(asked.clone());
-        asked
+        let delta = Delta { add, drop };
+        self.in_flight = Some(delta.clone());
+        delta
     }
 
     /// Handles the confirmation of the request. Returns whether that added anything.
     pub(crate) fn finish(&mut self, is_wanted: impl Fn(&Topic) -> bool) -> bool {
-        let asked = self.asked.take().unwrap_or_default();
-        let has_added = !asked.add.is_empty();
-        for topic in &asked.drop {
+        let delta = self.in_flight.take().unwrap_or_default();
+        let has_added = !delta.add.is_empty();
+        for topic in &delta.drop {
             self.unsure.remove(topic);
         }
-        for topic in asked.add {
+        for topic in delta.add {
             if !is_wanted(&topic) {
                 self.unwanted.insert(topic.clone());
             }
@@ -168,7 +168,7 @@ impl InterestTracker {
     /// Handles the refusal of the request for lack of room. Repeats its drops, whether they took
     /// effect or not. Returns the topics that it would have added.
     pub(crate) fn refuse(&mut self, is_wanted: impl Fn(&Topic) -> bool) -> Vec<Topic> {
-        let Delta { add, drop } = self.asked.take().unwrap_or_default();
+        let Delta { add, drop } = self.in_flight.take().unwrap_or_default();
         for topic in &add {
             if is_wanted(topic) {
                 self.missing.insert(topic.clone());
@@ -182,7 +182,7 @@ impl InterestTracker {
 
     /// Handles a request without a reply: whether the bus received it is unknown.
     pub(crate) fn undo(&mut self, is_wanted: impl Fn(&Topic) -> bool) {
-        let Delta { mut add, drop } = self.asked.take().unwrap_or_default();
+        let Delta { mut add, drop } = self.in_flight.take().unwrap_or_default();
         add.extend(drop);
         self.mark_unconfirmed(add, is_wanted);
     }

@@ -14,7 +14,7 @@ import type { ResponseBody } from '../bodies/response-body.js';
 import { openIn } from '../opening/open-in.js';
 import type { FanoutOptions } from './options.js';
 import { OwnRequest } from './own-request.js';
-import { type FanoutOwner, FanoutStream, NONE } from './stream.js';
+import { FanoutStream, NONE, type StreamDriver } from './stream.js';
 import { TrapEnds } from './trap-ends.js';
 
 /**
@@ -24,7 +24,7 @@ import { TrapEnds } from './trap-ends.js';
  *
  * The bus calls {@link FanoutDriver.publish}, and after a possible loss {@link FanoutDriver.gap}.
  */
-export class FanoutDriver implements FanoutSink, FanoutOwner {
+export class FanoutDriver implements FanoutSink, StreamDriver {
   readonly #fanout: PerInstance<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FanoutStream | undefined)[] = [];

@@ -12,7 +12,7 @@ import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from '../bodies/r
 import type { OwnRequest } from './own-request.js';
 
 /** The driver of a stream, as the stream calls it. */
-export interface FanoutOwner {
+export interface StreamDriver {
   /** Handles the opening of the stream's body. */
   handleOpen(stream: FanoutStream): void;
   /** Marks that the body has room. */
@@ -40,14 +40,14 @@ export interface FanoutOwner {
 }
 
 /**
- * One listen stream of a {@link FanoutOwner}, and the source of its response body. Kept small,
+ * One listen stream of a {@link StreamDriver}, and the source of its response body. Kept small,
  * since there may be very many.
  */
 export class FanoutStream implements ServerStream, EventListenerObject {
   /** Its id in the core; {@link NONE} after a trap. */
   id: number;
   /** The driver that holds it. */
-  streams: FanoutOwner;
+  streams: StreamDriver;
   /** Whether output may be pending in the core. Initially true for the acknowledgment. */
   isBehind = true;
   /** Renews the authorization of the caller; undefined if no renewal is required. */
@@ -62,7 +62,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   #attached: Deferred<void> | undefined;
 
   constructor(
-    streams: FanoutOwner,
+    streams: StreamDriver,
     id: number,
     owner: StreamOwner,
     reauthorizer: Reauthorizer | undefined,

@@ -1,4 +1,4 @@
-mod follow;
+mod edges;
 mod held_sessions;
 mod low_watermark;
 mod output;

@@ -36,7 +36,7 @@ pub struct Watch {
     /// How the last open subscription reached the server; `None` if that may have changed.
     found: Option<ServerHint>,
     /// The wait that the server asked for when the last subscription ended.
-    asked: Option<Millis>,
+    server_wait: Option<Millis>,
     opens_again: bool,
     repeats: bool,
     phase: Phase,
@@ -141,7 +141,7 @@ impl Watch {
             reconnect_policy: ReconnectPolicy::new(seed),
             hint,
             found: None,
-            asked: None,
+            server_wait: None,
             opens_again: true,
             repeats: true,
             phase: Phase::Joining { is_asked: false },
@@ -247,7 +247,7 @@ impl Watch {
     /// to wait.
     pub fn handle_online(&mut self, now: Millis) {
         if let Phase::Waiting { .. } = self.phase
-            && self.asked.is_none()
+            && self.server_wait.is_none()
         {
             self.open(now);
         }
@@ -304,7 +304,7 @@ impl Watch {
 
     /// Returns how long the server asked to wait when the last subscription ended.
     pub fn retry_after(&self) -> Option<Millis> {
-        self.asked
+        self.server_wait
     }
 
     /// Whether there is no subscription at the moment; pending output of the last one may still be
@@ -345,7 +345,7 @@ impl Watch {
 
     /// Handles the end of the subscription. The next one has its own session.
     fn finish(&mut self, end: CloseReason, now: Millis) -> WatchOutput {
-        self.asked = self.listener.retry_after();
+        self.server_wait = self.listener.retry_after();
         self.listener.cancel();
         let until = self.next_attempt(&end, now).filter(|_| self.opens_again);
         let Some(until) = until else {
@@ -361,12 +361,14 @@ impl Watch {
         if self.may_be_replaced(end) {
             self.found = None;
             let lost = CloseReason::Lost(Loss::Disconnected);
-            return self.reconnect_policy.handle_end(&lost, self.asked, now);
+            return self
+                .reconnect_policy
+                .handle_end(&lost, self.server_wait, now);
         }
         if self.may_be_unreadable(end) {
             self.found = None;
         }
-        self.reconnect_policy.handle_end(end, self.asked, now)
+        self.reconnect_policy.handle_end(end, self.server_wait, now)
     }
 
     /// Whether the server may have been replaced by one that speaks another revision: the client

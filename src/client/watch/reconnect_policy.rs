@@ -46,12 +46,12 @@ impl ReconnectPolicy {
         core::mem::replace(&mut self.was_live, true)
     }
 
-    /// Handles the end of the subscription; `asked` is the wait that the server asked for. Returns
-    /// when to open the next subscription; `None` if there is none.
+    /// Handles the end of the subscription; `server_wait` is the wait that the server asked for.
+    /// Returns when to open the next subscription; `None` if there is none.
     pub(crate) fn handle_end(
         &mut self,
         end: &CloseReason,
-        asked: Option<Millis>,
+        server_wait: Option<Millis>,
         now: Millis,
     ) -> Option<Millis> {
         let live = self.live.take();
@@ -61,7 +61,7 @@ impl ReconnectPolicy {
         if live.is_some_and(|live| now - live.since >= STABLE) {
             self.backoff.reset();
         }
-        Some(now + asked.unwrap_or_default() + self.backoff.next_wait())
+        Some(now + server_wait.unwrap_or_default() + self.backoff.next_wait())
     }
 }
 

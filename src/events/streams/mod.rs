@@ -47,7 +47,7 @@ use type_streams::TypeStreams;
 #[derive(Debug, Default)]
 pub struct EventStreams {
     streams: Slab<EventStream>,
-    topics: Map<EventName, TypeStreams>,
+    types: Map<EventName, TypeStreams>,
     ids: Interner<RequestId>,
     /// The latest epoch, which streams share.
     epoch: Option<Arc<str>>,
@@ -83,9 +83,9 @@ impl EventStreams {
         let id_number = self.ids.intern(&request);
         let request = self.ids.interned(&request).clone();
         // The streams of a type share its name.
-        let name = self.topics.key(&name).cloned().unwrap_or(name);
-        let mut topic = self.topics.remove(&name).unwrap_or_default();
-        let (class, kind) = topic.classes.intern(Class::new(expected, groups));
+        let name = self.types.key(&name).cloned().unwrap_or(name);
+        let mut type_streams = self.types.remove(&name).unwrap_or_default();
+        let (class, kind) = type_streams.classes.intern(Class::new(expected, groups));
         let id = self.streams.insert(|id| EventStream {
             id,
             request,
@@ -96,8 +96,8 @@ impl EventStreams {
             codes,
             state: EventStreamState::Opening { cursor, max_age },
         });
-        topic.size += 1;
-        self.topics.insert(name, topic);
+        type_streams.size += 1;
+        self.types.insert(name, type_streams);
         id
     }
 
@@ -107,7 +107,7 @@ impl EventStreams {
         let stream = self.streams.get(id)?;
         let from = match &stream.state {
             EventStreamState::Opening { cursor, max_age } => (cursor.clone(), *max_age),
-            EventStreamState::At(place) if !self.topics.get(&stream.name)?.has(stream) => {
+            EventStreamState::At(place) if !self.types.get(&stream.name)?.has(stream) => {
                 let cursor = super::cursor::to_text(&place.cursor());
                 (Some(cursor.into_boxed_str()), None)
             }
@@ -124,9 +124,9 @@ impl EventStreams {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
         let bytes = stream.begin(page, results)?;
-        let topic = self.topics.get_mut(&stream.name)?;
-        topic.settle(SharedPosition::new(epoch.clone(), page.head));
-        topic.put(stream, SharedPosition::new(epoch, page.through));
+        let type_streams = self.types.get_mut(&stream.name)?;
+        type_streams.settle(SharedPosition::new(epoch.clone(), page.head));
+        type_streams.put(stream, SharedPosition::new(epoch, page.through));
         Some(bytes)
     }
 
@@ -139,8 +139,8 @@ impl EventStreams {
     ) -> Option<Vec<u8>> {
         let epoch = self.shared(&page.epoch);
         let stream = self.streams.get_mut(id)?;
-        let topic = self.topics.get_mut(&stream.name)?;
-        let former = topic.place_of(stream)?.clone();
+        let type_streams = self.types.get_mut(&stream.name)?;
+        let former = type_streams.place_of(stream)?.clone();
         let bytes = stream.read(&former, page, results);
         // A page without anything new says that the stream is at the end of the log.
         let place = match (&bytes, former.reach(page)) {
@@ -148,16 +148,16 @@ impl EventStreams {
             (None, Reach::After) => former,
             (None, _) => return None,
         };
-        topic.take(stream);
-        topic.settle(SharedPosition::new(epoch, page.head));
-        topic.put(stream, place);
+        type_streams.take(stream);
+        type_streams.settle(SharedPosition::new(epoch, page.head));
+        type_streams.put(stream, place);
         bytes.filter(|bytes| !bytes.is_empty())
     }
 
     /// Handles a cue: the log may have something new of this type.
     pub fn handle_cue(&mut self, name: &EventName) {
-        if let Some(topic) = self.topics.get_mut(name) {
-            topic.is_due = true;
+        if let Some(type_streams) = self.types.get_mut(name) {
+            type_streams.is_due = true;
         }
     }
 
@@ -166,8 +166,8 @@ impl EventStreams {
     /// first, two while two are under way, and so on.
     pub fn query(&mut self, name: &EventName, now: Millis) -> Option<EventReading> {
         let number = self.readings.wrapping_add(1);
-        let topic = self.topics.get_mut(name)?;
-        let query = topic.begin_reading(name, &self.streams, (number, now))?;
+        let type_streams = self.types.get_mut(name)?;
+        let query = type_streams.begin_reading(name, &self.streams, (number, now))?;
         self.readings = number;
         Some(EventReading { number, query })
     }
@@ -182,15 +182,15 @@ impl EventStreams {
         results: &[(u32, Vec<MatchResult>)],
     ) {
         let epoch = self.shared(&page.epoch);
-        let Some(topic) = self.topics.get_mut(name) else {
+        let Some(type_streams) = self.types.get_mut(name) else {
             return;
         };
-        let Some(newest_class) = topic.end_reading(number) else {
+        let Some(newest_class) = type_streams.end_reading(number) else {
             return;
         };
-        topic.is_due |= page.more;
+        type_streams.is_due |= page.more;
         self.spread = Some(Spread::new(
-            (name, topic),
+            (name, type_streams),
             &mut self.streams,
             (page, epoch),
             newest_class,
@@ -200,8 +200,8 @@ impl EventStreams {
 
     /// Handles that a reading has failed: another one is due, unless it is under way.
     pub fn handle_failure(&mut self, name: &EventName, number: u32) {
-        if let Some(topic) = self.topics.get_mut(name) {
-            topic.handle_failure(number);
+        if let Some(type_streams) = self.types.get_mut(name) {
+            type_streams.handle_failure(number);
         }
     }
 
@@ -221,13 +221,13 @@ impl EventStreams {
         let Some(spread) = &self.spread else {
             return;
         };
-        let Some(topic) = self.topics.get_mut(&spread.name) else {
+        let Some(type_streams) = self.types.get_mut(&spread.name) else {
             return;
         };
         for id in streams {
             let stream = self.streams.get_mut(id).filter(|stream| stream.is_active());
             if let Some((stream, former)) = stream.zip(spread.former(id)) {
-                topic.take(stream);
+                type_streams.take(stream);
                 stream.state = EventStreamState::At(former.clone());
             }
         }
@@ -244,7 +244,7 @@ impl EventStreams {
         let Some(stream) = self.streams.get_mut(id) else {
             return false;
         };
-        let Some(topic) = self.topics.get_mut(&stream.name) else {
+        let Some(type_streams) = self.types.get_mut(&stream.name) else {
             return false;
         };
         let class = Class::new(stream.class.expected.clone(), groups);
@@ -253,12 +253,12 @@ impl EventStreams {
         }
         let is_current = matches!(stream.state, EventStreamState::Current);
         if is_current {
-            topic.classes.remove_current(&stream.class, id);
+            type_streams.classes.remove_current(&stream.class, id);
         }
-        topic.classes.release(&stream.class);
-        (stream.class, stream.kind) = topic.classes.intern(class);
+        type_streams.classes.release(&stream.class);
+        (stream.class, stream.kind) = type_streams.classes.intern(class);
         if is_current {
-            topic.classes.add_current(&stream.class, id);
+            type_streams.classes.add_current(&stream.class, id);
         }
         true
     }
@@ -268,11 +268,11 @@ impl EventStreams {
     /// no stream is ahead, a class whose streams are all behind is left out. `None` if the page of
     /// a later reading has come.
     pub fn classes(&self, name: &EventName, number: u32) -> Option<Vec<(u32, &str)>> {
-        let topic = self.topics.get(name)?;
-        topic.reading(number)?;
+        let type_streams = self.types.get(name)?;
+        type_streams.reading(number)?;
         // Which classes the few streams that are ahead have is not worth a search.
-        let has_ahead = !topic.ahead.is_empty();
-        let classes = topic.classes.iter();
+        let has_ahead = !type_streams.ahead.is_empty();
+        let classes = type_streams.classes.iter();
         let classes = classes.filter(|(_, streams)| has_ahead || !streams.current.is_empty());
         let matched = classes
             .filter_map(|(class, streams)| Some((streams.number, class.expected.for_host()?)));
@@ -287,7 +287,7 @@ impl EventStreams {
     /// Returns a heartbeat with the position of a stream; `None` unless it has begun and not ended.
     pub fn heartbeat(&self, id: StreamId) -> Option<Vec<u8>> {
         let stream = self.streams.get(id)?;
-        let place = self.topics.get(&stream.name)?.place_of(stream)?;
+        let place = self.types.get(&stream.name)?.place_of(stream)?;
         Some(stream.heartbeat(place))
     }
 
@@ -298,7 +298,7 @@ impl EventStreams {
             .streams
             .get_mut(id)
             .filter(|stream| stream.is_active())?;
-        self.topics.get_mut(&stream.name)?.take(stream);
+        self.types.get_mut(&stream.name)?.take(stream);
         stream.state = EventStreamState::Ended;
         Some(stream.terminated(error))
     }
@@ -309,19 +309,19 @@ impl EventStreams {
             return;
         };
         self.ids.release(&stream.request);
-        if let Some(topic) = self.topics.get_mut(&stream.name) {
-            topic.take(&stream);
-            topic.classes.release(&stream.class);
-            topic.size -= 1;
-            if topic.size == 0 {
-                self.topics.remove(&stream.name);
+        if let Some(type_streams) = self.types.get_mut(&stream.name) {
+            type_streams.take(&stream);
+            type_streams.classes.release(&stream.class);
+            type_streams.size -= 1;
+            if type_streams.size == 0 {
+                self.types.remove(&stream.name);
             }
         }
     }
 
     /// Returns the names of the types that have streams.
     pub fn names(&self) -> impl Iterator<Item = &EventName> {
-        self.topics.keys()
+        self.types.keys()
     }
 
     /// Returns the id of the stream that currently has a slot.

@@ -68,13 +68,13 @@ impl Spread {
     /// which the page was read, and `results` are the match results of the server, by the numbers
     /// of the classes.
     pub(super) fn new(
-        (name, topic): (&EventName, &mut TypeStreams),
+        (name, type_streams): (&EventName, &mut TypeStreams),
         streams: &mut Slab<EventStream>,
         (page, epoch): (Page, Arc<str>),
         newest_class: u32,
         results: &[(u32, Vec<MatchResult>)],
     ) -> Self {
-        let (classes, selections) = select_by_class((topic, newest_class), &page, results);
+        let (classes, selections) = select_by_class((type_streams, newest_class), &page, results);
         let end = SharedPosition::new(epoch, page.through);
         let mut spread = Self {
             name: name.clone(),
@@ -88,8 +88,8 @@ impl Spread {
             frames: Frames::default(),
             left: Vec::new(),
         };
-        spread.move_current(topic, streams, &end);
-        spread.move_ahead(topic, streams, &end);
+        spread.move_current(type_streams, streams, &end);
+        spread.move_ahead(type_streams, streams, &end);
         spread
     }
 
@@ -128,17 +128,17 @@ impl Spread {
     /// Moves the streams that are current, but for those whose class the page cannot serve.
     fn move_current(
         &mut self,
-        topic: &mut TypeStreams,
+        type_streams: &mut TypeStreams,
         streams: &mut Slab<EventStream>,
         end: &SharedPosition,
     ) {
-        let Some(former) = topic.read_to.clone() else {
+        let Some(former) = type_streams.read_to.clone() else {
             return;
         };
         if former.reach(&self.page) == Reach::After {
             return;
         }
-        for class in topic.classes.streams_mut() {
+        for class in type_streams.classes.streams_mut() {
             if self.give(class.number, &former, class.current.iter()) {
                 continue;
             }
@@ -149,18 +149,18 @@ impl Spread {
                 self.left.push(id);
             }
         }
-        topic.read_to = Some(end.clone());
+        type_streams.read_to = Some(end.clone());
         self.former = Some(former);
     }
 
     /// Moves the streams that are ahead: most become current.
     fn move_ahead(
         &mut self,
-        topic: &mut TypeStreams,
+        type_streams: &mut TypeStreams,
         streams: &mut Slab<EventStream>,
         end: &SharedPosition,
     ) {
-        for id in core::mem::take(&mut topic.ahead).into_keys() {
+        for id in core::mem::take(&mut type_streams.ahead).into_keys() {
             let Some(stream) = streams.get_mut(id) else {
                 continue;
             };
@@ -168,14 +168,14 @@ impl Spread {
                 continue;
             };
             if place.reach(&self.page) == Reach::After {
-                topic.put(stream, place);
+                type_streams.put(stream, place);
                 continue;
             }
             if self.give(stream.kind, &place, [id].iter()) {
                 self.ahead.push((id, place));
-                topic.put(stream, end.clone());
+                type_streams.put(stream, end.clone());
             }
-            if !topic.has(stream) {
+            if !type_streams.has(stream) {
                 self.left.push(id);
             }
         }
@@ -290,17 +290,20 @@ impl Spread {
 /// Returns what each class receives, but for those without match results and those that are newer
 /// than the query.
 fn select_by_class(
-    (topic, newest_class): (&TypeStreams, u32),
+    (type_streams, newest_class): (&TypeStreams, u32),
     page: &Page,
     results: &[(u32, Vec<MatchResult>)],
 ) -> (Map<u32, usize>, Vec<Vec<Selected>>) {
-    let expected = topic.classes.iter().map(|(class, _)| &class.expected);
+    let expected = type_streams
+        .classes
+        .iter()
+        .map(|(class, _)| &class.expected);
     let payloads = Payloads::new(page, expected);
     let (mut classes, mut selections) = (Map::default(), Vec::new());
     let mut known: Map<Vec<Selected>, usize> = Map::default();
     let by_class = results.iter().map(|(class, own)| (*class, &own[..]));
     let by_class: Map<u32, &[MatchResult]> = by_class.collect();
-    for (class, streams) in topic.classes.iter() {
+    for (class, streams) in type_streams.classes.iter() {
         let number = streams.number;
         if number > newest_class {
             continue;

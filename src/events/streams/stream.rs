@@ -47,7 +47,7 @@ pub(super) struct EventStream {
     /// The number of the request's id.
     pub(super) id_number: u32,
     pub(super) name: EventName,
-    /// Its class in its topic.
+    /// Its class in its type.
     pub(super) class: Arc<Class>,
     /// The number of the class.
     pub(super) kind: u32,

@@ -10,13 +10,51 @@ use crate::{
     },
 };
 
-use super::{Bus, registry::EdgeId};
+/// The latest events of the log, to find those that an edge has missed.
+///
+/// It is built from the whole log when events are first requested, and discarded when the log is
+/// trimmed. Until it is built, it finds nothing.
+#[derive(Debug, Default)]
+pub(super) struct ReplayIndex {
+    latest: Option<LatestByTopic>,
+}
+
+impl ReplayIndex {
+    /// Whether the events of the log were indexed.
+    pub(super) fn is_built(&self) -> bool {
+        self.latest.is_some()
+    }
+
+    /// Adds the next event of the log while the index is being built from it.
+    pub(super) fn build(&mut self, position: Position, event: &ServerEvent) {
+        let latest = self.latest.get_or_insert_default();
+        latest.push(position, event);
+    }
+
+    /// Adds a published event if the index is built.
+    pub(super) fn handle_published(&mut self, position: Position, event: &ServerEvent) {
+        if let Some(latest) = &mut self.latest {
+            latest.push(position, event);
+        }
+    }
+
+    /// Discards the index.
+    pub(super) fn clear(&mut self) {
+        self.latest = None;
+    }
+
+    /// Returns the positions of the latest wanted event of each topic after a position, in order.
+    pub(super) fn missed(&self, wanted: &Topics, after: Position) -> Vec<Position> {
+        let latest = self.latest.as_ref();
+        latest.map_or_else(Vec::new, |latest| latest.missed(wanted, after))
+    }
+}
 
 /// The position of the latest event of each topic in the log. A lookup of what an edge missed costs
 /// in proportion to its topics, not to the number of events published since, however many edges
 /// reconnect at once.
 #[derive(Debug, Default)]
-pub(super) struct LatestByTopic {
+struct LatestByTopic {
     topics: Map<Topic, Position>,
     /// The topics of events for one group, by group.
     groups: Map<Name, Map<Topic, Position>>,
@@ -25,7 +63,7 @@ pub(super) struct LatestByTopic {
 
 impl LatestByTopic {
     /// Adds the next event of the log.
-    pub(super) fn push(&mut self, position: Position, event: &ServerEvent) {
+    fn push(&mut self, position: Position, event: &ServerEvent) {
         let topic = Topic::of(event);
         if let ServerEvent::Disconnect { principal } = event {
             self.disconnects.insert(principal.clone(), position);
@@ -38,8 +76,7 @@ impl LatestByTopic {
         }
     }
 
-    /// Returns the positions of the latest wanted event of each topic after a position, in order.
-    pub(super) fn missed(&self, wanted: &Topics, after: Position) -> Vec<Position> {
+    fn missed(&self, wanted: &Topics, after: Position) -> Vec<Position> {
         let mut positions = Set::default();
         let mut take = |position: &Position| {
             if *position > after {
@@ -73,32 +110,5 @@ impl LatestByTopic {
             }
             topic => self.topics.get(topic).into_iter().for_each(take),
         }
-    }
-}
-
-/// The events of the log that an edge has missed.
-impl Bus {
-    /// Whether the events of the log were indexed; if not, pass all of them to [`Bus::index_event`]
-    /// before [`Bus::missed`].
-    pub fn is_log_indexed(&self) -> bool {
-        self.latest.is_some()
-    }
-
-    /// Adds the next event of the log; every event has to be added in order.
-    pub fn index_event(&mut self, position: Position, event: &ServerEvent) {
-        let latest = self.latest.get_or_insert_default();
-        latest.push(position, event);
-    }
-
-    /// Discards what was indexed, after a read of the log that failed: a part would count as the
-    /// whole log.
-    pub fn clear_index(&mut self) {
-        self.latest = None;
-    }
-
-    /// Returns the positions after `after` of the events that an edge has to receive, in order.
-    pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
-        let latest = self.latest.as_ref().zip(self.edges.topics(edge));
-        latest.map_or_else(Vec::new, |(latest, topics)| latest.missed(topics, after))
     }
 }

@@ -13,13 +13,13 @@ use super::placement::ShardId;
 
 /// The topics that the shards of a bus follow.
 #[derive(Debug, Default)]
-pub(super) struct Follows {
+pub(super) struct ShardTopics {
     index: Index<ShardId>,
     by_shard: Map<ShardId, Topics>,
     name_bytes: usize,
 }
 
-impl Follows {
+impl ShardTopics {
     /// Returns the bytes of the names, counted once for each shard that follows them.
     pub(super) fn name_bytes(&self) -> usize {
         self.name_bytes
@@ -31,7 +31,7 @@ impl Follows {
     }
 
     /// The union of the topics of all shards.
-    pub(super) fn topics(&self) -> impl Iterator<Item = &Topic> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Topic> {
         self.index.topics()
     }
 
