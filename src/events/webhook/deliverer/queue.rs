@@ -61,7 +61,7 @@ impl<S: WebhookStore> Deliverer<S> {
 
     /// Gives every subscription a turn.
     pub(super) fn queue_all(&mut self) {
-        self.schedule.queue_waiting();
+        self.schedule.requeue(|limit| *limit != Limit::Total);
         for (id, _) in self.subscriptions.iter() {
             self.schedule.queue(id);
         }

@@ -19,13 +19,10 @@ use super::{
 /// The subscriptions that have something to do, and when others have.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// Those that may have their turn, by its number.
-    queue: Map<u64, Box<str>>,
-    /// Those that a limit has kept from their step since the last call.
-    postponed: Map<u64, Box<str>>,
-    /// Those that a limit keeps from their step that is the same for a whole line.
+    /// Those that wait for their turn. The first line is the queue: no other limit is known to
+    /// keep these.
     lines: Vec<Line>,
-    /// All of these.
+    /// All that wait.
     queued: Set<Box<str>>,
     /// The number of the next turn.
     next: u64,
@@ -65,7 +62,7 @@ pub(super) struct Turn {
     pub(super) id: Box<str>,
     number: u64,
     /// The place of the line from which it comes.
-    line: Option<usize>,
+    line: usize,
 }
 
 /// The subscriptions that wait for the same limit.
@@ -73,7 +70,7 @@ pub(super) struct Turn {
 struct Line {
     limit: Limit,
     waiting: Map<u64, Box<str>>,
-    /// Whether the limit is reached, or was when the line was last looked at since the last call.
+    /// Whether the limit was found to be reached since turns were last begun.
     is_closed: bool,
     /// The hosts of this pace have to have a free place, too.
     behind: Option<Pace>,
@@ -82,9 +79,7 @@ struct Line {
 impl Schedule {
     pub(super) fn new() -> Self {
         Self {
-            queue: Map::new(),
-            postponed: Map::new(),
-            lines: Vec::new(),
+            lines: vec![Line::new(Limit::Total)],
             queued: Set::default(),
             next: 0,
             taken: 0,
@@ -107,8 +102,10 @@ impl Schedule {
 
     /// Gives a subscription the last turn, unless it waits for one.
     pub(super) fn queue(&mut self, id: &str) {
-        if self.queued.insert(id.into()) {
-            self.queue.insert(self.next, id.into());
+        if self.queued.insert(id.into())
+            && let Some(queue) = self.lines.first_mut()
+        {
+            queue.waiting.insert(self.next, id.into());
             self.next += 1;
         }
     }
@@ -116,9 +113,8 @@ impl Schedule {
     /// Forgets a subscription.
     pub(super) fn forget(&mut self, id: &str) {
         if self.queued.remove(id) {
-            let lines = self.lines.iter_mut().map(|line| &mut line.waiting);
-            for turns in lines.chain([&mut self.queue, &mut self.postponed]) {
-                turns.retain(|_, own| **own != *id);
+            for line in &mut self.lines {
+                line.waiting.retain(|_, own| **own != *id);
             }
         }
     }
@@ -136,43 +132,36 @@ impl Schedule {
         for line in &mut self.lines {
             line.is_closed = false;
         }
-        let postponed = core::mem::take(&mut self.postponed);
-        self.enqueue(postponed);
+        self.requeue(|limit| *limit == Limit::Other);
     }
 
     /// Handles that the pace of a host has changed, and with it the limits that apply.
     pub(super) fn handle_pace(&mut self) {
-        for mut line in core::mem::take(&mut self.lines) {
-            if matches!(line.limit, Limit::Pace(_) | Limit::Caller(..)) {
-                self.enqueue(line.waiting);
-            } else {
-                line.behind = None;
-                self.lines.push(line);
+        for line in &mut self.lines {
+            line.behind = None;
+        }
+        self.requeue(|limit| matches!(limit, Limit::Pace(_) | Limit::Caller(..)));
+    }
+
+    /// Moves all that wait for some limits into the queue.
+    pub(super) fn requeue(&mut self, is_lifted: fn(&Limit) -> bool) {
+        if let Some((queue, lines)) = self.lines.split_first_mut() {
+            for line in lines.iter_mut().filter(|line| is_lifted(&line.limit)) {
+                for (number, id) in core::mem::take(&mut line.waiting).into_entries() {
+                    queue.waiting.insert(number, id);
+                }
             }
         }
     }
 
-    /// Gives a turn to whatever waits.
-    pub(super) fn queue_waiting(&mut self) {
-        for line in core::mem::take(&mut self.lines) {
-            self.enqueue(line.waiting);
-        }
-    }
-
-    fn enqueue(&mut self, turns: Map<u64, Box<str>>) {
-        for (number, id) in turns.into_entries() {
-            self.queue.insert(number, id);
-        }
-    }
-
-    /// Takes the first turn that no limit prevents which is known to be reached.
+    /// Takes the first turn, leaving out lines that are closed.
     pub(super) fn take(&mut self) -> Option<Turn> {
         let is_full = |pace: Pace| {
             let mut lines = self.lines.iter();
             lines.any(|line| line.is_closed && line.limit == Limit::Pace(pace))
         };
         let (is_late_full, is_slow_full) = (is_full(Pace::Late), is_full(Pace::Slow));
-        let mut first = self.queue.keys().next().map(|number| (*number, None));
+        let mut first = None;
         for (place, line) in self.lines.iter().enumerate() {
             let is_behind = match line.behind {
                 Some(Pace::Late) => is_late_full,
@@ -183,76 +172,50 @@ impl Schedule {
             if let Some(number) = number.filter(|_| !is_behind)
                 && first.is_none_or(|(least, _)| *number < least)
             {
-                first = Some((*number, Some(place)));
+                first = Some((*number, place));
             }
         }
-        let (number, place) = first?;
-        let turns = match place.and_then(|place| self.lines.get_mut(place)) {
-            Some(line) => &mut line.waiting,
-            None => &mut self.queue,
-        };
-        let id = turns.remove(&number)?;
+        let (number, line) = first?;
+        let id = self.lines.get_mut(line)?.waiting.remove(&number)?;
         self.queued.remove(&id);
         self.taken += 1;
-        Some(Turn {
-            id,
-            number,
-            line: place,
-        })
+        Some(Turn { id, number, line })
     }
 
     /// Keeps a turn until a limit is no longer reached.
     pub(super) fn keep(&mut self, turn: Turn, limit: Limit) {
         self.queued.insert(turn.id.clone());
-        let turns = match limit {
-            Limit::Total => &mut self.queue,
-            Limit::Other => &mut self.postponed,
-            limit => match self.close(turn.line, limit) {
-                Some(waiting) => waiting,
-                None => return,
-            },
-        };
-        turns.insert(turn.number, turn.id);
+        if let Some(waiting) = self.close(turn.line, limit) {
+            waiting.insert(turn.number, turn.id);
+        }
     }
 
-    /// Returns the line for a subscription that comes from another one. Those that wait for a host
-    /// stay together: a place for hosts of its pace is none for another pace.
-    fn close(&mut self, from: Option<usize>, limit: Limit) -> Option<&mut Map<u64, Box<str>>> {
-        let behind = match (&limit, from.and_then(|place| self.lines.get(place))) {
-            (Limit::Pace(pace), Some(line)) if matches!(line.limit, Limit::Host(_)) => Some(*pace),
+    /// Closes the line of a limit. Returns the turns of the line that is to keep a subscription: one
+    /// that comes from the line of its host stays there if hosts of that pace have no place, since
+    /// the rest of that line would follow it.
+    fn close(&mut self, from: usize, limit: Limit) -> Option<&mut Map<u64, Box<str>>> {
+        let is_of_host = |line: &Line| matches!(line.limit, Limit::Host(_));
+        let behind = match limit {
+            Limit::Pace(pace) if self.lines.get(from).is_some_and(is_of_host) => Some(pace),
             _ => None,
         };
-        let place = self.place_of(limit);
-        let place = from.filter(|_| behind.is_some()).unwrap_or(place);
-        let line = self.lines.get_mut(place)?;
+        let place = self.lines.iter().position(|line| line.limit == limit);
+        let place = place.unwrap_or_else(|| {
+            self.lines.push(Line::new(limit));
+            self.lines.len() - 1
+        });
+        self.lines.get_mut(place)?.is_closed = true;
+        let line = self.lines.get_mut(behind.map_or(place, |_| from))?;
         line.is_closed = true;
         line.behind = behind;
         Some(&mut line.waiting)
     }
 
-    /// Closes the line of a limit. Returns its place.
-    fn place_of(&mut self, limit: Limit) -> usize {
-        let mut lines = self.lines.iter_mut();
-        if let Some(place) = lines.position(|line| line.limit == limit) {
-            if let Some(line) = self.lines.get_mut(place) {
-                line.is_closed = true;
-            }
-            return place;
-        }
-        self.lines.push(Line {
-            limit,
-            waiting: Map::new(),
-            is_closed: true,
-            behind: None,
-        });
-        self.lines.len() - 1
-    }
-
     /// Ends taking turns.
     pub(super) fn end(&mut self) {
-        let postponed = core::mem::take(&mut self.postponed);
-        self.enqueue(postponed);
-        self.lines.retain(|line| !line.waiting.is_empty());
+        self.requeue(|limit| *limit == Limit::Other);
+        self.lines
+            .retain(|line| line.limit == Limit::Total || !line.waiting.is_empty());
     }
 
     /// Queues the subscriptions that have something to do, if one may have.
@@ -314,6 +277,17 @@ impl Schedule {
     /// of the work.
     fn may_scan(&self, is_busy: bool, now: Millis) -> bool {
         !is_busy || self.scanned_at + SCAN_INTERVAL <= now
+    }
+}
+
+impl Line {
+    fn new(limit: Limit) -> Self {
+        Self {
+            limit,
+            waiting: Map::new(),
+            is_closed: false,
+            behind: None,
+        }
     }
 }
 
