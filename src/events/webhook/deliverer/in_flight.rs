@@ -2,8 +2,6 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{clock::Millis, sorted::Map, vocabulary::position::Cursor};
 
-use super::schedule::Limit;
-
 /// The messages that are being sent, and how many more may be.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
@@ -44,6 +42,25 @@ pub(super) enum Content {
     Terminated,
     /// The challenge that asks the endpoint for its consent, for this call.
     Verification(u32),
+}
+
+/// What keeps a subscription from its next step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// That of all messages.
+    Total,
+    /// That of the messages to a host.
+    Host(Box<str>),
+    /// That of the messages to hosts of this pace, for a subscriber that has no message.
+    Pace(Pace),
+    /// That of a subscriber with messages, for those to hosts of this pace.
+    Caller(Box<str>, Pace),
+    /// That of the pages that the server matches, for a subscriber for which it matches none.
+    Matches,
+    /// That of a subscriber for which the server matches pages.
+    CallerMatches(Box<str>),
+    /// Another one, which keeps only this subscription.
+    Other,
 }
 
 /// How fast a host responds.

@@ -3,7 +3,7 @@
 use crate::{clock::Millis, events::name::EventName};
 
 use super::{
-    super::store::WebhookStore, Deliverer, DelivererOutput, schedule::Limit, step::StepResult,
+    super::store::WebhookStore, Deliverer, DelivererOutput, in_flight::Limit, step::StepResult,
 };
 
 impl<S: WebhookStore> Deliverer<S> {

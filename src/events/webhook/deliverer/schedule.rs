@@ -12,7 +12,7 @@ use super::{
         schedule::{AUTHORIZE_RETRY, FIRST_MESSAGE_DELAY},
         store::WebhookStore,
     },
-    in_flight::Pace,
+    in_flight::{Limit, Pace},
     subscriptions::{SubscribedType, SubscriptionEntry, WebhookSubscriptions},
 };
 
@@ -36,25 +36,6 @@ pub(super) struct Schedule {
     scanned_at: Millis,
     /// Whether something has changed since then.
     is_scan_outdated: bool,
-}
-
-/// What keeps a subscription from its next step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
-    /// That of all messages.
-    Total,
-    /// That of the messages to a host.
-    Host(Box<str>),
-    /// That of the messages to hosts of this pace, for a subscriber that has no message.
-    Pace(Pace),
-    /// That of a subscriber with messages, for those to hosts of this pace.
-    Caller(Box<str>, Pace),
-    /// That of the pages that the server matches, for a subscriber for which it matches none.
-    Matches,
-    /// That of a subscriber for which the server matches pages.
-    CallerMatches(Box<str>),
-    /// Another one, which keeps only this subscription.
-    Other,
 }
 
 /// The turn of a subscription.

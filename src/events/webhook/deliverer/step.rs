@@ -16,10 +16,9 @@ use crate::{
 use super::{
     super::{WebhookSubscription, envelope, schedule::AUTHORIZE_RETRY, store::WebhookStore},
     Deliverer, DelivererOutput, MessageKind, Post,
-    in_flight::Content,
+    in_flight::{Content, Limit},
     message_id,
     pages::{Lookup, MAX_MATCHES},
-    schedule::Limit,
     subscriptions::SubscribedType,
 };
 
