@@ -125,6 +125,7 @@ impl<S: WebhookStore> Deliverer<S> {
 
     /// Removes a subscription.
     pub(super) fn remove(&mut self, id: &str) -> Result<(), S::Error> {
+        self.schedule.forget(id);
         match self.subscriptions.remove(id)? {
             Some(entry) => self.detach(id, &entry.row.name),
             None => Ok(()),
@@ -136,7 +137,7 @@ impl<S: WebhookStore> Deliverer<S> {
         if self.subscriptions.detach(id, name)? {
             self.pages.forget_name(name);
             // What was being read has made room for them.
-            self.queue.append(&mut self.postponed);
+            self.schedule.reopen();
             self.outputs
                 .push_back(DelivererOutput::Unfollow(name.clone()));
         }

@@ -44,26 +44,47 @@ pub(super) enum Content {
     Verification(u32),
 }
 
-/// Whether another message may be sent.
+/// What keeps a subscription from its next step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// That of all messages.
+    Total,
+    /// That of the messages to a host.
+    Host(Box<str>),
+    /// That of the messages to hosts of this pace, for a subscriber that has no message.
+    Pace(Pace),
+    /// That of a subscriber with messages, for those to hosts of this pace.
+    Caller(Box<str>, Pace),
+    /// That of the pages that the server matches, for a subscriber for which it matches none.
+    Matches,
+    /// That of a subscriber for which the server matches pages.
+    CallerMatches(Box<str>),
+    /// Another one, which keeps only this subscription.
+    Other,
+}
+
+/// How fast a host responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Capacity {
-    Free,
-    /// Not to this host, or not for this subscriber.
-    ShareFull,
-    Full,
+pub(super) enum Pace {
+    Prompt,
+    /// The last message did not take long, but a present one does.
+    Late,
+    /// The last message took long.
+    Slow,
 }
 
 impl InFlight {
-    /// Whether a message may be sent now. Messages to slow hosts have only a part of the places;
+    /// Checks that a message may be sent now. Messages to slow hosts have only a part of the places;
     /// the others are left to hosts that respond. For either, more places have to be free than the
     /// subscriber has there, so one that becomes free goes to a subscriber that has none. The last
     /// of all places is for a subscriber without any message.
-    pub(super) fn room(&self, route: &Destination, now: Millis) -> Capacity {
+    pub(super) fn check_room(&self, route: &Destination, now: Millis) -> Result<(), Limit> {
         let count = self.messages.len();
         if count >= MAX_IN_FLIGHT || self.is_invocation_over(now) {
-            return Capacity::Full;
+            return Err(Limit::Total);
         }
-        let is_slow = route.is_slow || self.is_late(route, now);
+        let pace = self.pace(route, now);
+        let is_slow = pace != Pace::Prompt;
         let (mut to_host, mut own, mut own_alike, mut slow, mut late) = (0, 0, 0, 0, 0);
         for message in self.messages.values() {
             let is_own = message.route.principal == route.principal;
@@ -85,11 +106,32 @@ impl InFlight {
         };
         let is_last = count + 1 == MAX_IN_FLIGHT;
         let is_shared = own_alike + taken < places && (own == 0 || !is_last);
-        if to_host < MAX_PER_HOST && own < MAX_PER_PRINCIPAL && is_shared {
-            Capacity::Free
+        if to_host >= MAX_PER_HOST {
+            Err(Limit::Host(route.host.clone()))
+        } else if own < MAX_PER_PRINCIPAL && is_shared {
+            Ok(())
+        } else if own == 0 {
+            Err(Limit::Pace(pace))
         } else {
-            Capacity::ShareFull
+            Err(Limit::Caller(route.principal.clone(), pace))
         }
+    }
+
+    fn pace(&self, route: &Destination, now: Millis) -> Pace {
+        if route.is_slow {
+            Pace::Slow
+        } else if self.is_late(route, now) {
+            Pace::Late
+        } else {
+            Pace::Prompt
+        }
+    }
+
+    /// Returns the number of messages that take long now, to hosts that were not slow before.
+    pub(super) fn count_late(&self, now: Millis) -> usize {
+        let messages = self.messages.values();
+        let late = messages.filter(|message| !message.route.is_slow && message.is_late(now));
+        late.count()
     }
 
     /// Whether a message to a host takes long now.
@@ -163,7 +205,7 @@ const MAX_IN_FLIGHT: usize = 6;
 /// Maximum number of messages that are being sent to one host.
 const MAX_PER_HOST: usize = 2;
 /// Maximum number of messages that are being sent for one subscriber, with challenges; fewer while
-/// those of others are, see [`InFlight::room`].
+/// those of others are, see [`InFlight::check_room`].
 pub(super) const MAX_PER_PRINCIPAL: usize = MAX_IN_FLIGHT / 2;
 /// Maximum number of messages that are being sent to slow hosts. Messages to hosts that are slow
 /// only since they began count, too, but leave one place to hosts that were slow before.

@@ -10,6 +10,7 @@ mod outcomes;
 mod output;
 mod pages;
 mod queue;
+mod schedule;
 mod step;
 mod subscriptions;
 
@@ -41,7 +42,8 @@ use alarm::Alarm;
 use calls::Calls;
 use in_flight::InFlight;
 use pages::{Pages, Purpose};
-use subscriptions::WebhookSubscriptions;
+use schedule::Schedule;
+use subscriptions::{SubscriptionEntry, WebhookSubscriptions};
 
 /// Delivers occurrences to webhooks: at least once, started in order, from the log of a bus.
 ///
@@ -53,22 +55,13 @@ pub struct Deliverer<S> {
     pages: Pages,
     in_flight: InFlight,
     calls: Calls,
-    /// The subscriptions that have something to do, or wait until they may.
-    queue: VecDeque<Box<str>>,
-    /// Those that a limit has kept from their next step since the last call.
-    postponed: VecDeque<Box<str>>,
+    schedule: Schedule,
     outputs: VecDeque<DelivererOutput>,
     /// The messages that are sent once the alarm is set.
     posts: Vec<DelivererOutput>,
     options: DelivererOptions,
     match_rules: MatchRules,
     alarm: Alarm,
-    /// When a subscription has something to do next, as of the last scan and the steps since.
-    next_due: Option<Millis>,
-    /// When all subscriptions were last scanned.
-    scanned_at: Millis,
-    /// Whether something has changed since then.
-    is_scan_outdated: bool,
 }
 
 /// What a deliverer has to do.
@@ -83,6 +76,8 @@ pub struct DelivererCounts {
     pub waiting: usize,
     /// The messages that are being sent.
     pub in_flight: usize,
+    /// The turns that subscriptions have had: the work of the deliverer since it was made.
+    pub turns: u64,
 }
 
 impl<S: WebhookStore> Deliverer<S> {
@@ -107,16 +102,12 @@ impl<S: WebhookStore> Deliverer<S> {
             pages: Pages::default(),
             in_flight: InFlight::default(),
             calls: Calls::default(),
-            queue: VecDeque::new(),
-            postponed: VecDeque::new(),
+            schedule: Schedule::new(),
             outputs: VecDeque::new(),
             posts: Vec::new(),
             options,
             match_rules,
             alarm: Alarm::inherit(alarm),
-            next_due: None,
-            scanned_at: Millis(0),
-            is_scan_outdated: true,
         })
     }
 
@@ -135,6 +126,7 @@ impl<S: WebhookStore> Deliverer<S> {
     pub fn counts(&self) -> DelivererCounts {
         let mut counts = DelivererCounts {
             in_flight: self.in_flight.len(),
+            turns: self.schedule.taken(),
             ..DelivererCounts::default()
         };
         for (_, entry) in self.subscriptions.iter() {
@@ -149,7 +141,7 @@ impl<S: WebhookStore> Deliverer<S> {
 
     /// Whether nothing is being sent or read, and nothing is due now.
     pub fn is_idle(&self) -> bool {
-        self.in_flight.is_empty() && self.pages.is_idle() && self.queue.is_empty()
+        self.in_flight.is_empty() && self.pages.is_idle() && self.schedule.is_empty()
     }
 
     /// Whether there is a subscription with this id that has neither ended nor expired.
@@ -270,7 +262,10 @@ impl<S: WebhookStore> Deliverer<S> {
     ) -> Result<(), S::Error> {
         let entry = self.subscriptions.get(id);
         // The caller may have renewed the subscription since the question.
-        if entry.is_some_and(|entry| entry.asked_at.is_some() && entry.row.ending.is_none()) {
+        let is_open = |entry: &SubscriptionEntry| {
+            entry.authorization_asked_at.is_some() && entry.row.ending.is_none()
+        };
+        if entry.is_some_and(is_open) {
             match authorization {
                 Authorization::Allowed(groups) => self.allow(id, groups, now)?,
                 Authorization::Denied => {
@@ -286,7 +281,7 @@ impl<S: WebhookStore> Deliverer<S> {
         let authorize_at = self.options.authorize_at(now);
         if let Some(entry) = self.subscriptions.get_mut(id) {
             entry.row.authorize_at = authorize_at;
-            entry.asked_at = None;
+            entry.authorization_asked_at = None;
         }
         if let Some(groups) = groups {
             self.regroup(id, groups);

@@ -33,7 +33,9 @@ impl<S: WebhookStore> Deliverer<S> {
         if !matches!(outcome, Outcome::Unsent) {
             let has_timed_out = matches!(outcome, Outcome::Failure(Failure::Timeout));
             let is_slow = has_timed_out || message.is_late(now);
-            self.subscriptions.note_pace(&message, is_slow);
+            if self.subscriptions.note_pace(&message, is_slow) {
+                self.schedule.handle_pace();
+            }
         }
         let id = message.subscription;
         match message.content {

@@ -16,7 +16,7 @@ use crate::{
 use super::{
     super::{WebhookSubscription, envelope, schedule::AUTHORIZE_RETRY, store::WebhookStore},
     Deliverer, DelivererOutput, MessageKind, Post,
-    in_flight::{Capacity, Content},
+    in_flight::{Content, Limit},
     message_id,
     pages::{Lookup, MAX_MATCHES},
     subscriptions::SubscribedType,
@@ -28,10 +28,8 @@ pub(super) enum StepResult {
     Done,
     /// The subscription may have more to do.
     More,
-    /// A limit keeps the subscription from sending.
-    Blocked(Capacity),
-    /// A limit keeps the subscription from reading, or from being matched.
-    Postponed,
+    /// A limit keeps the subscription from sending, from reading, or from being matched.
+    Blocked(Limit),
 }
 
 impl<S: WebhookStore> Deliverer<S> {
@@ -72,10 +70,11 @@ impl<S: WebhookStore> Deliverer<S> {
         let Some(entry) = self.subscriptions.get_mut(id) else {
             return;
         };
-        if entry.asked_at.is_some_and(|at| now < at + AUTHORIZE_RETRY) {
+        let asked_at = entry.authorization_asked_at;
+        if asked_at.is_some_and(|at| now < at + AUTHORIZE_RETRY) {
             return;
         }
-        entry.asked_at = Some(now);
+        entry.authorization_asked_at = Some(now);
         self.outputs.push_back(DelivererOutput::Authorize {
             subscription: id.into(),
             principal: entry.row.principal.clone(),
@@ -93,9 +92,8 @@ impl<S: WebhookStore> Deliverer<S> {
         let Some(ending) = row.ending.as_ref().filter(|ending| ending.is_due(now)) else {
             return StepResult::Done;
         };
-        let room = self.in_flight.room(&entry.route(), now);
-        if room != Capacity::Free {
-            return StepResult::Blocked(room);
+        if let Err(limit) = self.in_flight.check_room(&entry.route(), now) {
+            return StepResult::Blocked(limit);
         }
         let body = envelope::terminated(&ending.error.to_object(row.codes));
         let message = message_id(MessageKind::Terminated, id, ending.at);
@@ -117,9 +115,8 @@ impl<S: WebhookStore> Deliverer<S> {
     fn send_gap(&mut self, id: &str, now: Millis) -> Option<StepResult> {
         let entry = self.subscriptions.get(id)?;
         let gap = entry.row.progress.due_gap(now)?;
-        let room = self.in_flight.room(&entry.route(), now);
-        if room != Capacity::Free {
-            return Some(StepResult::Blocked(room));
+        if let Err(limit) = self.in_flight.check_room(&entry.route(), now) {
+            return Some(StepResult::Blocked(limit));
         }
         let at = gap.at();
         let body = envelope::gap(&cursor::to_text(&gap.cursor()));
@@ -133,9 +130,8 @@ impl<S: WebhookStore> Deliverer<S> {
         let entry = self.subscriptions.get(id)?;
         let progress = &entry.row.progress;
         let position = progress.due(now)?;
-        let room = self.in_flight.room(&entry.route(), now);
-        if room != Capacity::Free {
-            return Some(StepResult::Blocked(room));
+        if let Err(limit) = self.in_flight.check_room(&entry.route(), now) {
+            return Some(StepResult::Blocked(limit));
         }
         let after = progress.cursor_at(position.previous());
         let name = &entry.row.name;
@@ -206,8 +202,8 @@ impl<S: WebhookStore> Deliverer<S> {
                 return Some(StepResult::Done);
             }
             // A page that is read would wait for its match, and might be removed meanwhile.
-            if !self.may_match(&row.principal) {
-                return Some(StepResult::Postponed);
+            if let Err(limit) = self.check_matches(&row.principal) {
+                return Some(StepResult::Blocked(limit));
             }
         }
         match source {
@@ -226,16 +222,20 @@ impl<S: WebhookStore> Deliverer<S> {
         Some(StepResult::Done)
     }
 
-    /// Whether the server may match another page for a subscriber. As for messages, more places
+    /// Checks that the server may match another page for a subscriber. As for messages, more places
     /// have to be free than the subscriber has.
-    fn may_match(&self, principal: &str) -> bool {
+    fn check_matches(&self, principal: &str) -> Result<(), Limit> {
         let free = MAX_MATCHES.saturating_sub(self.pages.matching().count());
         let entries = self
             .pages
             .matching()
             .filter_map(|id| self.subscriptions.get(id));
         let own = entries.filter(|entry| *entry.row.principal == *principal);
-        own.count() < free
+        match own.count() {
+            own if own < free => Ok(()),
+            0 => Err(Limit::Matches),
+            _ => Err(Limit::CallerMatches(principal.into())),
+        }
     }
 
     fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) -> StepResult {
@@ -245,7 +245,7 @@ impl<S: WebhookStore> Deliverer<S> {
             return StepResult::Done;
         }
         if self.pages.is_full() {
-            return StepResult::Postponed;
+            return StepResult::Blocked(Limit::Other);
         }
         let groups = self.subscriptions.groups(name);
         let (read, query) = self.pages.read(name, after, groups, now);

@@ -17,4 +17,5 @@ mod stored;
 mod storing;
 mod subscribing;
 mod ttl;
+mod turns;
 mod url;

@@ -12,7 +12,7 @@ use super::{
             subscribe::SubscribeRequest,
         },
         Deliverer, DelivererOutput, MessageKind, Post,
-        in_flight::{Capacity, Content, Destination, MAX_PER_PRINCIPAL},
+        in_flight::{Content, Destination, MAX_PER_PRINCIPAL},
         message_id,
     },
     SubscribeCall, exhausted,
@@ -82,7 +82,7 @@ impl<S: WebhookStore> Deliverer<S> {
             host: subscribe.host.clone(),
             is_slow: self.subscriptions.is_slow(&subscribe.host),
         };
-        if self.in_flight.room(&route, now) != Capacity::Free {
+        if self.in_flight.check_room(&route, now).is_err() {
             return false;
         }
         let of = (&*subscribe.id, route);

@@ -236,7 +236,7 @@ impl<S: WebhookStore> Deliverer<S> {
             entry.row.apply(subscribe, waiting.began, until, now);
             entry.row.verified_until = waiting.verified_until;
             entry.row.authorize_at = authorize_at;
-            entry.asked_at = None;
+            entry.authorization_asked_at = None;
             entry.send_after = Millis(0);
         }
         self.forget_selections(&subscribe.id, &subscribe.name, &former);

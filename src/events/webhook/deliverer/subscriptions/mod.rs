@@ -43,10 +43,8 @@ pub(super) struct WebhookSubscriptions<S> {
 pub(super) struct SubscriptionEntry {
     pub(super) row: WebhookSubscription,
     pub(super) expected: Expected,
-    /// Whether it is in the queue.
-    pub(super) is_queued: bool,
     /// When the server was last asked to authorize it again.
-    pub(super) asked_at: Option<Millis>,
+    pub(super) authorization_asked_at: Option<Millis>,
     /// When the server may be asked to match its occurrences, after matches that failed.
     pub(super) matches: RetryBackoff,
     /// When its messages may be sent, after one that the host could not send.
@@ -173,8 +171,7 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             is_slow: row.progress.has_timed_out(),
             row,
             expected,
-            is_queued: false,
-            asked_at: None,
+            authorization_asked_at: None,
             matches: RetryBackoff::default(),
             send_after: Millis(0),
             stored,
@@ -189,12 +186,15 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
         entries.any(|entry| entry.is_slow && *entry.row.host == *host)
     }
 
-    /// Notes whether a message took long: its host is slow then, for all its subscriptions.
-    pub(super) fn note_pace(&mut self, message: &InFlightMessage, is_slow: bool) {
+    /// Notes whether a message took long: its host is slow then, for all its subscriptions. Returns
+    /// whether that may be new.
+    pub(super) fn note_pace(&mut self, message: &InFlightMessage, is_slow: bool) -> bool {
         let entry = self.get(&message.subscription);
-        if entry.is_none_or(|entry| entry.is_slow != is_slow) {
+        let is_new = entry.is_none_or(|entry| entry.is_slow != is_slow);
+        if is_new {
             self.set_slow(&message.route.host, is_slow);
         }
+        is_new
     }
 
     /// Makes all subscriptions of a host slow if one is.
