@@ -74,10 +74,10 @@ pub(super) enum Pace {
 }
 
 impl InFlight {
-    /// Checks that a message may be sent now. Messages to slow hosts have only a part of the places;
-    /// the others are left to hosts that respond. For either, more places have to be free than the
-    /// subscriber has there, so one that becomes free goes to a subscriber that has none. The last
-    /// of all places is for a subscriber without any message.
+    /// Checks that a message may be sent now. Messages to slow hosts have only a part of the
+    /// places; the others are left to hosts that respond. For either, more places have to be free
+    /// than the subscriber has there, so one that becomes free goes to a subscriber that has none.
+    /// The last of all places is for a subscriber without any message.
     pub(super) fn check_room(&self, route: &Destination, now: Millis) -> Result<(), Limit> {
         let count = self.messages.len();
         if count >= MAX_IN_FLIGHT || self.is_invocation_over(now) {

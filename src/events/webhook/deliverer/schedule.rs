@@ -171,9 +171,9 @@ impl Schedule {
         }
     }
 
-    /// Closes the line of a limit. Returns the turns of the line that is to keep a subscription: one
-    /// that comes from the line of its host stays there if hosts of that pace have no place, since
-    /// the rest of that line would follow it.
+    /// Closes the line of a limit. Returns the turns of the line that is to keep a subscription:
+    /// one that comes from the line of its host stays there if hosts of that pace have no place,
+    /// since the rest of that line would follow it.
     fn close(&mut self, from: usize, limit: Limit) -> Option<&mut Map<u64, Box<str>>> {
         let is_of_host = |line: &Line| matches!(line.limit, Limit::Host(_));
         let behind = match limit {
