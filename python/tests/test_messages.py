@@ -1,6 +1,8 @@
+import json
 import math
 import unittest
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
+from typing import Any
 
 from mcp.server.subscriptions import ResourceUpdated, ToolsListChanged
 
@@ -43,17 +45,49 @@ class Messages(unittest.TestCase):
         self.assertNotIn("\n", text)
         self.assertEqual(events_in(text), ([ResourceUpdated(uri="note://a\nb")], 0))
 
+    def test_occurrences_that_servers_read_are_accepted(self) -> None:
+        for case in corpus("drafts")["accepted"]:
+            json.loads(draft_of(case))
+        for group in ("acme", "x" * 2_048, "\u00e9" * 1_024):
+            occurrence_of("paid", "1", None, group, {})
+        occurrence_of("paid", "1", datetime(2026, 11, 25, tzinfo=timezone.utc), None, {})
+
     def test_occurrences_that_no_server_could_read_are_refused(self) -> None:
-        refused: list[tuple[str, str, datetime | None, dict[str, object]]] = [
-            ("", "1", None, {}),
-            ("mcp.own", "1", None, {}),
-            ("a b", "1", None, {}),
-            ("paid", "", None, {}),
-            ("paid", "a.b", None, {}),
-            ("paid", "1", datetime(2026, 11, 25), {}),
-            ("paid", "1", None, {"number": math.nan}),
-            ("paid", "1", None, {"text": "x" * 196_608}),
-        ]
-        for name, event_id, timestamp, data in refused:
+        for case in corpus("drafts")["refused"]:
+            with self.assertRaises(ValueError, msg=case["name"]):
+                draft_of(case)
+        for name, event_id in (("", "1"), ("mcp.own", "1"), ("a b", "1"), ("paid", "a.b")):
             with self.assertRaises(ValueError):
-                occurrence_of(name, event_id, timestamp, None, data)
+                occurrence_of(name, event_id, None, None, {})
+        for group in ("x" * 2_049, "\u00e9" * 1_025, "\ud800"):
+            with self.assertRaises(ValueError):
+                occurrence_of("paid", "1", None, group, {})
+
+    def test_times_without_an_offset_in_whole_minutes_are_refused(self) -> None:
+        offset = timezone(timedelta(hours=1, seconds=30))
+        for timestamp in (datetime(2026, 11, 25), datetime(2026, 11, 25, tzinfo=offset)):
+            with self.assertRaises(ValueError):
+                occurrence_of("paid", "1", timestamp, None, {})
+
+    def test_data_that_json_or_a_server_cannot_hold_is_refused(self) -> None:
+        deep: dict[str, Any] = {}
+        for _ in range(100_000):
+            deep = {"a": deep}
+        refused: list[Any] = [
+            {"number": math.nan},
+            {"text": "x" * 196_608},
+            {"text": "\ud800"},
+            {"a": {1: "a", "1": "b"}},
+            ["a"],
+            deep,
+        ]
+        for data in refused:
+            with self.assertRaises(ValueError):
+                occurrence_of("paid", "1", None, None, data)
+
+
+def draft_of(case: dict[str, Any]) -> str:
+    options = {"id": "1", "timestamp": None, "group": None, **case["options"]}
+    return occurrence_of(
+        "paid", options["id"], options["timestamp"], options["group"], case["data"]
+    )

@@ -71,7 +71,7 @@ class ProcessBus(ABC):
         have one of the same name, group and id, it has no effect. Raises `ValueError` if a part is
         not valid, and `BusError` as `publish`.
         """
-        event_id = event_id or f"evt_{uuid.uuid4()}"
+        event_id = f"evt_{uuid.uuid4()}" if event_id is None else event_id
         text = occurrence_of(name, event_id, timestamp, group, data)
         return EventReceipt(await self._sent(self._append(name, text)), event_id)
 

@@ -55,8 +55,6 @@ def occurrence_of(
         raise ValueError("the name is not 1 to 128 of A-Z a-z 0-9 _ . - or begins with mcp.")
     if not _EVENT_ID.fullmatch(event_id):
         raise ValueError("the id is not 1 to 256 visible ASCII characters without a dot")
-    if len(compact(data).encode()) > MAX_DATA_BYTES:
-        raise ValueError(f"data has more than {MAX_DATA_BYTES} bytes")
     occurrence: dict[str, Any] = {
         "kind": "event",
         "name": name,
@@ -64,7 +62,10 @@ def occurrence_of(
         "timestamp": _iso(timestamp),
     }
     if group is not None:
+        if not _is_group(group):
+            raise ValueError("the group is not a valid name")
         occurrence["group"] = group
+    _check_data(data)
     return compact({**occurrence, "data": data})
 
 
@@ -92,12 +93,50 @@ def _read(line: str) -> ServerEvent | str | None:
 
 
 def _iso(timestamp: datetime | str | None) -> str:
-    if isinstance(timestamp, str):
-        return timestamp
-    at = timestamp or datetime.now(timezone.utc)
-    if at.tzinfo is None:
-        raise ValueError("the timestamp has no time zone")
-    return at.isoformat(timespec="milliseconds")
+    if not isinstance(timestamp, str):
+        timestamp = (timestamp or datetime.now(timezone.utc)).isoformat(timespec="milliseconds")
+    if not _TIMESTAMP.fullmatch(timestamp):
+        raise ValueError("the timestamp is not ISO 8601 with an offset")
+    return timestamp
+
+
+def _is_group(text: str) -> bool:
+    return (
+        0 < len(text.encode()) <= MAX_GROUP_BYTES
+        and not _CONTROL.search(text)
+        and not text.startswith(GROUP_PREFIX)
+    )
+
+
+def _check_data(data: object) -> None:
+    """Raises `ValueError` unless it is a payload that every server can read."""
+    try:
+        text = compact(data)
+        if len(text.encode()) > MAX_DATA_BYTES:
+            raise ValueError(f"data has more than {MAX_DATA_BYTES} bytes")
+        written = json.loads(text, object_pairs_hook=_object)
+    except RecursionError as error:
+        raise ValueError(TOO_DEEP) from error
+    if not isinstance(written, dict):
+        raise ValueError("data is not an object")
+    if not _nests_within(MAX_DEPTH, written):
+        raise ValueError(TOO_DEEP)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    # JSON has the keys 1 and "1" of a dictionary twice.
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("data has a key twice")
+    return members
+
+
+def _nests_within(levels: int, value: object) -> bool:
+    """Returns whether lists and objects nest at most `levels` deep."""
+    if not isinstance(value, dict | list):
+        return True
+    items = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_nests_within(levels - 1, item) for item in items)
 
 
 _KINDS: dict[
@@ -110,4 +149,15 @@ _KINDS: dict[
 _OTHERS = {"task_status", "for_group", "disconnect", "event"}
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _EVENT_ID = re.compile(r"[!-\-/-~]{1,256}")
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\.[0-9]{1,9})?"
+    r"(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+MAX_GROUP_BYTES = 2_048
+GROUP_PREFIX = "mcp-events:"
+"""Groups that begin with it are those of the servers themselves."""
 MAX_DATA_BYTES = 196_608
+MAX_DEPTH = 32
+TOO_DEEP = f"data nests more than {MAX_DEPTH} deep"

@@ -2,6 +2,7 @@ import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp
 import { defineEvents, type EventLogOptions, eventLog } from 'mcp-listen/events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryEventRows } from '../../../dist/bus/memory/event-rows.js';
+import drafts from '../../corpus/brokers/drafts.json' with { type: 'json' };
 import { poisonEvents } from '../../host/poison.ts';
 import { until } from '../../host/virtual-clock.ts';
 import { discovering, requestOf } from './requests.ts';
@@ -24,6 +25,15 @@ function serving(log: EventLogOptions = {}) {
   };
   return { bus, poll };
 }
+
+test.each(drafts.accepted)('an occurrence is accepted: $name', async ({ data, options }) => {
+  const { position } = await serving().bus.emit('paid', data, options);
+  expect(position).toBe(1);
+});
+
+test.each(drafts.refused)('an occurrence is refused: $name', async ({ data, options }) => {
+  await expect(serving().bus.emit('paid', data, options)).rejects.toHaveProperty('code');
+});
 
 test('an id is known only in its group', async () => {
   const { bus } = serving();
