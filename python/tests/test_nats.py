@@ -70,6 +70,26 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(received, EVERY_LIST)
         self.assertIn("listeners may have missed changes", errors)
 
+    async def test_a_publish_that_the_server_refuses_raises(self) -> None:
+        bus = self.make(PLAIN_NATS_URL, "notebook", user="reader", password="reader")
+        await bus.ready()
+        for publish in (bus.publish, bus.publish):
+            with self.assertRaises(BusError):
+                await publish(ToolsListChanged())
+        with self.assertRaises(BusError):
+            await bus.emit("order.paid", {})
+
+    async def test_a_bus_that_may_not_subscribe_is_not_ready_and_says_why(self) -> None:
+        errors = list[BusError]()
+        bus = self.make(
+            PLAIN_NATS_URL, "notebook", user="writer", password="writer", on_error=errors.append
+        )
+        bus.subscribe(lambda _: None)
+        await bus.publish(ToolsListChanged())
+        await eventually(lambda: len(errors) > 0)
+        self.assertIn('subscription to "notebook"', repr(errors[0].__cause__))
+        self.assertFalse(bus._live.is_set())
+
     async def test_a_stream_that_is_created_again_is_a_gap(self) -> None:
         with unittest.mock.patch("mcp_listen_bus.nats.CHECK_SECONDS", 0.1):
             bus = self.make(NATS_URL, "again")

@@ -10,7 +10,7 @@ import { NatsConnectionManager } from '../../dist/brokers/nats/connection.js';
 import { LegacySession } from '../host/legacy.ts';
 import { listChanged, updated } from '../host/listen.ts';
 import { sessionServer } from '../node/sessions/serving.ts';
-import { type BrokerProcess, startNats } from './brokers/broker-process.ts';
+import { type BrokerProcess, RIGHTS, startNats } from './brokers/broker-process.ts';
 import { BrokerProxy } from './brokers/broker-proxy.ts';
 import { Cleanup } from './cleanup.ts';
 import { placeOn } from './members/place.ts';
@@ -225,7 +225,10 @@ describe('while the server is away', () => {
   async function away() {
     const nats = await started(false);
     const proxy = cleanup.later(await BrokerProxy.before(nats.port), (it) => it.stop());
-    const connections = new NatsConnectionManager({ servers: `127.0.0.1:${proxy.port}` });
+    const connections = new NatsConnectionManager(
+      { servers: `127.0.0.1:${proxy.port}` },
+      'notebook',
+    );
     const options = { logEvents: 1, logAgeMs: 1_000, jetStream: false, events: undefined };
     const broker = new NatsBroker(connections, 'notebook', options);
     cleanup.later(broker, (it) => it.close());
@@ -276,6 +279,34 @@ describe('without JetStream', () => {
     await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({
       code: 'bus-unavailable',
     });
+  });
+});
+
+describe('a user without all rights', () => {
+  async function busOf(user: string, onError = vi.fn()) {
+    const { port } = cleanup.later(await startNats(false, RIGHTS), (it) => it.stop());
+    const server = { servers: `127.0.0.1:${port}`, user, pass: user };
+    return cleanup.later(natsBus(server, { bus: 'notebook', onError }), (it) => it.close());
+  }
+
+  test('may not publish: each publish is refused', async () => {
+    const bus = await busOf('reader');
+    await bus.ready();
+    const publish = () => bus.publish(changed('note://a'));
+    const refusal = { code: 'bus-unavailable' };
+    await expect(publish()).rejects.toMatchObject(refusal);
+    for (const outcome of await Promise.allSettled([publish(), publish()]))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: refusal });
+  });
+
+  test('may not follow: the bus is not live, and says why', async () => {
+    const onError = vi.fn();
+    const bus = await busOf('writer', onError);
+    await bus.publish(changed('note://a'));
+    bus.ready().catch(() => {});
+    await expect.poll(() => onError.mock.calls.length).toBeGreaterThan(0);
+    expect(String(onError.mock.calls[0]?.[0].cause)).toContain('Subscription to "notebook"');
+    expect(bus.stats().isLive).toBe(false);
   });
 });
 

@@ -10,7 +10,7 @@ import { redisBus } from 'mcp-listen/redis';
 import { afterEach, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { python } from '../../scripts/setup/python.mjs';
-import { startNats, startRedis, startValkey } from '../buses/brokers/broker-process.ts';
+import { RIGHTS, startNats, startRedis, startValkey } from '../buses/brokers/broker-process.ts';
 import { Cleanup } from '../buses/cleanup.ts';
 import { placeOn } from '../buses/members/place.ts';
 import { EventPlace } from '../host/bus/event-place.ts';
@@ -42,14 +42,18 @@ describe('mcp-listen-bus', () => {
     ['Redis', startRedis],
     ['Valkey', startValkey],
   ])('keeps the promises of its tests on %s and NATS', { timeout: 300_000 }, async (_, start) => {
-    const [redis, nats, plain] = await Promise.all([start(), startNats(true), startNats(false)]);
+    const [redis, nats, plain] = await Promise.all([
+      start(),
+      startNats(true),
+      startNats(false, RIGHTS),
+    ]);
     for (const broker of [redis, nats, plain]) cleanup.later(broker, (it) => it.stop());
     const { stderr } = await pythonIn(['-m', 'unittest', 'discover', '-s', 'tests'], {
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,
       NATS_URL: `nats://127.0.0.1:${nats.port}`,
       PLAIN_NATS_URL: `nats://127.0.0.1:${plain.port}`,
     });
-    expect(stderr).toMatch(/^Ran 38 tests .*\n\nOK$/m);
+    expect(stderr).toMatch(/^Ran 43 tests .*\n\nOK$/m);
   });
 
   test('has types that mypy accepts, as a user of the package sees them', async () => {

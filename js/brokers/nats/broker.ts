@@ -70,19 +70,9 @@ export class NatsBroker implements Broker {
     signal: AbortSignal,
   ): Promise<void> {
     const { connection, lost } = await this.#connections.lease(signal);
-    const callback = (error: Error | null, message: { string(): string }): void => {
-      if (error === null) onSignal(message.string());
-    };
-    const subscription = connection.subscribe(this.#signals, { callback });
-    try {
-      await unlessAborted([signal, lost], async (stopped) => {
-        await connection.flush();
-        if (!stopped.aborted) onReady();
-        await untilAborted(stopped);
-      });
-    } finally {
-      subscription.unsubscribe();
-    }
+    await unlessAborted([signal, lost], (stopped) =>
+      subscribed(connection, this.#signals, onSignal, onReady, stopped),
+    );
   }
 
   close(): Promise<void> {
@@ -93,9 +83,14 @@ export class NatsBroker implements Broker {
     const manager = await this.#jetStream(lease);
     stopped.throwIfAborted();
     if (manager !== undefined) return void (await this.#log.stream.append(manager, events));
+    const former = this.#connections.refusal;
     lease.connection.publish(this.#subject, events);
-    // The server replies in order: it has processed the message before the flush.
+    // The server replies in order: it has processed the message before the flush. The client
+    // reports a refusal in the same turn.
     await lease.connection.flush();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    const { refusal } = this.#connections;
+    if (refusal !== undefined && refusal !== former) throw refusal;
   }
 
   /** Follows until `stopped` aborts. Does nothing if it has aborted before. */
@@ -118,17 +113,9 @@ export class NatsBroker implements Broker {
     listener: BrokerListener,
     stopped: AbortSignal,
   ): Promise<void> {
-    const refused = deferred<never>();
-    const callback = (error: Error | null, message: { string(): string }): void =>
-      error === null ? listener.onEvents(message.string()) : refused.reject(error);
-    const subscription = connection.subscribe(this.#subject, { callback });
-    try {
-      await Promise.race([refused.promise, connection.flush()]);
-      if (!stopped.aborted) listener.onReady({ isContiguous: false });
-      await Promise.race([refused.promise, untilAborted(stopped)]);
-    } finally {
-      subscription.unsubscribe();
-    }
+    const onReady = () => listener.onReady({ isContiguous: false });
+    const onEvents = (events: string) => listener.onEvents(events);
+    await subscribed(connection, this.#subject, onEvents, onReady, stopped);
   }
 
   /** Runs work with JetStream until it ends, the connection is lost or `signal` aborts. */
@@ -168,6 +155,30 @@ export class NatsBroker implements Broker {
       this.#managers.delete(lost);
       throw error;
     }
+  }
+}
+
+/**
+ * Subscribes to a subject until `stopped` aborts. Calls `onReady` once the server sends what is
+ * published. Fails if the server refuses it, now or later.
+ */
+async function subscribed(
+  connection: NatsConnection,
+  subject: string,
+  onText: (text: string) => void,
+  onReady: () => void,
+  stopped: AbortSignal,
+): Promise<void> {
+  const refused = deferred<never>();
+  const callback = (error: Error | null, message: { string(): string }): void =>
+    error === null ? onText(message.string()) : refused.reject(error);
+  const subscription = connection.subscribe(subject, { callback });
+  try {
+    await Promise.race([refused.promise, connection.flush()]);
+    if (!stopped.aborted) onReady();
+    await Promise.race([refused.promise, untilAborted(stopped)]);
+  } finally {
+    subscription.unsubscribe();
   }
 }
 

@@ -1,4 +1,9 @@
-import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
+import {
+  type ConnectionOptions,
+  connect,
+  type NatsConnection,
+  type PermissionViolationError,
+} from '@nats-io/transport-node';
 import { unlessAborted } from '../../timing/aborted.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
@@ -21,12 +26,21 @@ export class NatsConnectionManager {
   #isClosed = false;
   /** Aborts when the connection is lost; undefined while it is down. */
   #lost: AbortController | undefined;
+  /** The subject of the events, and how the server has last refused one of them. */
+  readonly #subject: string;
+  #refusal: Error | undefined;
   /** Callers that wait for the connection. */
   readonly #waiting = new Set<Deferred<ConnectionLease>>();
 
-  constructor(server: ConnectionOptions | NatsConnection) {
+  constructor(server: ConnectionOptions | NatsConnection, subject: string) {
+    this.#subject = subject;
     if ('publish' in server) this.#hold(server);
     else this.#options = server;
+  }
+
+  /** The last refusal of a message to the subject of the events: another object for each. */
+  get refusal(): Error | undefined {
+    return this.#refusal;
   }
 
   /** Returns the connection once it is up, unless `timeout` aborts before. */
@@ -78,9 +92,11 @@ export class NatsConnectionManager {
   }
 
   async #watch(connection: NatsConnection): Promise<void> {
-    for await (const { type } of connection.status()) {
-      if (type === 'disconnect') this.#lose();
-      if (type === 'reconnect') this.#begin(connection);
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') this.#lose();
+      if (status.type === 'reconnect') this.#begin(connection);
+      if (status.type === 'error' && isOfPublish(status.error, this.#subject))
+        this.#refusal = status.error;
     }
     this.#lose();
     if (this.#options === undefined) this.#isClosed = true;
@@ -104,6 +120,13 @@ export class NatsConnectionManager {
     for (const lease of this.#waiting) how(lease);
     this.#waiting.clear();
   }
+}
+
+/** Whether an error says that the server refuses messages to a subject. */
+function isOfPublish(error: Error, subject: string): boolean {
+  // The connection may be of another copy of the client, with another class.
+  const { operation, subject: refused } = error as Partial<PermissionViolationError>;
+  return operation === 'publish' && refused === subject;
 }
 
 function closed(): Error {

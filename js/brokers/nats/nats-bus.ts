@@ -45,6 +45,7 @@ export function natsBus(
   }
   const connections = new NatsConnectionManager(
     typeof server === 'string' ? { servers: server } : server,
+    name,
   );
   return new BrokerBus(
     new NatsBroker(connections, name, { ...retentionOf(options), events: events?.kept, jetStream }),

@@ -44,6 +44,7 @@ class NatsBus(ProcessBus):
         if not bus.replace("-", "").replace("_", "").isalnum() or not bus.isascii():
             raise ValueError("the name of a bus on NATS may contain only letters, digits, - and _")
         self._connect_to = {"servers": servers, **DEFAULTS, **settings}
+        self._on_client_error = self._connect_to.pop("error_cb", None)
         self._wants_jetstream = jetstream
         self._stream = StreamConfig(
             name=bus, subjects=[bus], max_msgs=log_events, max_age=log_age_ms / 1_000
@@ -56,13 +57,20 @@ class NatsBus(ProcessBus):
         self._jetstream: JetStreamContext | None = None
         self._lock = asyncio.Lock()
         self._lost = asyncio.Event()
+        # How NATS has last refused to publish on the subject, and to subscribe to it.
+        self._publish_refusal: Exception | None = None
+        self._refusal: Exception | None = None
         self._cursor: Cursor | None = None
 
     async def _publish(self, message: str) -> None:
         client, jetstream = await self._reconnected()
         if jetstream is None:
+            former = self._publish_refusal
             await client.publish(self._subject, message.encode())
             await _processed(client)
+            refusal = self._publish_refusal
+            if refusal is not None and refusal is not former:
+                raise refusal
         else:
             await _kept(jetstream, self._stream, message)
 
@@ -78,6 +86,7 @@ class NatsBus(ProcessBus):
         if not client.is_connected:
             raise BusError("NATS is unavailable")
         self._lost.clear()
+        self._refusal = None
         if jetstream is None:
             await self._follow_subject(client)
         else:
@@ -92,6 +101,7 @@ class NatsBus(ProcessBus):
             await self._unless_lost(_processed(client))
             self._on_ready(is_contiguous=False)
             await self._lost.wait()
+            self._raise_refusal()
         finally:
             await _quietly(subscription.unsubscribe)
 
@@ -201,7 +211,9 @@ class NatsBus(ProcessBus):
         # The client tries again until it is closed, and raises nothing.
         report = asyncio.create_task(self._report_absence(client))
         try:
-            await client.connect(**self._connect_to, disconnected_cb=self._on_lost)
+            await client.connect(
+                **self._connect_to, disconnected_cb=self._on_lost, error_cb=self._on_error_of_client
+            )
             self._jetstream = await self._find_jetstream(client)
             if self._is_closed:
                 raise BusError("the bus is closed")
@@ -250,6 +262,7 @@ class NatsBus(ProcessBus):
         try:
             await asyncio.wait((running, lost), return_when=asyncio.FIRST_COMPLETED)
             if lost.done():
+                self._raise_refusal()
                 raise BusError("NATS is unavailable")
             await running
         finally:
@@ -258,6 +271,21 @@ class NatsBus(ProcessBus):
 
     async def _on_lost(self) -> None:
         self._lost.set()
+
+    async def _on_error_of_client(self, error: Exception) -> None:
+        # The client (2.16) has the text of the server in lower case.
+        text, subject = str(error), self._subject.lower()
+        if f'publish to "{subject}"' in text:
+            self._publish_refusal = error
+        if f'subscription to "{subject}"' in text:
+            self._refusal = error
+            self._lost.set()
+        if self._on_client_error is not None:
+            await self._on_client_error(error)
+
+    def _raise_refusal(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
 
 
 @dataclass

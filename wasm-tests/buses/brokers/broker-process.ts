@@ -110,6 +110,9 @@ export function startNats(hasJetStream: boolean, more: string[] = []): Promise<B
   ]);
 }
 
+/** Options of NATS with which the users `reader` and `writer` may only do that. */
+export const RIGHTS = ['-c', join(import.meta.dirname, 'rights.conf')];
+
 /** Starts Postgres, which keeps its tables in the folder. */
 export function startPostgres(): Promise<BrokerProcess> {
   const postgres = realpathSync(program('POSTGRES_SERVER'));
