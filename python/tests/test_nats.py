@@ -79,6 +79,19 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(BusError):
             await bus.emit("order.paid", {})
 
+    async def test_a_publish_that_is_cancelled_leaves_the_connection_as_it_is(self) -> None:
+        bus = self.make(PLAIN_NATS_URL, "cancelled")
+        received: list[ServerEvent] = []
+        bus.subscribe(received.append)
+        await bus.ready()
+        for turns in range(20):
+            publish = asyncio.ensure_future(bus.publish(ToolsListChanged()))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            publish.cancel()
+        await bus.publish(PromptsListChanged())
+        await eventually(lambda: PromptsListChanged() in received)
+
     async def test_a_bus_that_may_not_subscribe_is_not_ready_and_says_why(self) -> None:
         errors = list[BusError]()
         bus = self.make(

@@ -53,7 +53,7 @@ describe('mcp-listen-bus', () => {
       NATS_URL: `nats://127.0.0.1:${nats.port}`,
       PLAIN_NATS_URL: `nats://127.0.0.1:${plain.port}`,
     });
-    expect(stderr).toMatch(/^Ran 43 tests .*\n\nOK$/m);
+    expect(stderr).toMatch(/^Ran 44 tests .*\n\nOK$/m);
   });
 
   test('has types that mypy accepts, as a user of the package sees them', async () => {
@@ -68,7 +68,10 @@ describe('mcp-listen-bus', () => {
     const site = join(folder, 'site');
     const wheel = await builtWheel(folder);
     await pythonIn([...PIP, 'install', '--no-index', '--no-deps', '--target', site, wheel]);
-    const modules = ['__init__.py', 'bus.py', 'messages.py', 'nats.py', 'py.typed', 'redis.py'];
+    const modules = [
+      ...['__init__.py', 'bus.py', 'messages.py', 'nats.py', 'nats_cursor.py'],
+      ...['py.typed', 'redis.py'],
+    ];
     const entries = await readdir(join(site, 'mcp_listen_bus'), { withFileTypes: true });
     expect(entries.flatMap((it) => (it.isFile() ? it.name : [])).sort()).toEqual(modules);
     const [info = ''] = (await readdir(site)).filter((name) => name.endsWith('.dist-info'));

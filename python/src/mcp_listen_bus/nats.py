@@ -3,8 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
@@ -16,6 +14,7 @@ from nats.js.api import ConsumerConfig, DeliverPolicy, StreamConfig, StreamInfo
 from nats.js.errors import NoStreamResponseError, NotFoundError, ServiceUnavailableError
 
 from .bus import BusError, ProcessBus, log_error
+from .nats_cursor import NEVER, Cursor, continues, has_message
 
 
 class NatsBus(ProcessBus):
@@ -109,7 +108,7 @@ class NatsBus(ProcessBus):
         info = await _provide(jetstream, self._stream)
         cursor, is_contiguous = self._resume(info)
         # The last message is delivered again: it shows whether the stream is the same one.
-        first = cursor.sequence if _has(info, cursor.sequence) else cursor.sequence + 1
+        first = cursor.sequence if has_message(info, cursor.sequence) else cursor.sequence + 1
         config = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
         subscription = await jetstream.subscribe(
             self._subject, cb=partial(self._on_kept, cursor), ordered_consumer=True, config=config
@@ -127,17 +126,17 @@ class NatsBus(ProcessBus):
         if self._client is not None:
             await self._client.close()
 
-    def _resume(self, info: StreamInfo) -> tuple["Cursor", bool]:
+    def _resume(self, info: StreamInfo) -> tuple[Cursor, bool]:
         """
         Returns where to continue: after the last message, if the stream has what follows, otherwise
         at its end. The second value is whether it has.
         """
         former, last = self._cursor, info.state.last_seq
-        if former is not None and _continues(former, info):
+        if former is not None and continues(former, info):
             return former, True
-        return Cursor(info.created, last, None if _has(info, last) else NEVER, time.time()), False
+        return Cursor(info.created, last, None if has_message(info, last) else NEVER, time.time()), False
 
-    async def _is_check_due(self, cursor: "Cursor") -> bool:
+    async def _is_check_due(self, cursor: Cursor) -> bool:
         """Waits until the stream has to be checked; returns False once the connection is lost."""
         while True:
             before = time.time()
@@ -154,7 +153,7 @@ class NatsBus(ProcessBus):
         self,
         jetstream: JetStreamContext,
         subscription: JetStreamContext.PushSubscription,
-        cursor: "Cursor",
+        cursor: Cursor,
     ) -> None:
         """
         Reports a gap if messages have left the stream before they were received. Raises an error if
@@ -174,7 +173,7 @@ class NatsBus(ProcessBus):
     async def _on_message(self, message: Msg) -> None:
         self._receive(message.data.decode(errors="replace"))
 
-    async def _on_kept(self, cursor: "Cursor", message: Msg) -> None:
+    async def _on_kept(self, cursor: Cursor, message: Msg) -> None:
         sequence, at = message.metadata.sequence.stream, message.metadata.timestamp
         known = cursor.at or at
         if sequence == cursor.sequence and at == known:
@@ -288,56 +287,22 @@ class NatsBus(ProcessBus):
             raise self._refusal
 
 
-@dataclass
-class Cursor:
-    """The position in a stream."""
-
-    created: datetime | None
-    """
-    When the stream was created: identifies it among streams with the same name. One that is
-    restored from a backup has the same.
-    """
-    sequence: int
-    at: datetime | None
-    """
-    When the message with this sequence number was stored, by the clock of the server; None until it
-    was received, and `NEVER` if the stream does not have it. A restored stream gives the same
-    number to a message with another time.
-    """
-    checked: float
-    """When the stream was last checked, in seconds since 1970."""
-
-
-def _continues(cursor: Cursor, info: StreamInfo) -> bool:
-    """
-    Returns whether a stream has everything after a position, unless the message there is another
-    one.
-    """
-    state = info.state
-    if (
-        info.created != cursor.created
-        or not state.first_seq - 1 <= cursor.sequence <= state.last_seq
-    ):
-        return False
-    # If the message has left the window: had a restored stream given its number to another one
-    # since the last check, that would still be there.
-    return _has(info, cursor.sequence) or time.time() - cursor.checked < (info.config.max_age or 0)
-
-
-def _has(info: StreamInfo, sequence: int) -> bool:
-    """Returns whether a stream has a message, unless that one was deleted alone."""
-    return info.state.messages > 0 and info.state.first_seq <= sequence
-
-
 async def _processed(client: Client) -> None:
     """Returns once the broker has processed every command so far."""
-    # The client (2.16) sends the PING of a flush before commands that still wait in its buffer. The
-    # buffer is empty once the first PONG has arrived, so the second PING follows them.
-    await client.flush()
-    await client.flush()
+    # The client (2.16) stops to read if a flush was cancelled when its PONG arrives.
+    flushed = asyncio.ensure_future(_flushed(client))
+    flushed.add_done_callback(lambda task: task.cancelled() or task.exception())
+    await asyncio.shield(flushed)
     # It returns from a flush at once after it has lost the connection.
     if not client.is_connected:
         raise BusError("NATS is unavailable")
+
+
+async def _flushed(client: Client) -> None:
+    # The client (2.16) sends the PING of a flush before commands that still wait in its buffer. The
+    # buffer is empty once the first PONG has arrived, so the second PING follows them.
+    await client.flush(FLUSH_SECONDS)
+    await client.flush(FLUSH_SECONDS)
 
 
 async def _provide(jetstream: JetStreamContext, config: StreamConfig) -> StreamInfo:
@@ -373,8 +338,6 @@ NO_JETSTREAM = (None, 10_039, 10_076)
 The codes of a server without JetStream, for this account or at all; None: it does not respond to
 such requests.
 """
-NEVER = datetime.min.replace(tzinfo=timezone.utc)
-"""A time before that of any message."""
 CHECK_SECONDS = 10.0
 """The interval at which a bus checks its stream."""
 TICK_SECONDS = 1.0
@@ -385,6 +348,8 @@ REPORT_SECONDS = 2.0
 """
 The time after which an absence of NATS at the start is reported, if an attempt to connect failed.
 """
+FLUSH_SECONDS = 60
+"""Longer than the client (2.16) takes to give up a connection whose server is silent."""
 RECONNECT_SECONDS = 0.05
 """The interval at which the state of the connection is read, while something waits for it."""
 DEFAULTS = {
