@@ -21,7 +21,7 @@ export function core(rounds: number): Experiment[] {
     {
       ...{ name: 'core-targeted', proves: ['S3'], metrics: [EVENT], warmUps: 0, rounds },
       title: '100 streams of a process receive each event, more and more others do not',
-      axis: { label: 'streams', values: [1_000, 100_000] },
+      axis: { label: 'streams', values: [1_000, 10_000, 100_000] },
       entrants: [
         entrant(
           'the core alone, native: finds the streams, writes the frames, returns both',

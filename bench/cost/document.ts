@@ -63,7 +63,7 @@ export function withBlock(page: string, block: string, name = 'counted'): string
   const [before, rest] = page.split(begin);
   const [, after] = (rest ?? '').split(end);
   if (before === undefined || after === undefined)
-    throw new Error(`docs/cost.md has no marks for ${name}`);
+    throw new Error(`the page has no marks for ${name}`);
   return `${before}${begin}\n${block}${end}${after}`;
 }
 

@@ -5,6 +5,7 @@ import { main } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { setUp } from '../../scripts/setup/setup.mjs';
 import type { Run } from '../harness/outcome.ts';
+import { untilIdle } from '../harness/record/idle.ts';
 import type { Machine } from '../harness/record/machine.ts';
 import { thisMachine } from '../harness/record/machine.ts';
 import { thisRun } from '../harness/record/run.ts';
@@ -23,9 +24,10 @@ async function cost(): Promise<void> {
   if (process.argv.includes('--report')) return write(await former());
   await setUp();
   await build();
+  const waited = await untilIdle({ write: (text) => process.stderr.write(text) });
   const [machine, run] = [
     await thisMachine(),
-    { ...(await thisRun([])), command: 'npm run bench:cost' },
+    { ...(await thisRun([], waited)), command: 'npm run bench:cost' },
   ];
   const isEvents = process.argv.includes('--events');
   const ofEvents = await countedEvents(machine, run, isQuick);

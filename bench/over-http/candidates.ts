@@ -57,6 +57,12 @@ export const IN_EACH: Candidate = {
   includes: 'as mcp-listen, with a WebSocket for each stream',
   start: () => workerdServer('listen', { sockets: 'each' }),
 };
+/** In the configuration of the SDK: shows what the way over the bus costs. */
+export const LOCAL: Candidate = {
+  name: `${OURS}, in one isolate`,
+  includes: 'publish, a bus in memory, match and streams in one isolate, HTTP',
+  start: () => workerdServer('local'),
+};
 const SDK_ON_WORKERD: Candidate = {
   name: 'TypeScript SDK',
   includes: 'publish and streams in one isolate, match, HTTP: it delivers to no other isolate',

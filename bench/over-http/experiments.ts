@@ -8,6 +8,7 @@ import {
   IN_EACH,
   IN_FOUR,
   LIMIT,
+  LOCAL,
   MEMORY,
   MERGING_RELAY,
   MERGING_RELAY_IN_FOUR,
@@ -98,7 +99,7 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
         rounds,
       },
       title: `from a publish to the last of ${streams} streams on workerd`,
-      entrants: entrants([...WORKERS_AND_MEMORY, IN_EACH, LIMIT], (server) =>
+      entrants: entrants([...WORKERS_AND_MEMORY, IN_EACH, LOCAL, LIMIT], (server) =>
         Latency.start(server, { streams, publishes }),
       ),
     },
@@ -159,7 +160,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
         rounds,
       },
       title: `${streams} streams, which all watch one resource, are opened at once on workerd`,
-      entrants: entrants([...PEERS, IN_EACH, LIMIT], (server) =>
+      entrants: entrants([...PEERS, IN_EACH, LOCAL, LIMIT], (server) =>
         Opening.start(server, 0, streams, streams),
       ),
     },
@@ -176,7 +177,7 @@ function acknowledgments({ rounds }: Size): Experiment[] {
       title:
         'from a connection to the acknowledgment, ' +
         'of a topic that another stream of the isolate follows, on workerd',
-      entrants: entrants(peers, (server) => Acknowledging.start(server, 'followed')),
+      entrants: entrants([...peers, LOCAL], (server) => Acknowledging.start(server, 'followed')),
     },
     {
       ...{ ...ack, name: 'ack-new' },

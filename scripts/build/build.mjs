@@ -11,6 +11,7 @@ import { missingParts, setUpCosts } from '../setup/setup.mjs';
 import { writeBindings } from './bindings.mjs';
 import { buildCli } from './cli.mjs';
 import { buildConsole } from './console.mjs';
+import { writeLicenses } from './licenses.mjs';
 import { foreignImports } from './wasm.mjs';
 
 /** The folder of the bundled Worker after a build. */
@@ -53,6 +54,7 @@ async function buildCore() {
   await compileSides();
   await emptyFolder('pkg');
   await Promise.all(sides.map(bindSide));
+  await writeLicenses('pkg/licenses.md');
 }
 
 async function coreParts() {
@@ -223,7 +225,7 @@ const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80
 const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build/build.mjs', 'scripts/build/bindings.mjs', 'package-lock.json'];
-const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
+const core = { inputs: [...tools, 'scripts/build/licenses.mjs', ...crate], outputs: ['pkg'] };
 const glue = [
   'scripts/build/cli.mjs',
   'package.json',

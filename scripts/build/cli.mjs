@@ -14,6 +14,8 @@ export async function buildCli() {
     entryPoints: ['js/cli/main.ts'],
     outfile: 'dist/cli/mcp-listen.js',
     bundle: true,
+    // Otherwise the comments of the script name the folder to which a link to node_modules leads.
+    preserveSymlinks: true,
     platform: 'node',
     target: 'node20',
     format: 'esm',

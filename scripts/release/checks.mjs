@@ -90,10 +90,13 @@ export async function changelogProblems(folder, version) {
  */
 export async function repositoryProblems(folder) {
   const url = JSON.parse(await text(folder, 'package.json')).repository?.url;
-  const ofCrate = /^repository = "(.+)"$/m.exec(await text(folder, 'Cargo.toml'))?.[1];
+  const crates = ['Cargo.toml', 'browser/Cargo.toml', 'tower/Cargo.toml', 'rmcp/Cargo.toml'];
+  const named = await Promise.all(
+    crates.map(async (path) => /^repository(\.workspace)? = /m.test(await text(folder, path))),
+  );
   return [
     ...(url ? [] : ['package.json names no repository, which provenance needs']),
-    ...(ofCrate ? [] : ['Cargo.toml names no repository']),
+    ...crates.flatMap((path, place) => (named[place] ? [] : [`${path} names no repository`])),
   ];
 }
 

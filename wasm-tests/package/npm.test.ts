@@ -37,6 +37,8 @@ describe('the npm package', () => {
     );
     expect(npm.files).toContain('pkg/mcp_listen_bg.wasm');
     expect(npm.files).toContain('pkg/client/mcp_listen_client_bg.wasm');
+    const licenses = ['dist/cli/licenses.md', 'page/licenses.md', 'pkg/licenses.md'];
+    expect(npm.files).toEqual(expect.arrayContaining(licenses));
     expect(npm.files.filter((path) => !/\.(js|ts|map|wasm|md|json)$|^LICENSE-/.test(path))).toEqual(
       [],
     );

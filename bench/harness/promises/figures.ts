@@ -36,15 +36,20 @@ export function cheaperThan(theirs: string, ours = OURS): Figure {
   return ratioTo(ours, 'cpu', undefined, theirs);
 }
 
-/**
- * The ratio of our highest median along the axis to our lowest. With `beyond`, that contender's
- * median is subtracted from ours first.
- */
-export function spread({ metric: id, beyond }: { metric: string; beyond?: string }): Figure {
+/** A contender along an axis, and one whose medians are subtracted from its own first. */
+interface Spread {
+  metric: string;
+  /** Default: ours. */
+  of?: string;
+  beyond?: string;
+}
+
+/** The ratio of the highest median of a contender along the axis to its lowest. */
+export function spread({ metric: id, of = OURS, beyond }: Spread): Figure {
   return (outcome) => {
     const xs = axisValues(outcome);
     const medians = xs.flatMap((x) => {
-      const ours = medianAt(outcome, OURS, x, id);
+      const ours = medianAt(outcome, of, x, id);
       const theirs = beyond === undefined ? 0 : medianAt(outcome, beyond, x, id);
       return ours === undefined || theirs === undefined ? [] : [ours - theirs];
     });

@@ -19,6 +19,7 @@ const LIMIT = 'enqueue only';
 const RELAY = 'WebSocket relay, shared';
 const MERGING_RELAY = 'WebSocket relay, a chunk a wave';
 const HELD = 'object-held SSE';
+const LOCAL = `${OURS}, in one isolate`;
 const NODE = `${OURS} on Node`;
 
 /**
@@ -60,6 +61,7 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 25,
       value: cheaperThan(SDK),
     },
+    shown('the limit, less processor time than the SDK', 'one-percent', cheaperThan(SDK, LIMIT)),
     {
       ...AT_MOST,
       what: 'what is added to the limit, most to fewest streams',
@@ -67,6 +69,7 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1.3,
       value: spread({ metric: 'cpu', beyond: LIMIT }),
     },
+    shown('the limit, alike', 'targeted-by-streams', spread({ metric: 'cpu', of: LIMIT })),
     shown('the core alone, alike', 'core-targeted', spread({ metric: 'event' })),
   ],
   S4: [
@@ -141,6 +144,11 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1.1,
       value: ratioTo(HELD, 'cpu'),
     },
+    shown('a relay that shares, p99, of the SDK', 'last-stream', ratioOf(RELAY, SDK)),
+    shown('its processor, of the SDK', 'last-stream', ratioOf(RELAY, SDK, 'cpu')),
+    shown('of object-held SSE', 'last-stream', ratioOf(RELAY, HELD, 'cpu')),
+    shown('the limit in one isolate, of the SDK', 'last-stream', ratioOf(LIMIT, SDK, 'cpu')),
+    shown('ours in one isolate, of the SDK', 'last-stream', ratioOf(LOCAL, SDK, 'cpu')),
   ],
   S7: [
     {
@@ -191,6 +199,10 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1.1,
       value: ratioTo(SDK, 'cpu'),
     },
+    shown('the limit, opened, of the SDK', 'opens-at-once', ratioOf(LIMIT, SDK)),
+    shown('its processor, of the SDK', 'opens-at-once', ratioOf(LIMIT, SDK, 'cpu')),
+    shown('ours in one isolate, opened, of the SDK', 'opens-at-once', ratioOf(LOCAL, SDK)),
+    shown('its processor, of the SDK', 'opens-at-once', ratioOf(LOCAL, SDK, 'cpu')),
     {
       ...AT_MOST,
       what: 'ack of what is followed, of the SDK',
@@ -199,6 +211,7 @@ export const PROMISES: Record<string, Condition[]> = {
       value: ratioTo(SDK),
     },
     shown('of the limit', 'ack-followed', ratioTo(LIMIT)),
+    shown('ours in one isolate, of the SDK', 'ack-followed', ratioOf(LOCAL, SDK)),
     {
       ...AT_MOST,
       what: 'ack of a new topic, of the SDK and 1.2 round trips',
@@ -258,6 +271,11 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 25,
       value: cheaperThan('Python SDK', NODE),
     },
+    shown(
+      'the limit, less processor time than the SDK on Node',
+      'node',
+      cheaperThan('TypeScript SDK on Node', 'write only'),
+    ),
   ],
   S11: [
     {
@@ -376,6 +394,11 @@ export const PROMISES: Record<string, Condition[]> = {
     },
   ],
 };
+
+/** The ratio of another contender's figure to that of a third one. */
+function ratioOf(one: string, other: string, metric?: string): Figure {
+  return ratioTo(other, metric, undefined, one);
+}
 
 /** A figure of a promise that has no goal. */
 function shown(what: string, experiment: string, value: Figure, unit = 'x'): Condition {

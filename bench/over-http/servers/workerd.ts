@@ -5,7 +5,7 @@ import { bundleWorker } from '../../../wasm-tests/host/bundle.ts';
 import type { LoadServer } from './server.ts';
 
 /** The measured Workers, by their folder in bench/workers. */
-export type WorkerName = 'listen' | 'sdk' | 'relay' | 'held' | 'limit';
+export type WorkerName = 'listen' | 'local' | 'sdk' | 'relay' | 'held' | 'limit';
 
 /** The options of a Worker. */
 export interface WorkerOptions {
@@ -68,10 +68,7 @@ async function stop(workerd: Workerd, state: string | undefined): Promise<void> 
   if (state !== undefined) await rm(state, { recursive: true, force: true });
 }
 
-/**
- * The SDK and the limit deliver within one isolate only, so the isolate that holds their streams
- * publishes.
- */
+/** Where no object passes events on, the isolate that holds the streams publishes. */
 const LAYOUTS = {
   listen: {
     publishers: 1,
@@ -82,6 +79,7 @@ const LAYOUTS = {
   },
   relay: { publishers: 1, objects: [{ binding: 'RELAY', className: 'Relay' }] },
   held: { publishers: 1, objects: [{ binding: 'HOLDER', className: 'Holder' }] },
+  local: { publishers: 0, objects: [] },
   sdk: { publishers: 0, objects: [] },
   limit: { publishers: 0, objects: [] },
 };

@@ -17,6 +17,8 @@ const STATING = [
   ),
 ];
 
+const CRATES = ['Cargo.toml', 'browser/Cargo.toml', 'tower/Cargo.toml', 'rmcp/Cargo.toml'];
+
 let folder: string;
 
 // A repository with the files that state a version, prepared for 1.2.0 and committed on main.
@@ -35,11 +37,8 @@ beforeEach(async () => {
     /^{/,
     '{ "repository": { "url": "git+https://example.com/mcp-listen.git" },',
   );
-  await replace(
-    'Cargo.toml',
-    '[package]',
-    '[package]\nrepository = "https://example.com/mcp-listen"',
-  );
+  for (const path of CRATES)
+    await replace(path, '[package]', '[package]\nrepository = "https://example.com/mcp-listen"');
   await git('init', '--quiet', '--initial-branch', 'main');
   await commit();
 });
@@ -144,6 +143,12 @@ describe('a release is refused', () => {
     expect(await problems(folder, '1.2.0')).toEqual([
       expect.stringContaining('package.json names no repository'),
     ]);
+  });
+
+  test.each(CRATES)('where %s names no repository', async (path) => {
+    await replace(path, 'repository = ', 'homepage = ');
+    await commit();
+    expect(await problems(folder, '1.2.0')).toEqual([`${path} names no repository`]);
   });
 
   test.each(['1.2', 'v1.2.0', '1.2.0; rm', '01.2.0'])(
