@@ -58,6 +58,25 @@ fn a_match_takes_few_turns_where_many_wait_for_one() {
     }
 }
 
+#[test]
+fn a_retry_is_sent_while_its_subscription_waits_for_a_match() {
+    let rules = MatchRules::from_iter([(named("order.paid"), MatchRule::Host)]);
+    let mut rig = with_waiting(6, rules, |number| (0, number));
+    let last = subscribe(6).id;
+    for _ in 0..6 {
+        respond_to_match(&mut rig);
+        while let Some(post) = rig.posts.first().cloned() {
+            let status = if post.subscription == last { 503 } else { 200 };
+            rig.respond(&post, status);
+        }
+    }
+    rig.publish("order.paid", "{}");
+    assert!(rig.posts.is_empty());
+    rig.pass(9_000);
+    assert_eq!(rig.posts.len(), 1);
+    assert_eq!(rig.posts[0].subscription, last);
+}
+
 /// An occurrence for many subscriptions, each of the caller and to the host with the numbers that
 /// `place` returns.
 fn with_waiting(count: u32, match_rules: MatchRules, place: impl Fn(u32) -> (u32, u32)) -> Rig {
