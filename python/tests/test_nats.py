@@ -2,12 +2,14 @@ import asyncio
 import time
 import unittest
 import unittest.mock
+from functools import partial
 from typing import Any
 
 import nats
 from mcp.server.subscriptions import (
     PromptsListChanged,
     ResourcesListChanged,
+    ResourceUpdated,
     ServerEvent,
     ToolsListChanged,
 )
@@ -89,8 +91,9 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
             for _ in range(turns):
                 await asyncio.sleep(0)
             publish.cancel()
-        await bus.publish(PromptsListChanged())
-        await eventually(lambda: PromptsListChanged() in received)
+            change = ResourceUpdated(uri=f"note://{turns}")
+            await bus.publish(change)
+            await eventually(partial(received.__contains__, change))
 
     async def test_a_bus_that_may_not_subscribe_is_not_ready_and_says_why(self) -> None:
         errors = list[BusError]()

@@ -134,7 +134,8 @@ class NatsBus(ProcessBus):
         former, last = self._cursor, info.state.last_seq
         if former is not None and continues(former, info):
             return former, True
-        return Cursor(info.created, last, None if has_message(info, last) else NEVER, time.time()), False
+        at = None if has_message(info, last) else NEVER
+        return Cursor(info.created, last, at, time.time()), False
 
     async def _is_check_due(self, cursor: Cursor) -> bool:
         """Waits until the stream has to be checked; returns False once the connection is lost."""

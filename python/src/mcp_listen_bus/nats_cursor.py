@@ -43,7 +43,8 @@ def continues(cursor: Cursor, info: StreamInfo) -> bool:
         return False
     # If the message has left the window: had a restored stream given its number to another one
     # since the last check, that would still be there.
-    return has_message(info, cursor.sequence) or time.time() - cursor.checked < (info.config.max_age or 0)
+    age = time.time() - cursor.checked
+    return has_message(info, cursor.sequence) or age < (info.config.max_age or 0)
 
 
 def has_message(info: StreamInfo, sequence: int) -> bool:

@@ -226,9 +226,6 @@ impl Schedule {
                 let event_type = subscriptions.event_type(&entry.row.name);
                 if due_at(entry, event_type, now).is_some_and(|at| at <= now) {
                     self.queue(id);
-                    if may_send(entry, now) {
-                        self.recall(id);
-                    }
                 }
             }
         }
@@ -297,12 +294,6 @@ fn scan<S: WebhookStore>(
     let times = entries
         .filter_map(|(_, entry)| due_at(entry, subscriptions.event_type(&entry.row.name), now));
     times.filter(|at| includes_now || *at > now).min()
-}
-
-/// Whether a subscription may have something to send that needs no match.
-fn may_send(entry: &SubscriptionEntry, now: Millis) -> bool {
-    let retry = entry.row.progress.timeout();
-    entry.row.ending.is_some() || retry.is_some_and(|at| at <= now)
 }
 
 /// Returns when a subscription has something to do.

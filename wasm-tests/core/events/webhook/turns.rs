@@ -1,13 +1,14 @@
 //! How many turns an outcome takes where many subscriptions wait.
 
 use mcp_listen::events::{
+    error::EventError,
     matching::{MatchResult, MatchRule},
-    webhook::{DelivererOptions, DelivererOutput, MatchRules},
+    webhook::{DelivererOptions, DelivererOutput, MatchRules, MessageKind, SubscribeRequest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, named, subscribe};
+use super::rig::{Rig, kinds, named, subscribe};
 
 #[test]
 fn an_outcome_takes_few_turns_where_ten_thousand_wait_for_one_host() {
@@ -59,22 +60,24 @@ fn a_match_takes_few_turns_where_many_wait_for_one() {
 }
 
 #[test]
-fn a_retry_is_sent_while_its_subscription_waits_for_a_match() {
-    let rules = MatchRules::from_iter([(named("order.paid"), MatchRule::Host)]);
-    let mut rig = with_waiting(6, rules, |number| (0, number));
-    let last = subscribe(6).id;
-    for _ in 0..6 {
-        respond_to_match(&mut rig);
-        while let Some(post) = rig.posts.first().cloned() {
-            let status = if post.subscription == last { 503 } else { 200 };
-            rig.respond(&post, status);
-        }
+fn a_subscription_that_waits_for_a_match_sends_that_it_has_ended() {
+    let names = ["order.paid", "order.sent"];
+    let rules = names.map(|name| (named(name), MatchRule::Host));
+    let mut rig = Rig::with(DelivererOptions::default(), MatchRules::from_iter(rules));
+    for number in 1..=6 {
+        rig.begin(&SubscribeRequest {
+            name: named(names[usize::from(number == 6)]),
+            ..subscribe(number)
+        });
     }
-    rig.publish("order.paid", "{}");
-    assert!(rig.posts.is_empty());
-    rig.pass(9_000);
-    assert_eq!(rig.posts.len(), 1);
-    assert_eq!(rig.posts[0].subscription, last);
+    for name in names {
+        rig.publish(name, "{}");
+    }
+    let ended = named("order.sent");
+    let error = EventError::Forbidden { reason: None };
+    rig.deliverer.handle_ended(&ended, &error, rig.now).unwrap();
+    rig.drain();
+    assert_eq!(kinds(&rig.posts), [MessageKind::Terminated]);
 }
 
 /// An occurrence for many subscriptions, each of the caller and to the host with the numbers that
