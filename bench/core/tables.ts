@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { run } from '../../scripts/process/command.mjs';
 import { main } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { withBlock } from '../cost/document.ts';
 import { untilIdle } from '../harness/record/idle.ts';
 import { thisMachine } from '../harness/record/machine.ts';
+import { withBlock } from '../harness/record/page.ts';
 import { thisRun } from '../harness/record/run.ts';
 
 /**
@@ -21,7 +21,8 @@ async function tables(): Promise<void> {
   const waited = await untilIdle({ write: (text) => process.stderr.write(text) });
   const [{ commit, load }, { cpu, date }] = [await thisRun([], waited), await thisMachine()];
   const printed = await run('cargo', ['bench', '--quiet', '--bench', name]);
-  const measured = `Measured at commit ${commit} on ${date.slice(0, 10)}, ${cpu}, load before ${load}:`;
+  const day = date.slice(0, 10);
+  const measured = `Measured at commit ${commit} on ${day}, ${cpu}, load before ${load}:`;
   const file = join(root, page);
   const block = `${measured}\n\n${printed.trim()}\n`;
   await writeFile(file, withBlock(await readFile(file, 'utf8'), block, name));

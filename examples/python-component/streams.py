@@ -1,6 +1,7 @@
 """The streams of a process: the clock, the timer and the response bodies around a fan-out."""
 
 import asyncio
+import contextlib
 import time
 
 from component import record
@@ -68,7 +69,11 @@ class Streams:
                 await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
                 self._sending.discard(number)
             elif self._has_ended(number):
-                return await send({"type": "http.response.body", "body": b""})
+                # A client that reads nothing has no room for this either.
+                with contextlib.suppress(TimeoutError):
+                    end = send({"type": "http.response.body", "body": b""})
+                    await asyncio.wait_for(end, END_SECONDS)
+                return
             else:
                 await woken.wait()
 
@@ -117,3 +122,7 @@ async def _disconnected(receive):
 def clock():
     """The host's clock, in milliseconds."""
     return time.monotonic_ns() // 1_000_000
+
+
+END_SECONDS = 5
+"""How long the end of a response may wait for its client."""

@@ -280,7 +280,7 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
     ) -> None:
         link, flush, sent = await self.link(PLAIN_NATS_URL), Client.flush, asyncio.Event()
 
-        async def patient(client: Client) -> None:
+        async def patient(client: Client, _: int) -> None:
             first = not sent.is_set()
             sent.set()
             await flush(client, 1_000 if first else 10)
@@ -301,11 +301,11 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         link, flush, calls = await self.link(PLAIN_NATS_URL), Client.flush, list[Client]()
         bus = self.make(link.url, "confirmation")
 
-        async def cut(client: Client) -> None:
+        async def cut(client: Client, timeout: int) -> None:
             calls.append(client)
             if len(calls) == 2:
                 await link.cut()
-            await flush(client)
+            await flush(client, timeout)
 
         with unittest.mock.patch.object(Client, "flush", cut):
             with self.assertRaises(BusError):

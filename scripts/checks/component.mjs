@@ -3,7 +3,7 @@ import { environment } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { componentHost } from '../setup/component-host.mjs';
 import { setUp } from '../setup/setup.mjs';
-import { recordRun } from './long-runs.mjs';
+import { recordRun } from './record/long-runs.mjs';
 import { vitest } from './vitest.mjs';
 
 /** Plays the requests of the corpus on the component in a host of Rust, which it compiles. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { environment } from '../process/command.mjs';
 import { main, onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
-import { recordRun } from './long-runs.mjs';
+import { recordRun } from './record/long-runs.mjs';
 
 /**
  * Runs `check-model` or `check-fuzz`, examples of the core, with the further arguments, and records

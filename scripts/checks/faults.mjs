@@ -6,10 +6,10 @@ import { environment } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { setUp } from '../setup/setup.mjs';
-import { rowOf, withRow } from './long-runs.mjs';
+import { rowOf, withRow } from './record/long-runs.mjs';
+import { treeState } from './record/tree.mjs';
 import { faultResults, webhookResult } from './results.mjs';
 import { faultTable, obstacles, webhookText } from './table.mjs';
-import { treeState } from './tree.mjs';
 import { vitest } from './vitest.mjs';
 
 /** @import { FaultRun } from './table.mjs' */
@@ -50,7 +50,7 @@ async function checkFaults() {
 
 /**
  * @param {FaultRun} run
- * @param {{ load: number, tree: import('./tree.mjs').Tree }} start
+ * @param {{ load: number, tree: import('./record/tree.mjs').Tree }} start
  */
 function webhookRow({ webhooks }, { load, tree }) {
   if (webhooks === undefined) throw new Error('the events of webhooks have no result');
@@ -76,7 +76,7 @@ async function readResult(file) {
 /**
  * Returns when, where and with which versions this ran, and the load of the machine, which affects
  * times.
- * @param {{ at: Date, load: number, tree: import('./tree.mjs').Tree }} begun
+ * @param {{ at: Date, load: number, tree: import('./record/tree.mjs').Tree }} begun
  */
 async function circumstances({ at, load, tree }) {
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));

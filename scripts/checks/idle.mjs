@@ -6,7 +6,7 @@ import { main } from '../process/main.mjs';
 import { pythonSdk } from '../setup/python.mjs';
 import { rmcpClient } from '../setup/rmcp.mjs';
 import { setUp } from '../setup/setup.mjs';
-import { recordRun } from './long-runs.mjs';
+import { recordRun } from './record/long-runs.mjs';
 import { idleResult } from './results.mjs';
 import { vitest } from './vitest.mjs';
 

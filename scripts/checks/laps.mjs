@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { environment } from '../process/command.mjs';
 import { main, onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
-import { recordRun } from './long-runs.mjs';
+import { recordRun } from './record/long-runs.mjs';
 
 /**
  * Runs `npm test` five times in a row, or `--times`, as CI does. With `--busy` a process spins on

@@ -2,7 +2,7 @@ import { build } from '../build/build.mjs';
 import { environment } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { setUp } from '../setup/setup.mjs';
-import { recordRun } from './long-runs.mjs';
+import { recordRun } from './record/long-runs.mjs';
 import { vitest } from './vitest.mjs';
 
 /**

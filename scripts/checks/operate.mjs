@@ -4,7 +4,7 @@ import { environment } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { chromiumPath } from '../setup/chromium.mjs';
 import { setUp } from '../setup/setup.mjs';
-import { recordRun } from './long-runs.mjs';
+import { recordRun } from './record/long-runs.mjs';
 import { operateResult } from './results.mjs';
 import { vitest } from './vitest.mjs';
 

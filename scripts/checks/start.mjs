@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { environment, run } from '../process/command.mjs';
 import { main, onStop } from '../process/main.mjs';
 import { npmBin, root } from '../process/project.mjs';
-import { recordRun } from './long-runs.mjs';
+import { recordRun } from './record/long-runs.mjs';
 
 /**
  * Measures how long `npm start` takes in a fresh clone until it serves. It installs the wasm target

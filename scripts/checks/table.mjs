@@ -1,4 +1,4 @@
-import { treeObstacles } from './tree.mjs';
+import { treeObstacles } from './record/tree.mjs';
 
 /**
  * @typedef {{ median: number, p99: number, max: number }} Spread
@@ -56,8 +56,8 @@ export const MAX_WAIT_MS = 2_000;
 /**
  * Returns why the results of this run must not be written; empty if they may.
  * @param {FaultRun} run
- * @param {import('./tree.mjs').Tree} before
- * @param {import('./tree.mjs').Tree} after
+ * @param {import('./record/tree.mjs').Tree} before
+ * @param {import('./record/tree.mjs').Tree} after
  * @returns {string[]}
  */
 export function obstacles({ results, scenarios, webhooks }, before, after) {

@@ -141,7 +141,7 @@ async function press(page, tab, name, fillIn) {
 async function fillCharts(page, url) {
   await page.getByText('watching', { exact: true }).waitFor();
   const { hash, origin } = new URL(url);
-  const authorization = `Bearer ${new URLSearchParams(hash.slice(1)).get('publish')}`;
+  const authorization = `Bearer ${new URLSearchParams(hash.slice(1)).get('token')}`;
   const events = [{ kind: 'resource_updated', uri: 'note://todo' }];
   const body = JSON.stringify({ do: 'publish', events });
   const headers = { authorization, 'content-type': 'application/json' };

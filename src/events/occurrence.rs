@@ -8,7 +8,7 @@ use crate::{
 };
 
 use super::{
-    GROUP_PREFIX,
+    GROUP_PREFIX, cue_group,
     name::{EventName, EventNameError},
     timestamp::{is_iso, iso},
 };
@@ -44,7 +44,7 @@ pub enum OccurrenceError {
     EventId,
     /// `timestamp` is not a date and time of ISO 8601 with an offset.
     Timestamp,
-    /// `group` is not a valid name, or begins with [`GROUP_PREFIX`].
+    /// `group` is not a valid name, begins with [`GROUP_PREFIX`], or is too long after it.
     Group,
 }
 
@@ -139,7 +139,8 @@ fn group_of(node: Option<&Node<'_>>) -> Result<Option<Name>, OccurrenceError> {
     let Some(node) = node else {
         return Ok(None);
     };
-    let group = Name::from_node(node).filter(|group| !group.starts_with(GROUP_PREFIX));
+    let is_free = |group: &Name| !group.starts_with(GROUP_PREFIX) && cue_group(group).is_some();
+    let group = Name::from_node(node).filter(is_free);
     group.map(Some).ok_or(OccurrenceError::Group)
 }
 

@@ -31,6 +31,11 @@ export function ratioTo(theirs: string, metric?: string, plus?: Addend, ours = O
   };
 }
 
+/** The ratio of another contender's figure to that of a third one. */
+export function ratioOf(one: string, other: string, metric?: string): Figure {
+  return ratioTo(other, metric, undefined, one);
+}
+
 /** The ratio of their processor time to ours, round by round: how many times as cheap we are. */
 export function cheaperThan(theirs: string, ours = OURS): Figure {
   return ratioTo(ours, 'cpu', undefined, theirs);

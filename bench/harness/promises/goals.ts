@@ -1,16 +1,6 @@
 import { OURS } from '../experiment.ts';
-import { cheaperThan, type Figure, highest, own, ownOf, ratioTo, spread } from './figures.ts';
-
-/** What a promise requires of one experiment. */
-export interface Condition {
-  what: string;
-  experiment: string;
-  unit: string;
-  bound: 'at least' | 'at most';
-  /** `null` for a figure that is only shown beside the others. */
-  goal: number | null;
-  value: Figure;
-}
+import { type Condition, shown } from './condition.ts';
+import { cheaperThan, highest, own, ownOf, ratioOf, ratioTo, spread } from './figures.ts';
 
 const AT_LEAST = { unit: 'x', bound: 'at least' } as const;
 const AT_MOST = { unit: 'x', bound: 'at most' } as const;
@@ -394,13 +384,3 @@ export const PROMISES: Record<string, Condition[]> = {
     },
   ],
 };
-
-/** The ratio of another contender's figure to that of a third one. */
-function ratioOf(one: string, other: string, metric?: string): Figure {
-  return ratioTo(other, metric, undefined, one);
-}
-
-/** A figure of a promise that has no goal. */
-function shown(what: string, experiment: string, value: Figure, unit = 'x'): Condition {
-  return { what, experiment, unit, bound: 'at most', goal: null, value };
-}

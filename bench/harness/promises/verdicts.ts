@@ -1,5 +1,6 @@
 import type { Outcome } from '../outcome.ts';
-import { type Condition, PROMISES } from './goals.ts';
+import type { Condition } from './condition.ts';
+import { PROMISES } from './goals.ts';
 
 /** Whether a promise holds, and the figures that decide it. */
 export interface Verdict {

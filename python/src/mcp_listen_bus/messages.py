@@ -155,7 +155,7 @@ _TIMESTAMP = re.compile(
     r"(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-MAX_GROUP_BYTES = 2_048
+MAX_GROUP_BYTES = 2_037
 GROUP_PREFIX = "mcp-events:"
 """Groups that begin with it are those of the servers themselves."""
 MAX_DATA_BYTES = 196_608

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
+from inspect import iscoroutinefunction
 from typing import Any
 
 import nats
@@ -13,7 +14,7 @@ from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DeliverPolicy, StreamConfig, StreamInfo
 from nats.js.errors import NoStreamResponseError, NotFoundError, ServiceUnavailableError
 
-from .bus import BusError, ProcessBus, log_error
+from .bus import BusError, ProcessBus, log_error, logger
 from .nats_cursor import NEVER, Cursor, continues, has_message
 
 
@@ -44,6 +45,8 @@ class NatsBus(ProcessBus):
             raise ValueError("the name of a bus on NATS may contain only letters, digits, - and _")
         self._connect_to = {"servers": servers, **DEFAULTS, **settings}
         self._on_client_error = self._connect_to.pop("error_cb", None)
+        if not (self._on_client_error is None or iscoroutinefunction(self._on_client_error)):
+            raise nats.errors.InvalidCallbackTypeError
         self._wants_jetstream = jetstream
         self._stream = StreamConfig(
             name=bus, subjects=[bus], max_msgs=log_events, max_age=log_age_ms / 1_000
@@ -282,6 +285,8 @@ class NatsBus(ProcessBus):
             self._lost.set()
         if self._on_client_error is not None:
             await self._on_client_error(error)
+        elif error is not self._refusal and error is not self._publish_refusal:
+            logger.error("NATS reports an error", exc_info=error)
 
     def _raise_refusal(self) -> None:
         if self._refusal is not None:

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { NO_COUNTS } from '../../../bench/cost/counts.ts';
-import { type CostResults, documentOf, withBlock } from '../../../bench/cost/document.ts';
+import { type CostResults, documentOf } from '../../../bench/cost/document.ts';
 import { billOf, EXAMPLE, monthOf } from '../../../bench/cost/month.ts';
 import { heldRange, mostAfter, serverlessTables } from '../../../bench/cost/serverless.ts';
+import { withBlock } from '../../../bench/harness/record/page.ts';
 import { root } from '../../../scripts/process/project.mjs';
 
 test('docs/cost.md contains the counted results', async () => {

@@ -2,14 +2,14 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { rowOf, withRow } from '../../../scripts/checks/long-runs.mjs';
+import { rowOf, withRow } from '../../../scripts/checks/record/long-runs.mjs';
+import { treeObstacles, treeState } from '../../../scripts/checks/record/tree.mjs';
 import {
   type FaultRun,
   obstacles,
   type ScenarioResult,
   webhookText,
 } from '../../../scripts/checks/table.mjs';
-import { treeObstacles, treeState } from '../../../scripts/checks/tree.mjs';
 import { run } from '../../../scripts/process/command.mjs';
 
 const page = new URL('../../../docs/verification.md', import.meta.url);
@@ -82,7 +82,7 @@ test('a check whose result cannot be written fails', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'mcp-listen-check-'));
   onTestFinished(() => rm(cwd, { recursive: true }));
   const script = join(cwd, 'check.mjs');
-  const checks = new URL('../../../scripts/checks/long-runs.mjs', import.meta.url);
+  const checks = new URL('../../../scripts/checks/record/long-runs.mjs', import.meta.url);
   await writeFile(
     script,
     `import { recordRun } from '${checks}';\n` +

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { root } from '../process/project.mjs';
+import { root } from '../../process/project.mjs';
 import { treeObstacles, treeState } from './tree.mjs';
 
 /** The page with the latest result of each check that takes too long for `npm test`. */

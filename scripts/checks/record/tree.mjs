@@ -1,5 +1,5 @@
-import { run } from '../process/command.mjs';
-import { root } from '../process/project.mjs';
+import { run } from '../../process/command.mjs';
+import { root } from '../../process/project.mjs';
 
 /** @typedef {{ commit: string, isDirty: boolean }} Tree */
 
