@@ -63,13 +63,6 @@ pub(super) enum Limit {
     Other,
 }
 
-impl Limit {
-    /// Whether it is one of the pages that the server matches.
-    pub(super) fn is_of_matches(&self) -> bool {
-        matches!(self, Self::Matches | Self::CallerMatches(_))
-    }
-}
-
 /// How fast a host responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
@@ -134,11 +127,11 @@ impl InFlight {
         }
     }
 
-    /// Returns the messages that take long now, without those for which `is_slow` returns true.
-    pub(super) fn late(&self, is_slow: impl Fn(&InFlightMessage) -> bool, now: Millis) -> Vec<u32> {
-        let messages = self.messages.iter();
-        let late = messages.filter(|(_, message)| message.is_late(now) && !is_slow(message));
-        late.map(|(number, _)| *number).collect()
+    /// Returns the number of messages that take long now, to hosts that were not slow before.
+    pub(super) fn count_late(&self, now: Millis) -> usize {
+        let messages = self.messages.values();
+        let late = messages.filter(|message| !message.route.is_slow && message.is_late(now));
+        late.count()
     }
 
     /// Whether a message to a host takes long now.

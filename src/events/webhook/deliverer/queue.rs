@@ -3,10 +3,7 @@
 use crate::{clock::Millis, events::name::EventName};
 
 use super::{
-    super::store::WebhookStore,
-    Deliverer, DelivererOutput,
-    in_flight::{InFlightMessage, Limit},
-    step::StepResult,
+    super::store::WebhookStore, Deliverer, DelivererOutput, in_flight::Limit, step::StepResult,
 };
 
 impl<S: WebhookStore> Deliverer<S> {
@@ -26,11 +23,7 @@ impl<S: WebhookStore> Deliverer<S> {
     }
 
     fn take_turns(&mut self, now: Millis) -> Result<(), S::Error> {
-        let is_slow = |message: &InFlightMessage| {
-            let entry = self.subscriptions.get(&message.subscription);
-            entry.map_or(message.route.is_slow, |entry| entry.is_slow)
-        };
-        self.schedule.begin(self.in_flight.late(is_slow, now));
+        self.schedule.begin(self.in_flight.count_late(now));
         while let Some(turn) = self.schedule.take() {
             match self.step(&turn.id, now)? {
                 StepResult::More => self.schedule.queue(&turn.id),
@@ -53,11 +46,9 @@ impl<S: WebhookStore> Deliverer<S> {
         Ok(())
     }
 
-    /// Gives a subscription a turn in which it may send.
     pub(super) fn queue(&mut self, id: &str) {
-        if self.subscriptions.get(id).is_some() {
+        if self.subscriptions.get_mut(id).is_some() {
             self.schedule.queue(id);
-            self.schedule.recall(id);
         }
     }
 

@@ -2,7 +2,10 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::{clock::Millis, sorted::Map};
+use crate::{
+    clock::Millis,
+    sorted::{Map, Set},
+};
 
 use super::{
     super::{
@@ -19,14 +22,14 @@ pub(super) struct Schedule {
     /// Those that wait for their turn. The first line is the queue: no other limit is known to
     /// keep these.
     lines: Vec<Line>,
-    /// The numbers of the turns of all that wait.
-    queued: Map<Box<str>, u64>,
+    /// All that wait.
+    queued: Set<Box<str>>,
     /// The number of the next turn.
     next: u64,
     /// The turns that were taken.
     taken: u64,
-    /// The late messages when the lines were last sorted.
-    late: Vec<u32>,
+    /// The number of late messages when the lines were last sorted.
+    late: usize,
     /// When a subscription has something to do next, as of the last scan and the steps since.
     next_due: Option<Millis>,
     /// When all subscriptions were last scanned.
@@ -58,10 +61,10 @@ impl Schedule {
     pub(super) fn new() -> Self {
         Self {
             lines: vec![Line::new(Limit::Total)],
-            queued: Map::new(),
+            queued: Set::default(),
             next: 0,
             taken: 0,
-            late: Vec::new(),
+            late: 0,
             next_due: None,
             scanned_at: Millis(0),
             is_scan_outdated: true,
@@ -80,40 +83,26 @@ impl Schedule {
 
     /// Gives a subscription the last turn, unless it waits for one.
     pub(super) fn queue(&mut self, id: &str) {
-        if !self.queued.contains_key(id)
+        if self.queued.insert(id.into())
             && let Some(queue) = self.lines.first_mut()
         {
-            self.queued.insert(id.into(), self.next);
             queue.waiting.insert(self.next, id.into());
             self.next += 1;
         }
     }
 
-    /// Gives a subscription its turn that waits for a match: it may have something to send.
-    pub(super) fn recall(&mut self, id: &str) {
-        let number = self.queued.get(id).copied();
-        if let (Some(number), Some((queue, lines))) = (number, self.lines.split_first_mut()) {
-            for line in lines.iter_mut().filter(|line| line.limit.is_of_matches()) {
-                if let Some(id) = line.waiting.remove(&number) {
-                    queue.waiting.insert(number, id);
-                }
-            }
-        }
-    }
-
     /// Forgets a subscription.
     pub(super) fn forget(&mut self, id: &str) {
-        if let Some(number) = self.queued.remove(id) {
+        if self.queued.remove(id) {
             for line in &mut self.lines {
-                line.waiting.remove(&number);
+                line.waiting.retain(|_, own| **own != *id);
             }
         }
     }
 
-    /// Begins to take turns. `late` are the messages that take long to hosts that were not slow.
-    pub(super) fn begin(&mut self, late: Vec<u32>) {
-        if self.late != late {
-            self.late = late;
+    /// Begins to take turns. `late` is the number of messages that take long.
+    pub(super) fn begin(&mut self, late: usize) {
+        if core::mem::replace(&mut self.late, late) != late {
             self.handle_pace();
         }
         self.reopen();
@@ -176,7 +165,7 @@ impl Schedule {
 
     /// Keeps a turn until a limit is no longer reached.
     pub(super) fn keep(&mut self, turn: Turn, limit: Limit) {
-        self.queued.insert(turn.id.clone(), turn.number);
+        self.queued.insert(turn.id.clone());
         if let Some(waiting) = self.close(turn.line, limit) {
             waiting.insert(turn.number, turn.id);
         }
