@@ -155,9 +155,10 @@ _TIMESTAMP = re.compile(
     r"(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-MAX_GROUP_BYTES = 2_037
 GROUP_PREFIX = "mcp-events:"
 """Groups that begin with it are those of the servers themselves."""
+MAX_GROUP_BYTES = 2_048 - len(GROUP_PREFIX)
+"""The cue of an occurrence is for a group with both in its name."""
 MAX_DATA_BYTES = 196_608
 MAX_DEPTH = 32
 TOO_DEEP = f"data nests more than {MAX_DEPTH} deep"
