@@ -1,8 +1,8 @@
 import type { Contender, Sample } from '../harness/experiment.ts';
-import { listenFor, listenRequest, resourceUri, subscriptionId } from '../requests.ts';
+import { listenFor, listenRequest, resourceUri } from '../requests.ts';
 import type { ClosableServer } from '../servers/server.ts';
 import { Readers } from './readers.ts';
-import type { Scenario } from './scenario.ts';
+import { idOf, type Scenario } from './scenario.ts';
 
 /**
  * Closes a server gracefully while some of its streams have an unread change. A server can be
@@ -40,7 +40,7 @@ export class Close implements Contender {
   async #openUnread(server: ClosableServer): Promise<Response[]> {
     const unread: Response[] = [];
     for (let stream = 0; stream < this.#scenario.matching; stream += 1) {
-      const id = subscriptionId(stream, this.#scenario.ids);
+      const id = idOf(this.#scenario, stream);
       unread.push(await server.fetch(listenRequest(listenFor([CHANGED], id))));
     }
     return unread;

@@ -21,17 +21,26 @@ export function eventUri(scenario: Scenario, event: number): string {
 }
 
 /** Whether a stream receives the events; the matching streams are spread evenly. */
-export function matches({ streams, matching }: Scenario, stream: number): boolean {
-  return (
-    Math.floor(((stream + 1) * matching) / streams) > Math.floor((stream * matching) / streams)
-  );
+export function matches(scenario: Scenario, stream: number): boolean {
+  return rank(scenario, stream + 1) > rank(scenario, stream);
 }
 
-/** The listen request of a stream. */
+/** How many of the streams before this one match. */
+function rank({ streams, matching }: Scenario, stream: number): number {
+  return Math.floor((stream * matching) / streams);
+}
+
+/** The listen request of a stream. The matching streams have each of the ids, in turn. */
 export function listenOf(scenario: Scenario, stream: number): string {
   const first = matches(scenario, stream) ? 0 : scenario.uris * (stream + 1);
   const uris = Array.from({ length: scenario.uris }, (_, index) => uriOf(scenario, first + index));
-  return listenFor(uris, subscriptionId(stream, scenario.ids));
+  return listenFor(uris, idOf(scenario, stream));
+}
+
+/** The id of a stream's listen request. */
+export function idOf(scenario: Scenario, stream: number): string {
+  const place = matches(scenario, stream) ? rank(scenario, stream) : stream;
+  return subscriptionId(place, scenario.ids);
 }
 
 function uriOf({ padding = 0 }: Scenario, index: number): string {

@@ -68,6 +68,14 @@ const SDK_ON_WORKERD: Candidate = {
   includes: 'publish and streams in one isolate, match, HTTP: it delivers to no other isolate',
   start: () => workerdServer('sdk'),
 };
+/** Ours as the README wraps a server of the SDK. */
+const AROUND: Candidate = {
+  name: `${OURS}, around the SDK`,
+  includes:
+    'as mcp-listen, but each listen asks a handler of the SDK for the capabilities of its server, ' +
+    'where mcp-listen is given them',
+  start: () => workerdServer('listen', { isAround: true }),
+};
 const RELAY: Candidate = {
   name: 'WebSocket relay',
   includes:
@@ -109,6 +117,7 @@ export const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, SHARED_RELAY, RELAY, HELD];
 export const MEMORY = existsSync(MEMORY_DISK) ? [IN_MEMORY] : [];
 export const WORKERS_AND_MEMORY = [...WORKERS, ...MEMORY];
 export const PEERS = [ON_WORKERD, SDK_ON_WORKERD];
+export const OPENERS = [...PEERS, AROUND];
 export const ALONE = [ON_WORKERD];
 
 export const PROCESSES: Candidate[] = [

@@ -13,6 +13,7 @@ import {
   MERGING_RELAY,
   MERGING_RELAY_IN_FOUR,
   NODE_LIMIT,
+  OPENERS,
   PEERS,
   PROCESSES,
   sharded,
@@ -160,7 +161,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
         rounds,
       },
       title: `${streams} streams, which all watch one resource, are opened at once on workerd`,
-      entrants: entrants([...PEERS, IN_EACH, LOCAL, LIMIT], (server) =>
+      entrants: entrants([...OPENERS, IN_EACH, LOCAL, LIMIT], (server) =>
         Opening.start(server, 0, streams, streams),
       ),
     },
@@ -170,7 +171,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
 /** The time until one stream is subscribed. */
 function acknowledgments({ rounds }: Size): Experiment[] {
   const ack = { proves: ['S8'], metrics: [ACK] as [Metric], warmUps: 1, rounds };
-  const peers = [...PEERS, LIMIT];
+  const peers = [...OPENERS, LIMIT];
   return [
     {
       ...{ ...ack, name: 'ack-followed', metrics: [ACK, P99] },
@@ -245,12 +246,8 @@ function growth({ manyStreams, fewPublishes: publishes, streams, rounds }: Size)
       entrants: entrants(WORKERS, (server, x) => Latency.start(server, { streams: x, publishes })),
     },
     {
-      ...{
-        ...few,
-        name: 'publish-to-ten-by-streams',
-        metrics: [P50, P99, CPU_PUBLISH],
-        warmUps: 1,
-      },
+      ...{ ...few, metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
+      name: 'publish-to-ten-by-streams',
       title: 'from a publish to the last of 10 streams, beside more and more others on workerd',
       entrants: entrants(PEERS, (server, x) =>
         Latency.start(server, { streams: 10, others: x, publishes }),

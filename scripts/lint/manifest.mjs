@@ -34,7 +34,7 @@ const records = join(root, 'wasm-tests', 'conformance', 'checks');
 const mutations = join(root, 'wasm-tests', 'mutants');
 
 /** The other pages that name tests. */
-const evidencePages = ['attacks', 'promises', 'proven'];
+const evidencePages = ['attacks', 'gateway-attacks', 'promises', 'proven'];
 
 const documentFile = join(root, 'docs', 'requirements.md');
 

@@ -19,6 +19,8 @@ use mcp_listen::{
 const SIZES: [usize; 2] = [1_000, 100_000];
 /// Streams that receive each event.
 const MATCHING: usize = 100;
+/// Distinct ids of the listen requests.
+const IDS: usize = 4;
 const ROUNDS: usize = 2_001;
 
 fn main() {
@@ -39,12 +41,14 @@ fn main() {
 fn times(streams: usize) -> Vec<f64> {
     let mut fanout = Fanout::default();
     for number in 0..streams {
-        // The streams that match are spread evenly.
-        let is_matching = number % (streams / MATCHING) == 0;
+        // The streams that match are spread evenly, and have each of the ids in turn.
+        let every = streams / MATCHING;
+        let is_matching = number % every == 0;
+        let id = if is_matching { number / every } else { number };
         open(
             &mut fanout,
             if is_matching { 0 } else { number + 1 },
-            number % 4,
+            id % IDS,
         );
     }
     let mut times: Vec<f64> = (0..ROUNDS as u64)

@@ -10,6 +10,7 @@ const RELAY = 'WebSocket relay, shared';
 const MERGING_RELAY = 'WebSocket relay, a chunk a wave';
 const HELD = 'object-held SSE';
 const LOCAL = `${OURS}, in one isolate`;
+const AROUND = `${OURS}, around the SDK`;
 const NODE = `${OURS} on Node`;
 
 /**
@@ -193,6 +194,8 @@ export const PROMISES: Record<string, Condition[]> = {
     shown('its processor, of the SDK', 'opens-at-once', ratioOf(LIMIT, SDK, 'cpu')),
     shown('ours in one isolate, opened, of the SDK', 'opens-at-once', ratioOf(LOCAL, SDK)),
     shown('its processor, of the SDK', 'opens-at-once', ratioOf(LOCAL, SDK, 'cpu')),
+    shown('ours around the SDK, opened, of it', 'opens-at-once', ratioOf(AROUND, SDK)),
+    shown('its processor, of the SDK', 'opens-at-once', ratioOf(AROUND, SDK, 'cpu')),
     {
       ...AT_MOST,
       what: 'ack of what is followed, of the SDK',
@@ -202,6 +205,7 @@ export const PROMISES: Record<string, Condition[]> = {
     },
     shown('of the limit', 'ack-followed', ratioTo(LIMIT)),
     shown('ours in one isolate, of the SDK', 'ack-followed', ratioOf(LOCAL, SDK)),
+    shown('ours around the SDK, of it', 'ack-followed', ratioOf(AROUND, SDK)),
     {
       ...AT_MOST,
       what: 'ack of a new topic, of the SDK and 1.2 round trips',

@@ -15,6 +15,8 @@ export interface WorkerOptions {
   edgesPerShard?: number;
   /** How the streams of an isolate reach the bus. Default: `auto`. */
   sockets?: 'each';
+  /** Whether each listen asks a handler of the SDK for the capabilities. Default: false. */
+  isAround?: boolean;
   /** Isolates that hold streams. Default: 1. */
   isolates?: number;
   /** Whether the relay sends the frames of a wave as one chunk. Default: false. */
@@ -37,6 +39,7 @@ export async function workerdServer(
     edgesPerShard = ONE_OBJECT,
     sockets = 'auto',
     isolates = 1,
+    isAround = false,
     isAway = false,
     merges = false,
   } = options;
@@ -46,6 +49,7 @@ export async function workerdServer(
   const text = {
     EDGES_PER_SHARD: String(edgesPerShard),
     SOCKETS: sockets,
+    AROUND: String(isAround),
     AWAY: String(isAway),
     MERGES: String(merges),
   };

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
+import { sdkFactory } from '../../servers/sdk-factory.ts';
 import { CAPABILITIES, SERVER_INFO } from '../../servers/server-info.ts';
 import { uris } from '../uris.ts';
 import type { BenchBus } from './bus.ts';
@@ -9,16 +11,27 @@ import { type Echo, echo } from './echo.ts';
 export { BenchBus } from './bus.ts';
 export { Echo } from './echo.ts';
 
-const { ECHO, LISTEN_BUS, SOCKETS } = env as unknown as {
+const { AROUND, ECHO, LISTEN_BUS, SOCKETS } = env as unknown as {
+  AROUND: 'true' | 'false';
   ECHO: DurableObjectNamespace<Echo>;
   LISTEN_BUS: DurableObjectNamespace<BenchBus>;
   SOCKETS: 'auto' | 'shared' | 'each';
 };
 
+/** With `AROUND`, each listen asks the SDK for the server's capabilities, since none are passed. */
+const { fetch } = createMcpHandler(sdkFactory);
+const [handler, declared] =
+  AROUND === 'true'
+    ? [(request: Request) => fetch(request), {}]
+    : [
+        () => new Response(null, { status: 404 }),
+        { server: { info: SERVER_INFO, capabilities: CAPABILITIES } },
+      ];
+
 /** mcp-listen as users deploy it: this isolate holds streams or publishes, and another the bus. */
-const server = createListenHandler(() => new Response(null, { status: 404 }), {
+const server = createListenHandler(handler, {
   bus: durableObjectBus(LISTEN_BUS, { sockets: SOCKETS }),
-  server: { info: SERVER_INFO, capabilities: CAPABILITIES },
+  ...declared,
   limits: { maxSubscriptions: 100_000 },
 });
 

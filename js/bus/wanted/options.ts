@@ -10,7 +10,8 @@ export interface WantedOptions {
   /**
    * Called when the first stream subscribes to a topic, before that stream is acknowledged. If it
    * returns false, throws or takes longer than `wantedMs`, the topic is left out of what the
-   * stream honors.
+   * stream honors. Over `durableObjectBus` this needs its option `wanted: true`: without it, the
+   * hook is called after the acknowledgment, and a refusal leaves nothing out.
    *
    * It is called again, with `isAgain`, when the process or object that called it has restarted or
    * was replaced by another one. Streams are then acknowledged already: if it refuses, they stay
@@ -25,7 +26,7 @@ export interface WantedOptions {
   onWanted?: (topic: Topic, context: WantedContext) => unknown;
   /**
    * Maximum bytes of the topics for which `onWanted` was called and `onUnwanted` was not: each one
-   * counts its bytes plus 256. Beyond it, topics are left out of what a stream honors, and
+   * counts its bytes plus 256. Beyond it, topics count as refused by `onWanted`, and
    * `onError` receives one error. One caller, identified by name or address, gets at most an eighth
    * of the limit, or 4,096 bytes if that is more: a topic counts for the first caller that wants
    * it. Above half of the limit, a topic without a stream is unwanted at once, not after
