@@ -38,6 +38,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   /**
    * The name of the server and the capabilities that it notifies about. Without it, the server
    * sends `server/discover` to the handler, and again when the `ttlMs` of the result has passed.
+   * In the official SDK `ttlMs` is 0 by default, so each stream that opens costs a call of the
+   * handler: its option `cacheHints: { 'server/discover': { ttlMs: 60_000 } }` avoids that too.
    *
    * @default undefined
    */
