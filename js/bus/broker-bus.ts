@@ -218,6 +218,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   }
 
   subscribeAll(sink: FanoutSink): () => void {
+    if (this.#isClosed) throw new ListenError('bus-lost', 'the bus is closed');
     this.#follow();
     return this.#local.subscribeAll(sink);
   }

@@ -70,6 +70,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   readonly #unsent = new OrderedQueue<Unsent>((batch) => this.#sendBatch(batch));
   readonly #webhooks: MemoryWebhooks | undefined;
   #created: PerInstance<BusInstance> | undefined;
+  #hasEnded = false;
 
   /**
    * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
@@ -197,7 +198,8 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
 
   /** Ends streams without a result, because no more events follow. */
   protected end(): void {
-    this.#reset(new ListenError('bus-released', 'the bus is closed'));
+    this.#hasEnded = true;
+    this.#reset(busClosed());
     this.#eachSink((sink) => sink.release());
   }
 
@@ -308,6 +310,10 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   }
 
   #connect(frame: string, listener: AttachmentListener): BusConnection {
+    if (this.#hasEnded) {
+      listener.onLost(busClosed());
+      return { send: () => {}, close: () => true };
+    }
     const instance = this.#instance.value;
     const edge = instance.core.connect(undefined, undefined, 0);
     instance.listeners.set(edge, listener);
@@ -368,6 +374,10 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     core.disconnect(edge, performance.now());
     this.sessionsChanged();
   }
+}
+
+function busClosed(): ListenError {
+  return new ListenError('bus-released', 'the bus is closed');
 }
 
 /** A batch that was published and is not sent yet. */

@@ -160,8 +160,8 @@ export class SharedConnection {
   /** Ends the connection: no stream joins it any more. */
   end(): void {
     this.#options.onEmpty();
-    // After a trap the core's memory is gone, and must not be freed.
-    if (this.isCurrent) this.#streams.free();
+    // After a trap its memory is gone. A bus in this process may end it within a call of the core.
+    if (this.isCurrent) queueMicrotask(() => this.#streams.free());
     this.#leaveCore();
   }
 
@@ -327,7 +327,7 @@ export class SharedConnection {
   /** Carries out the core's calls to the bus, in the context of the owner's request. */
   #callBus(owner: ConnectionOwner, first?: UpstreamCall): void {
     if (this.#owner !== owner) return;
-    const next = () => this.#core.pollCall(performance.now());
+    const next = () => (this.#owner === owner ? this.#core.pollCall(performance.now()) : undefined);
     for (let call = first ?? next(); call !== undefined; call = next()) {
       if (call.kind === 'leave') owner.close();
       else if (call.kind === 'attach') owner.open(call.text);

@@ -6,8 +6,9 @@ import {
   type ServerEvent,
 } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
+import type { AttachableBus } from '../../../dist/bus/attachable-bus.js';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
-import { open, serving, TOOLS } from '../serving.ts';
+import { listenRequest, open, serving, TOOLS } from '../serving.ts';
 import { LoopBroker } from './loop-broker.ts';
 
 test('brokerBus reports a loss once, reconnects, and cues its streams after a gap', async () => {
@@ -127,4 +128,17 @@ test('a bus with only the public methods serves streams', async () => {
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(updated('1', 'note://a'));
   expect(publishAll.mock.calls).toEqual([[events]]);
+});
+
+test('what attaches to a closed bus is refused, or ends', async () => {
+  const bus = brokerBus(new LoopBroker(), { onError: () => {} });
+  const server = serving({ bus });
+  await bus.close();
+  expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503);
+  const attachable = bus as unknown as AttachableBus;
+  const sink = { streams: 0, publish: () => {}, gap: () => {}, release: () => {} };
+  expect(() => attachable.subscribeAll?.(sink)).toThrow('the bus is closed');
+  const onLost = vi.fn();
+  attachable.connect?.('', { onFrame: () => {}, onLost }, {});
+  expect(onLost.mock.calls).toEqual([[expect.objectContaining({ code: 'bus-released' })]]);
 });

@@ -163,6 +163,11 @@ export class EventStream {
   }
 
   #open(body: ChunkSink | ResponseBody): void {
+    // It may have ended before its response was created.
+    if (this.hasEnded) {
+      body.close();
+      return;
+    }
     this.#body = body;
     this.group?.bodies.open(this.id, body);
     if (this.first !== undefined) this.group?.bodies.write(this.id, this.first);

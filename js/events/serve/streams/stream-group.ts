@@ -75,7 +75,8 @@ export class StreamGroup implements EventStreamGroup {
   async begin(exchange: EventExchange, stream: EventStream): Promise<void> {
     this.#open(exchange, stream);
     const first = await this.#firstPage(stream);
-    if (first === undefined) throw new ListenError('bus-lost', 'the stream has ended');
+    if (first === undefined || !this.#holds(stream))
+      throw new ListenError('bus-lost', 'the stream has ended');
     stream.first = this.#core.begin(stream.id, first.page, first.results);
     this.#settle(stream);
     this.#read(stream.name);
