@@ -36,8 +36,9 @@ import type { Topic } from './wanted/topic.js';
 /** Options of {@link brokerBus}. */
 export interface BrokerBusOptions extends RetentionOptions {
   /**
-   * Called with publishes that fail, with the loss of the broker (`bus-lost`, once per outage), and
-   * with messages that are not events (`bus-frame-dropped`).
+   * Called with publishes that fail, with the loss of the broker (`bus-lost`, once per outage),
+   * with messages that are not events (`bus-frame-dropped`), and once if the broker keeps refusing
+   * the signals of `wanted` (`bus-unavailable`).
    *
    * @default console.error
    */
@@ -153,6 +154,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
         ...{ onError: this.#onError, wanted, sessions: this.#local.sessionTopics },
         context: { bus: undefined, publish: (event) => this.publish(event) },
         streamsOf: (principal) => this.#served.streamsOf(principal),
+        isLive: () => this.#isLive,
       });
     if (events === undefined) return;
     this.#events = new BrokerEvents(broker, events, {

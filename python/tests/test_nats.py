@@ -106,6 +106,36 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
         self.assertIn('subscription to "notebook"', repr(errors[0].__cause__))
         self.assertFalse(bus._live.is_set())
 
+    async def test_errors_of_the_client_are_logged_unless_the_caller_handles_them(self) -> None:
+        handled = list[Exception]()
+
+        async def handle(error: Exception) -> None:
+            handled.append(error)
+
+        reader = {"user": "reader", "password": "reader"}
+        bus = self.make(PLAIN_NATS_URL, "logged", **reader)
+        with self.assertLogs("mcp_listen_bus", "ERROR") as logs:
+            await self.publish_refused(bus)
+            await eventually(lambda: len(logs.output) > 0)
+        self.assertIn('publish to "notebook"', logs.output[0])
+        with self.assertNoLogs("mcp_listen_bus"):
+            await self.publish_refused(
+                self.make(PLAIN_NATS_URL, "handled", error_cb=handle, **reader)
+            )
+            await eventually(lambda: len(handled) == 1)
+
+    async def test_a_refused_publish_is_raised_and_not_logged(self) -> None:
+        bus = self.make(PLAIN_NATS_URL, "notebook", user="reader", password="reader")
+        with self.assertNoLogs("mcp_listen_bus"), self.assertRaises(BusError):
+            await bus.publish(ToolsListChanged())
+
+    async def publish_refused(self, bus: NatsBus) -> None:
+        """Publishes with the connection of a bus on a subject that is not that of the bus."""
+        await bus.ready()
+        assert bus._client is not None
+        await bus._client.publish("notebook", b"")
+        await bus._client.flush()
+
     async def test_a_stream_that_is_created_again_is_a_gap(self) -> None:
         with unittest.mock.patch("mcp_listen_bus.nats.CHECK_SECONDS", 0.1):
             bus = self.make(NATS_URL, "again")

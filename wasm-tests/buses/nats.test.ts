@@ -283,10 +283,11 @@ describe('without JetStream', () => {
 });
 
 describe('a user without all rights', () => {
-  async function busOf(user: string, onError = vi.fn()) {
+  async function busOf(user: string, options: NatsBusOptions = {}) {
     const { port } = cleanup.later(await startNats(false, RIGHTS), (it) => it.stop());
     const server = { servers: `127.0.0.1:${port}`, user, pass: user };
-    return cleanup.later(natsBus(server, { bus: 'notebook', onError }), (it) => it.close());
+    const bus = natsBus(server, { bus: 'notebook', onError() {}, ...options });
+    return cleanup.later(bus, (it) => it.close());
   }
 
   test('may not publish: each publish is refused', async () => {
@@ -301,12 +302,26 @@ describe('a user without all rights', () => {
 
   test('may not follow: the bus is not live, and says why', async () => {
     const onError = vi.fn();
-    const bus = await busOf('writer', onError);
+    const bus = await busOf('writer', { onError });
     await bus.publish(changed('note://a'));
     bus.ready().catch(() => {});
     await expect.poll(() => onError.mock.calls.length).toBeGreaterThan(0);
     expect(String(onError.mock.calls[0]?.[0].cause)).toContain('Subscription to "notebook"');
     expect(bus.stats().isLive).toBe(false);
+  });
+
+  test.each([
+    ['send', 'mute', 'Publish to "notebook.wanted"'],
+    ['receive', 'deaf', 'Subscription to "notebook.wanted"'],
+  ])('may not %s signals: that is reported once', async (_, user, cause) => {
+    const onError = vi.fn();
+    const bus = await busOf(user, { onError, wanted: {} });
+    await bus.ready();
+    await expect.poll(() => onError.mock.calls.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(onError.mock.calls).toEqual([[expect.objectContaining({ code: 'bus-unavailable' })]]);
+    expect(String(onError.mock.calls[0]?.[0].cause)).toContain(cause);
+    await bus.publish(changed('note://a'));
   });
 });
 

@@ -158,6 +158,20 @@ describe.each(CLIENTS)('with the client %s', (_, at) => {
     await expect.poll(() => received.map(nameOf)).toEqual(['note://a']);
     expect(there.stats()).toEqual({ isLive: true, outages: 1, gaps: 0, dropped: 0 });
   });
+
+  test('a publish whose connection is lost rejects at once, and the next one is sent', async () => {
+    const redis = await started();
+    const proxy = cleanup.later(await BrokerProxy.before(redis.port), (it) => it.stop());
+    const bus = busOn(at(urlOf(proxy.port)));
+    await bus.publish(changed('note://a'));
+    const cut = proxy.cutAt(/note:\/\/lost/);
+    const outcome = bus.publish(changed('note://lost')).catch((error) => error);
+    await cut;
+    const { cause, code } = await outcome;
+    expect(code).toBe('bus-unavailable');
+    expect(cause.message).not.toContain('in time');
+    await bus.publish(changed('note://b'));
+  });
 });
 
 test('a Redis that is not running is reported once, and used once it runs', async () => {

@@ -2,6 +2,8 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{bus::ShardId, topic::Topic};
 
+use crate::error::malformed;
+
 use super::{at, handle::Bus};
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -54,11 +56,9 @@ impl Bus {
             let (shard, seq) = (ShardId(row.shard()), at(row.seq()).0);
             root.bus_mut()
                 .restore_shard(shard, &row.continent(), seq, row.is_leaving());
-            for topic in row
-                .topics()
-                .iter()
-                .filter_map(|text| Topic::from_text(text))
-            {
+            for text in row.topics() {
+                let topic =
+                    Topic::from_text(&text).ok_or_else(|| malformed("a topic of a shard"))?;
                 root.bus_mut().restore_topic(shard, topic);
             }
         }

@@ -4,7 +4,7 @@ import type { Broker, BrokerListener } from '../../bus/broker/broker.js';
 import type { BrokerLog } from '../../bus/broker/log.js';
 import { unlessAborted, untilAborted } from '../../timing/aborted.js';
 import { deferred } from '../../timing/deferred.js';
-import type { ConnectionLease, NatsConnectionManager } from './connection.js';
+import { type ConnectionLease, type NatsConnectionManager, signalsOf } from './connection.js';
 import { JetStreamEvents } from './jetstream-events.js';
 import { JetStreamLog, type JetStreamLogOptions, jetStreamOf } from './jetstream-log.js';
 
@@ -31,7 +31,7 @@ export class NatsBroker implements Broker {
   constructor(connections: NatsConnectionManager, name: string, options: NatsBrokerOptions) {
     this.#connections = connections;
     this.#subject = name;
-    this.#signals = `${name}.wanted`;
+    this.#signals = signalsOf(name);
     this.#wantsJetStream = options.jetStream;
     this.#log = new JetStreamLog(name, options);
     const { events, jetStream } = options;
@@ -61,7 +61,7 @@ export class NatsBroker implements Broker {
 
   async signal(text: string): Promise<void> {
     const { connection } = await this.#connections.lease(AbortSignal.timeout(SIGNAL_MS));
-    connection.publish(this.#signals, text);
+    await this.#publish(connection, this.#signals, text);
   }
 
   async followSignals(
@@ -83,13 +83,18 @@ export class NatsBroker implements Broker {
     const manager = await this.#jetStream(lease);
     stopped.throwIfAborted();
     if (manager !== undefined) return void (await this.#log.stream.append(manager, events));
-    const former = this.#connections.refusal;
-    lease.connection.publish(this.#subject, events);
+    await this.#publish(lease.connection, this.#subject, events);
+  }
+
+  /** Publishes a message. Resolves once the server has it, and fails if that refuses it. */
+  async #publish(connection: NatsConnection, subject: string, text: string): Promise<void> {
+    const former = this.#connections.refusalOf(subject);
+    connection.publish(subject, text);
     // The server replies in order: it has processed the message before the flush. The client
     // reports a refusal in the same turn.
-    await lease.connection.flush();
+    await connection.flush();
     await new Promise<void>((resolve) => setImmediate(resolve));
-    const { refusal } = this.#connections;
+    const refusal = this.#connections.refusalOf(subject);
     if (refusal !== undefined && refusal !== former) throw refusal;
   }
 

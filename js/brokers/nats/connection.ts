@@ -26,21 +26,22 @@ export class NatsConnectionManager {
   #isClosed = false;
   /** Aborts when the connection is lost; undefined while it is down. */
   #lost: AbortController | undefined;
-  /** The subject of the events, and how the server has last refused one of them. */
-  readonly #subject: string;
-  #refusal: Error | undefined;
+  /** The subjects of the bus, and how the server has last refused a message to each. */
+  readonly #subjects: readonly string[];
+  readonly #refusals = new Map<string, Error>();
   /** Callers that wait for the connection. */
   readonly #waiting = new Set<Deferred<ConnectionLease>>();
 
-  constructor(server: ConnectionOptions | NatsConnection, subject: string) {
-    this.#subject = subject;
+  /** @param name - the name of the bus. */
+  constructor(server: ConnectionOptions | NatsConnection, name: string) {
+    this.#subjects = [name, signalsOf(name)];
     if ('publish' in server) this.#hold(server);
     else this.#options = server;
   }
 
-  /** The last refusal of a message to the subject of the events: another object for each. */
-  get refusal(): Error | undefined {
-    return this.#refusal;
+  /** Returns the last refusal of a message to a subject of the bus: another object for each. */
+  refusalOf(subject: string): Error | undefined {
+    return this.#refusals.get(subject);
   }
 
   /** Returns the connection once it is up, unless `timeout` aborts before. */
@@ -95,13 +96,20 @@ export class NatsConnectionManager {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') this.#lose();
       if (status.type === 'reconnect') this.#begin(connection);
-      if (status.type === 'error' && isOfPublish(status.error, this.#subject))
-        this.#refusal = status.error;
+      if (status.type === 'error') this.#note(status.error);
     }
     this.#lose();
     if (this.#options === undefined) this.#isClosed = true;
     else this.#connection = undefined;
     this.#settle((lease) => lease.reject(closed()));
+  }
+
+  /** Notes an error if it says that the server refuses messages to a subject of the bus. */
+  #note(error: Error): void {
+    // The connection may be of another copy of the client, with another class.
+    const { operation, subject = '' } = error as Partial<PermissionViolationError>;
+    if (operation === 'publish' && this.#subjects.includes(subject))
+      this.#refusals.set(subject, error);
   }
 
   #begin(connection: NatsConnection): void {
@@ -122,11 +130,9 @@ export class NatsConnectionManager {
   }
 }
 
-/** Whether an error says that the server refuses messages to a subject. */
-function isOfPublish(error: Error, subject: string): boolean {
-  // The connection may be of another copy of the client, with another class.
-  const { operation, subject: refused } = error as Partial<PermissionViolationError>;
-  return operation === 'publish' && refused === subject;
+/** Returns the subject of the signals of a bus. */
+export function signalsOf(name: string): string {
+  return `${name}.wanted`;
 }
 
 function closed(): Error {

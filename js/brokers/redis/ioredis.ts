@@ -85,7 +85,8 @@ const PLAIN = {
   lazyConnect: true,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: null,
+  // Commands that are under way when the connection is lost fail at once.
+  maxRetriesPerRequest: 0,
   commandTimeout: undefined,
   socketTimeout: SILENCE_MS,
   // The name of the bus says where its keys are, for every client.

@@ -2,6 +2,7 @@ import { ListenError } from '../../model/error.js';
 import { keepTrying } from '../../timing/keep-trying.js';
 import type { Broker } from '../broker/broker.js';
 import { ProcessInterest, type ProcessInterestOptions } from './process-interest.js';
+import { type SignalContext, SignalFailures } from './signal-failures.js';
 
 /**
  * What the streams of the processes that share a broker subscribe to. Processes exchange signals
@@ -9,9 +10,10 @@ import { ProcessInterest, type ProcessInterestOptions } from './process-interest
  */
 export class BrokerInterest extends ProcessInterest {
   readonly #broker: Broker;
+  readonly #failures: SignalFailures;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(broker: Broker, options: ProcessInterestOptions) {
+  constructor(broker: Broker, options: ProcessInterestOptions & SignalContext) {
     if ((broker.signal === undefined) !== (broker.followSignals === undefined))
       throw new ListenError(
         'invalid-options',
@@ -20,15 +22,19 @@ export class BrokerInterest extends ProcessInterest {
     const send = hasSignals(broker)
       ? (text: string) => broker.signal(text)
       : (text: string) => broker.publish(SIGNAL + text, AbortSignal.timeout(SIGNAL_MS));
+    const failures = new SignalFailures(options, UNSENT);
     const signal = async (text: string): Promise<void> => {
       try {
         await send(text);
-      } catch {
+        failures.clear();
+      } catch (error) {
         // A signal that is lost is detected, and sent again.
+        failures.add(error);
       }
     };
     super({ ...options, signal });
     this.#broker = broker;
+    this.#failures = new SignalFailures(options, UNRECEIVED);
   }
 
   /** Follows the signals of the other processes until `signal` aborts. */
@@ -39,11 +45,13 @@ export class BrokerInterest extends ProcessInterest {
     const follow = (): Promise<void> =>
       broker.followSignals(
         (text) => peers?.receive(text),
-        () => peers?.join(),
+        () => {
+          this.#failures.clear();
+          peers?.join();
+        },
         signal,
       );
-    // `follow` of the broker has lost it, too, and reports that.
-    void keepTrying(follow, signal, () => {});
+    void keepTrying(follow, signal, (cause) => this.#failures.add(cause));
   }
 
   /** Handles that every later event is received, and with the events the signals. */
@@ -72,3 +80,5 @@ function hasSignals(
 const SIGNAL = 'signal:';
 /** Milliseconds after which a signal must not be sent any more. */
 const SIGNAL_MS = 5_000;
+const UNSENT = 'the broker takes no signals about what the streams of this process subscribe to';
+const UNRECEIVED = 'the broker sends no signals about what the streams of others subscribe to';

@@ -1,3 +1,4 @@
+import { withTimeout } from '../../timing/with-timeout.js';
 import type { ChannelMember, ChannelReceiver, ListenChannel } from './channel.js';
 
 /** The part of a connected `Client` of the official SDKs (1.x and 2.x) that is used. */
@@ -61,15 +62,34 @@ class SdkMember implements ChannelMember {
       requestSignal: this.#abort.signal,
       onRequestStreamEnd: () => this.revision === '2026-07-28' && this.#receiver.gone(),
     };
-    const isListen = text.includes('"method":"subscriptions/listen"');
-    this.#transport
-      .send(JSON.parse(text), isListen ? options : undefined)
-      .catch((error) => this.#fail(error));
+    const message = JSON.parse(text) as { method?: string; params?: { uri?: string } };
+    const isListen = message.method === 'subscriptions/listen';
+    this.#inOrder(message.params?.uri, () =>
+      this.#transport.send(message, isListen ? options : undefined),
+    ).catch((error) => this.#fail(error));
   }
 
   leave(): void {
     receiversOf(this.#transport).delete(this.#receiver);
     this.#abort.abort();
+  }
+
+  /**
+   * Sends a message after the last one about the same resource: over HTTP a subscribe request could
+   * overtake the unsubscribe request before it.
+   */
+  async #inOrder(uri: string | undefined, send: () => Promise<void>): Promise<void> {
+    if (uri === undefined) return send();
+    const sending = sendingOn(this.#transport);
+    const former = sending.get(uri);
+    const sent = former === undefined ? send() : former.then(send);
+    const settled = withTimeout(ORDER_MS, sent, () => new Error()).catch(() => {});
+    sending.set(uri, settled);
+    try {
+      await sent;
+    } finally {
+      if (sending.get(uri) === settled) sending.delete(uri);
+    }
   }
 
   #fail(error: unknown): void {
@@ -102,6 +122,13 @@ function receiversOf(transport: SdkTransport): Set<ChannelReceiver> {
   return receivers;
 }
 
+/** Returns the last message about each resource that is being sent on a transport. */
+function sendingOn(transport: SdkTransport): Map<string, Promise<void>> {
+  const known = sends.get(transport) ?? new Map<string, Promise<void>>();
+  sends.set(transport, known);
+  return known;
+}
+
 /** Returns the HTTP status in an error of an SDK. */
 function statusOf(error: unknown): number | undefined {
   const { name, status, data } = error as {
@@ -114,6 +141,9 @@ function statusOf(error: unknown): number | undefined {
   return typeof reported === 'number' ? reported : undefined;
 }
 
+/** Milliseconds for which a message waits for one before it whose request has no response. */
+const ORDER_MS = 5_000;
 const encoder = new TextEncoder();
 const channels = new WeakMap<SdkClient, ListenChannel>();
 const taps = new WeakMap<SdkTransport, Set<ChannelReceiver>>();
+const sends = new WeakMap<SdkTransport, Map<string, Promise<void>>>();

@@ -107,7 +107,7 @@ class ProcessTap {
   add(receiver: ChannelReceiver): void {
     const { stdin, stdout } = this.process;
     if (this.#receivers.size === 0) {
-      stdout.on('data', this.#receive).on('close', this.#end);
+      stdout.on('data', this.#receive).on('close', this.#close);
       stdin.on('error', this.#end);
     }
     this.#receivers.add(receiver);
@@ -116,13 +116,16 @@ class ProcessTap {
   delete(receiver: ChannelReceiver): void {
     const { stdin, stdout } = this.process;
     if (!this.#receivers.delete(receiver) || this.#receivers.size > 0) return;
-    stdout.off('data', this.#receive).off('close', this.#end);
+    stdout.off('data', this.#receive).off('close', this.#close);
     stdin.off('error', this.#end);
   }
 
   readonly #receive = (lines: Uint8Array): void => {
     for (const receiver of [...this.#receivers]) receiver.receive(lines);
   };
+
+  // The event of a pipe has an argument that is no cause: whether there was an error.
+  readonly #close = (): void => this.#end();
 
   readonly #end = (cause?: unknown): void => {
     for (const receiver of [...this.#receivers]) receiver.gone(cause);

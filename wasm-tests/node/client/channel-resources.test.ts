@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
@@ -63,6 +64,19 @@ test('a resource that is subscribed to while another subscription closes is stil
   await expect.poll(() => unsubscribed).toEqual([A]);
 });
 
+test('a resource whose last subscription has just closed can be subscribed to at once', async () => {
+  const { client, subscribed, unsubscribed } = await session(async (input, init) => {
+    if (String(init?.body).includes('"resources/unsubscribe"')) await pause(200);
+    return fetch(input, init);
+  });
+  const one = await listen(client, resources(A));
+  await one.close();
+  const other = await listen(client, resources(A));
+  await expect.poll(() => unsubscribed).toEqual([A]);
+  expect([...subscribed]).toEqual([A]);
+  await other.close();
+});
+
 test('subscriptions of an earlier session of a client keep nothing subscribed in the next one', async () => {
   const { client, connect, unsubscribed } = await session();
   const lost = await listen(client, resources(A));
@@ -113,7 +127,7 @@ function resources(...resourceSubscriptions: string[]) {
 }
 
 /** A client of the SDK of 2025, in a session whose server notifies it of what it subscribes to. */
-async function session() {
+async function session(fetch = globalThis.fetch) {
   const subscribed = new Set<string>();
   const unsubscribed: string[] = [];
   const refused = new Set<string>();
@@ -135,7 +149,7 @@ async function session() {
   const client = new Client({ name: 'old', version: '1.0.0' });
   onTestFinished(() => client.close());
   const connect = () => {
-    const transport = new StreamableHTTPClientTransport(new URL(sdk.url));
+    const transport = new StreamableHTTPClientTransport(new URL(sdk.url), { fetch });
     return client.connect(transport as Parameters<Client['connect']>[0]);
   };
   await connect();

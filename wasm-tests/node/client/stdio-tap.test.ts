@@ -27,6 +27,15 @@ test('a running process has one listener of its output, however many subscriptio
   expect(counts()).toEqual(before);
 });
 
+test('a process whose output closes is gone without a cause', () => {
+  const child = { stdin: new PassThrough(), stdout: new PassThrough() };
+  const { gone, ...rest } = receiver();
+  const member = stdio(child).join({ ...rest, gone });
+  child.stdout.emit('close', false);
+  expect(gone.mock.calls).toEqual([[undefined]]);
+  member?.leave();
+});
+
 test.each(['stdin', 'stdout'] as const)('a process without %s is not joined', (closed) => {
   const child = { stdin: new PassThrough(), stdout: new PassThrough() };
   const channel = stdio(child);

@@ -125,11 +125,13 @@ impl<S: WebhookStore> Deliverer<S> {
 
     /// Removes a subscription.
     pub(super) fn remove(&mut self, id: &str) -> Result<(), S::Error> {
-        self.schedule.forget(id);
-        match self.subscriptions.remove(id)? {
-            Some(entry) => self.detach(id, &entry.row.name),
-            None => Ok(()),
+        let Some(entry) = self.subscriptions.remove(id)? else {
+            return Ok(());
+        };
+        if let Some(number) = entry.turn {
+            self.schedule.forget(number);
         }
+        self.detach(id, &entry.row.name)
     }
 
     fn detach(&mut self, id: &str, name: &EventName) -> Result<(), S::Error> {

@@ -1,5 +1,7 @@
 //! The turns of subscriptions, and the alarm of the host.
 
+use alloc::{boxed::Box, vec::Vec};
+
 use crate::{clock::Millis, events::name::EventName};
 
 use super::{
@@ -11,7 +13,8 @@ impl<S: WebhookStore> Deliverer<S> {
     /// sets the alarm before anything is sent.
     pub(super) fn advance(&mut self, now: Millis) -> Result<(), S::Error> {
         let is_busy = self.is_busy();
-        self.schedule.queue_due(&self.subscriptions, is_busy, now);
+        let due = self.schedule.due(&self.subscriptions, is_busy, now);
+        self.queue_each(due);
         self.send_challenges(now);
         self.take_turns(now)?;
         if self.is_idle() || self.in_flight.is_invocation_over(now) {
@@ -26,9 +29,12 @@ impl<S: WebhookStore> Deliverer<S> {
         self.schedule.begin(self.in_flight.count_late(now));
         while let Some(turn) = self.schedule.take() {
             match self.step(&turn.id, now)? {
-                StepResult::More => self.schedule.queue(&turn.id),
+                StepResult::More => self.queue(&turn.id),
                 StepResult::Blocked(limit) => {
                     let is_total = limit == Limit::Total;
+                    if let Some(entry) = self.subscriptions.get_mut(&turn.id) {
+                        entry.turn = Some(turn.number);
+                    }
                     self.schedule.keep(turn, limit);
                     if is_total {
                         break;
@@ -46,24 +52,30 @@ impl<S: WebhookStore> Deliverer<S> {
         Ok(())
     }
 
+    /// Gives a subscription a turn in which it may send.
     pub(super) fn queue(&mut self, id: &str) {
-        if self.subscriptions.get_mut(id).is_some() {
-            self.schedule.queue(id);
+        if let Some(entry) = self.subscriptions.get_mut(id) {
+            match entry.turn {
+                Some(number) => self.schedule.recall(number),
+                None => entry.turn = Some(self.schedule.queue(id)),
+            }
         }
     }
 
     /// Queues the subscriptions to an event type.
     pub(super) fn queue_type(&mut self, name: &EventName) {
-        for id in self.subscriptions.ids(name) {
-            self.queue(&id);
-        }
+        self.queue_each(self.subscriptions.ids(name));
     }
 
     /// Gives every subscription a turn.
     pub(super) fn queue_all(&mut self) {
         self.schedule.requeue(|limit| *limit != Limit::Total);
-        for (id, _) in self.subscriptions.iter() {
-            self.schedule.queue(id);
+        self.queue_each(self.subscriptions.iter().map(|(id, _)| id.into()).collect());
+    }
+
+    fn queue_each(&mut self, ids: Vec<Box<str>>) {
+        for id in ids {
+            self.queue(&id);
         }
     }
 

@@ -2,10 +2,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::{
-    clock::Millis,
-    sorted::{Map, Set},
-};
+use crate::{clock::Millis, sorted::Map};
 
 use super::{
     super::{
@@ -22,8 +19,6 @@ pub(super) struct Schedule {
     /// Those that wait for their turn. The first line is the queue: no other limit is known to
     /// keep these.
     lines: Vec<Line>,
-    /// All that wait.
-    queued: Set<Box<str>>,
     /// The number of the next turn.
     next: u64,
     /// The turns that were taken.
@@ -41,7 +36,7 @@ pub(super) struct Schedule {
 /// The turn of a subscription.
 pub(super) struct Turn {
     pub(super) id: Box<str>,
-    number: u64,
+    pub(super) number: u64,
     /// The place of the line from which it comes.
     line: usize,
 }
@@ -61,7 +56,6 @@ impl Schedule {
     pub(super) fn new() -> Self {
         Self {
             lines: vec![Line::new(Limit::Total)],
-            queued: Set::default(),
             next: 0,
             taken: 0,
             late: 0,
@@ -73,7 +67,7 @@ impl Schedule {
 
     /// Whether no subscription waits for its turn.
     pub(super) fn is_empty(&self) -> bool {
-        self.queued.is_empty()
+        self.lines.iter().all(|line| line.waiting.is_empty())
     }
 
     /// Returns the number of turns that were taken.
@@ -81,22 +75,33 @@ impl Schedule {
         self.taken
     }
 
-    /// Gives a subscription the last turn, unless it waits for one.
-    pub(super) fn queue(&mut self, id: &str) {
-        if self.queued.insert(id.into())
-            && let Some(queue) = self.lines.first_mut()
-        {
-            queue.waiting.insert(self.next, id.into());
-            self.next += 1;
+    /// Gives a subscription the last turn. Returns its number.
+    pub(super) fn queue(&mut self, id: &str) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        if let Some(queue) = self.lines.first_mut() {
+            queue.waiting.insert(number, id.into());
+        }
+        number
+    }
+
+    /// Gives a subscription its turn that waits for a match: it may have something to send.
+    pub(super) fn recall(&mut self, number: u64) {
+        if let Some((queue, lines)) = self.lines.split_first_mut() {
+            for line in lines {
+                if matches!(line.limit, Limit::Matches | Limit::CallerMatches(_))
+                    && let Some(id) = line.waiting.remove(&number)
+                {
+                    queue.waiting.insert(number, id);
+                }
+            }
         }
     }
 
-    /// Forgets a subscription.
-    pub(super) fn forget(&mut self, id: &str) {
-        if self.queued.remove(id) {
-            for line in &mut self.lines {
-                line.waiting.retain(|_, own| **own != *id);
-            }
+    /// Forgets a turn.
+    pub(super) fn forget(&mut self, number: u64) {
+        for line in &mut self.lines {
+            line.waiting.remove(&number);
         }
     }
 
@@ -158,14 +163,12 @@ impl Schedule {
         }
         let (number, line) = first?;
         let id = self.lines.get_mut(line)?.waiting.remove(&number)?;
-        self.queued.remove(&id);
         self.taken += 1;
         Some(Turn { id, number, line })
     }
 
     /// Keeps a turn until a limit is no longer reached.
     pub(super) fn keep(&mut self, turn: Turn, limit: Limit) {
-        self.queued.insert(turn.id.clone());
         if let Some(waiting) = self.close(turn.line, limit) {
             waiting.insert(turn.number, turn.id);
         }
@@ -199,29 +202,23 @@ impl Schedule {
             .retain(|line| line.limit == Limit::Total || !line.waiting.is_empty());
     }
 
-    /// Queues the subscriptions that have something to do, if one may have.
-    pub(super) fn queue_due<S: WebhookStore>(
+    /// Returns the subscriptions without a turn that have something to do, if one may have.
+    pub(super) fn due<S: WebhookStore>(
         &mut self,
         subscriptions: &WebhookSubscriptions<S>,
         is_busy: bool,
         now: Millis,
-    ) {
+    ) -> Vec<Box<str>> {
         let is_due = self.next_due.is_some_and(|at| at <= now);
         // Since the last scan other times may have come and passed.
         let is_unknown = self.is_scan_outdated && self.may_scan(is_busy, now);
-        if is_due || is_unknown {
-            self.is_scan_outdated = false;
-            for (id, entry) in subscriptions.iter() {
-                let event_type = subscriptions.event_type(&entry.row.name);
-                if due_at(entry, event_type, now).is_some_and(|at| at <= now) {
-                    self.queue(id);
-                }
-            }
+        if !is_due && !is_unknown {
+            return Vec::new();
         }
-        if is_due {
-            // A time that has passed would set the alarm again at once.
-            self.next_due = scan(subscriptions, false, now);
-        }
+        self.is_scan_outdated = false;
+        let (due, next) = scan(subscriptions, now);
+        self.next_due = next;
+        due
     }
 
     /// Handles that a subscription has nothing more to do now. Notes when it has next: while much
@@ -247,7 +244,13 @@ impl Schedule {
         if self.may_scan(is_busy, now) {
             self.scanned_at = now;
             let is_outdated = core::mem::take(&mut self.is_scan_outdated);
-            self.next_due = scan(subscriptions, is_outdated, now);
+            let (due, next) = scan(subscriptions, now);
+            // Those that are due have become so since the last scan, and have no turn yet.
+            self.next_due = if is_outdated && !due.is_empty() {
+                Some(now)
+            } else {
+                next
+            };
         } else {
             self.is_scan_outdated = true;
         }
@@ -272,17 +275,21 @@ impl Line {
     }
 }
 
-/// Returns when a subscription has something to do that has nothing to do now. With `includes_now`
-/// those that have something to do now count too: they have not been queued.
+/// Returns the subscriptions without a turn that have something to do now, and when another has
+/// next.
 fn scan<S: WebhookStore>(
     subscriptions: &WebhookSubscriptions<S>,
-    includes_now: bool,
     now: Millis,
-) -> Option<Millis> {
-    let entries = subscriptions.iter();
-    let times = entries
-        .filter_map(|(_, entry)| due_at(entry, subscriptions.event_type(&entry.row.name), now));
-    times.filter(|at| includes_now || *at > now).min()
+) -> (Vec<Box<str>>, Option<Millis>) {
+    let (mut due, mut next) = (Vec::new(), None);
+    for (id, entry) in subscriptions.iter() {
+        match due_at(entry, subscriptions.event_type(&entry.row.name), now) {
+            Some(at) if at > now => next = next.into_iter().chain([at]).min(),
+            Some(_) if entry.turn.is_none() => due.push(id.into()),
+            _ => {}
+        }
+    }
+    (due, next)
 }
 
 /// Returns when a subscription has something to do.

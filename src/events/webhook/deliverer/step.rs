@@ -37,6 +37,7 @@ impl<S: WebhookStore> Deliverer<S> {
         let Some(entry) = self.subscriptions.get_mut(id) else {
             return Ok(StepResult::Done);
         };
+        entry.turn = None;
         if entry.row.ending.is_some() {
             return Ok(self.send_terminated(id, now));
         }

@@ -1,13 +1,14 @@
 //! How many turns an outcome takes where many subscriptions wait.
 
 use mcp_listen::events::{
+    error::EventError,
     matching::{MatchResult, MatchRule},
-    webhook::{DelivererOptions, DelivererOutput, MatchRules},
+    webhook::{DelivererOptions, DelivererOutput, MatchRules, MessageKind, SubscribeRequest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, named, subscribe};
+use super::rig::{Rig, kinds, named, subscribe};
 
 #[test]
 fn an_outcome_takes_few_turns_where_ten_thousand_wait_for_one_host() {
@@ -56,6 +57,27 @@ fn a_match_takes_few_turns_where_many_wait_for_one() {
             check_turns(&rig, turns);
         }
     }
+}
+
+#[test]
+fn a_subscription_that_waits_for_a_match_sends_that_it_has_ended() {
+    let names = ["order.paid", "order.sent"];
+    let rules = names.map(|name| (named(name), MatchRule::Host));
+    let mut rig = Rig::with(DelivererOptions::default(), MatchRules::from_iter(rules));
+    for number in 1..=6 {
+        rig.begin(&SubscribeRequest {
+            name: named(names[usize::from(number == 6)]),
+            ..subscribe(number)
+        });
+    }
+    for name in names {
+        rig.publish(name, "{}");
+    }
+    let ended = named("order.sent");
+    let error = EventError::Forbidden { reason: None };
+    rig.deliverer.handle_ended(&ended, &error, rig.now).unwrap();
+    rig.drain();
+    assert_eq!(kinds(&rig.posts), [MessageKind::Terminated]);
 }
 
 /// An occurrence for many subscriptions, each of the caller and to the host with the numbers that

@@ -51,6 +51,8 @@ pub(super) struct SubscriptionEntry {
     pub(super) send_after: Millis,
     /// Whether the last message to the host of its endpoint took long.
     pub(super) is_slow: bool,
+    /// The number of its turn, if it waits for one.
+    pub(super) turn: Option<u64>,
     stored: Stored,
 }
 
@@ -174,6 +176,7 @@ impl<S: WebhookStore> WebhookSubscriptions<S> {
             authorization_asked_at: None,
             matches: RetryBackoff::default(),
             send_after: Millis(0),
+            turn: None,
             stored,
         };
         self.entries.insert(id.into(), entry);
