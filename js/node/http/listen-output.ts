@@ -18,8 +18,9 @@ class ListenOutput implements ChunkSink {
   readonly desiredSize = 1;
   readonly #outgoing: ServerResponse;
   readonly #written: Deferred<void> = deferred();
-  /** Undefined before the output begins and after it has ended. */
   #source: BodySource | undefined;
+  /** The source must not be called after its end, when another stream may have its id. */
+  #isOver = false;
 
   constructor(outgoing: ServerResponse) {
     this.#outgoing = outgoing;
@@ -29,7 +30,7 @@ class ListenOutput implements ChunkSink {
     const source = body.moveTo(this);
     if (source === undefined) return undefined;
     this.#outgoing.once('close', () => {
-      this.#source = undefined;
+      this.#isOver = true;
       source.cancel();
       this.#written.resolve();
     });
@@ -48,7 +49,7 @@ class ListenOutput implements ChunkSink {
   }
 
   close(): void {
-    this.#source = undefined;
+    this.#isOver = true;
     this.#outgoing.end(() => this.#written.resolve());
   }
 
@@ -58,7 +59,7 @@ class ListenOutput implements ChunkSink {
 
   #pull(): void {
     try {
-      this.#source?.pull();
+      if (!this.#isOver) this.#source?.pull();
     } catch (error) {
       this.#written.reject(error as Error);
     }

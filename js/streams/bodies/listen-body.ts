@@ -6,8 +6,8 @@ export interface BodySource {
   pull(): void;
   cancel(): void;
   /**
-   * Writes all further output to `sink` instead of the body. Returns false if this is too late: the
-   * stream has ended, or the body has output that was not read.
+   * Writes all further output to `sink` instead of the body. Returns false if the body has output
+   * that was not read.
    */
   moveTo(sink: ChunkSink): boolean;
 }

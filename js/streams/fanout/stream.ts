@@ -225,7 +225,6 @@ export class FanoutStream implements ServerStream, EventListenerObject, BodySour
   leave(): void {
     this.refuse(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.request?.leave();
-    this.#body = undefined;
   }
 
   #newBody(): ResponseBody {

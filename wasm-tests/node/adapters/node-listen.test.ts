@@ -1,6 +1,5 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { ListenHandler } from 'mcp-listen';
 import { toNodeHandler, type WebHandler } from 'mcp-listen/node';
 import { expect, test, vi } from 'vitest';
 import { served } from '../../host/http-server.ts';
@@ -122,7 +121,7 @@ test('a write that throws cuts off its stream, and no other one', async () => {
   await vi.waitFor(() => expect(server.stats()).toMatchObject({ open: 1, ended: { left: 1 } }));
 });
 
-test.each<[what: string, wrap: (response: Response, server: ListenHandler) => unknown]>([
+test.each<[what: string, wrap: (response: Response) => unknown]>([
   ['is passed on', () => undefined],
   ['is in another response', ({ body, headers }) => new Response(body, { headers })],
   ['passes through another stream', piped],
@@ -132,7 +131,7 @@ test.each<[what: string, wrap: (response: Response, server: ListenHandler) => un
   const wrapping: WebHandler = {
     fetch: async (request) => {
       const response = await server.fetch(request);
-      return ((await wrap(response, server)) as Response | undefined) ?? response;
+      return ((await wrap(response)) as Response | undefined) ?? response;
     },
   };
   const stream = await listen(await served(toNodeHandler(wrapping)), TOOLS);
@@ -142,6 +141,26 @@ test.each<[what: string, wrap: (response: Response, server: ListenHandler) => un
   await server.close();
   expect(await stream.message()).toBe(RESULT);
   expect(await stream.message()).toBeUndefined();
+});
+
+test('a chunk that other code has requested and not read is sent first', async () => {
+  const server = serving();
+  const requesting: WebHandler = {
+    fetch: async (request) => {
+      const response = await server.fetch(request);
+      const reader = response.body?.getReader();
+      await reader?.read();
+      const refused = expect(reader?.read()).rejects.toThrow();
+      reader?.releaseLock();
+      await refused;
+      await server.notify.resourceUpdated('note://a');
+      return response;
+    },
+  };
+  const stream = await listen(await served(toNodeHandler(requesting)), NOTES);
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBe(updated('1', 'note://a'));
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
 test('a stream that was closed before its response is sent has its whole output', async () => {
