@@ -77,6 +77,42 @@ test('a client that reads nothing delays its next chunk, and receives every last
   expect(received).toContain(RESULT);
 });
 
+test('a chunk of an ended stream that leaves late makes no room for a later stream', async () => {
+  const server = serving({
+    keepAliveMs: 0,
+    limits: { maxRequestBodySize: 1_000_000 },
+    principal: ({ headers }) => headers.get('x-name') ?? 'other',
+  });
+  const written = [watchedWrites(), watchedWrites()] as const;
+  const handler = toNodeHandler(server);
+  const origins = await Promise.all(written.map(({ by }) => served(by(handler))));
+  const uri = `note://${'x'.repeat(2_000)}`;
+  const body = listenBody({ resourceSubscriptions: [uri] });
+  // Until a chunk stays: then nothing is pending behind it.
+  const filled = async (of: (typeof written)[number]): Promise<void> => {
+    for (let waits = 0; waits < 20; waits += 1) {
+      if (of.unsent > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      else {
+        await server.notify.resourceUpdated(uri);
+        await new Promise(setImmediate);
+        waits = 0;
+      }
+    }
+  };
+  const first = await asking(origins[0] as string, body, { 'x-name': 'first' });
+  await vi.waitFor(() => expect(server.stats().open).toBe(1));
+  await filled(written[0]);
+  await server.bus.publish({ kind: 'disconnect', principal: 'first' });
+  await vi.waitFor(() => expect(server.stats().open).toBe(0));
+  await asking(origins[1] as string, body);
+  await vi.waitFor(() => expect(server.stats().open).toBe(1));
+  await filled(written[1]);
+  first.resume();
+  await vi.waitFor(() => expect(written[0].unsent).toBe(0));
+  await server.notify.resourceUpdated(uri);
+  expect(written[1].mostUnsent).toBe(1);
+});
+
 test('an event is sent before the result of a close in the same turn', async () => {
   const server = serving();
   const stream = await listen(await served(toNodeHandler(server)), TOOLS);
