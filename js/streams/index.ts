@@ -1,5 +1,6 @@
 /** What other rooms import of the streams. */
 export { eachWrite, FanoutBodies, type StreamBodies } from './bodies/fanout-bodies.js';
+export { type BodySource, ListenBody } from './bodies/listen-body.js';
 export { OwnBodies } from './bodies/own-bodies.js';
 export { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
 export type { Member } from './connection/member.js';

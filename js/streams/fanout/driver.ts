@@ -16,6 +16,7 @@ import type { FanoutOptions } from './options.js';
 import { OwnRequest } from './own-request.js';
 import { FanoutStream, NONE, type StreamDriver } from './stream.js';
 import { TrapEnds } from './trap-ends.js';
+import { TurnEvents } from './turn-events.js';
 
 /**
  * Drives the streams of one bus, which feeds them or to which they have one connection. The core
@@ -25,6 +26,7 @@ import { TrapEnds } from './trap-ends.js';
  * The bus calls {@link FanoutDriver.publish}, and after a possible loss {@link FanoutDriver.gap}.
  */
 export class FanoutDriver implements FanoutSink, StreamDriver {
+  readonly turn: TurnEvents;
   readonly #fanout: PerInstance<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FanoutStream | undefined)[] = [];
@@ -38,6 +40,7 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
   constructor(options: FanoutOptions) {
     this.#fanout = new PerInstance(options.make);
     this.#options = options;
+    this.turn = new TurnEvents(this, options.onError);
     this.#bodies = options.hasOwnContexts
       ? new OwnBodies((id, body, error) => this.#handleRefusedWrite(id, body, error))
       : new FanoutBodies();
@@ -45,6 +48,7 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
 
   /** The core's part. Do not store it: a reset replaces it. */
   get core(): Fanout {
+    this.turn.flush();
     return this.#fanout.value;
   }
 
@@ -73,9 +77,8 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     const id = this.#counted(() => openIn(this.core, opening));
     const stream = new FanoutStream(this, id, opening.owner, opening.reauthorizer);
     this.#streams[id] = stream;
-    if (this.#options.hasOwnContexts) {
+    if (this.#options.hasOwnContexts)
       stream.request = new OwnRequest(() => stream.streams.tick(stream), this.#options.onError);
-    }
     if (this.#isIn(id, StreamState.Opening)) stream.awaitAttach();
     // The listener needs no removal: the signal belongs to the stream's request and ends with it.
     signal.addEventListener('abort', stream);
@@ -102,9 +105,9 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     this.#countDown();
   }
 
-  /** Publishes lines of JSON text to the streams, and writes the output before it returns. */
+  /** Publishes lines of JSON text to the streams, as {@link TurnEvents.add}. */
   publish(events: string, published = performance.now()): void {
-    this.write(this.core.publish(events, published, performance.now()));
+    this.turn.add(events, published);
   }
 
   /** Writes a batch of the core. */

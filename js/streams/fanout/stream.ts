@@ -8,11 +8,15 @@ import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import type { Retirement } from '../../wasm/server/bindings.js';
 import { ignoringTrap } from '../../wasm/server/guard.js';
-import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from '../bodies/response-body.js';
+import { type BodySource, ListenBody } from '../bodies/listen-body.js';
+import { type ChunkSink, ResponseBody, sseResponse } from '../bodies/response-body.js';
 import type { OwnRequest } from './own-request.js';
+import type { TurnEvents } from './turn-events.js';
 
 /** The driver of a stream, as the stream calls it. */
 export interface StreamDriver {
+  /** The events that are published to its streams. */
+  readonly turn: TurnEvents;
   /** Handles the opening of the stream's body. */
   handleOpen(stream: FanoutStream): void;
   /** Marks that the body has room. */
@@ -43,7 +47,7 @@ export interface StreamDriver {
  * One listen stream of a {@link StreamDriver}, and the source of its response body. Kept small,
  * since there may be very many.
  */
-export class FanoutStream implements ServerStream, EventListenerObject {
+export class FanoutStream implements ServerStream, EventListenerObject, BodySource {
   /** Its id in the core; {@link NONE} after a trap. */
   id: number;
   /** The driver that holds it. */
@@ -75,7 +79,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
 
   /** Returns the response to the listen request, whose body is the stream. */
   response(): Response {
-    if (this.request === undefined) return sseResponse(new ReadableStream(this, NO_QUEUE));
+    if (this.request === undefined) return sseResponse(new ListenBody(this));
     const body = this.#newBody();
     this.#body = body;
     return body.response();
@@ -152,6 +156,14 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#body = controller;
     ignoringTrap(() => this.streams.handleOpen(this));
+  }
+
+  moveTo(sink: ChunkSink): boolean {
+    if ((this.#body as ChunkSink | undefined)?.desiredSize !== 0) return false;
+    this.#body = sink;
+    this.streams.turn.areMerged = true;
+    ignoringTrap(() => this.streams.handleOpen(this));
+    return true;
   }
 
   /** Handles room for one chunk. */

@@ -46,13 +46,14 @@ export async function readLate(adapter: (server: ListenHandler) => RequestListen
 }
 
 /** A connection that has sent a request, and reads nothing before it is resumed. */
-export async function asking(origin: string, body: string): Promise<Socket> {
+export async function asking(origin: string, body: string, headers = {}): Promise<Socket> {
   const { host, port } = new URL(origin);
   const socket = connect(Number(port), '127.0.0.1');
   await once(socket, 'connect');
   socket.pause();
   const fields = Object.entries({
     ...LISTEN_HEADERS,
+    ...headers,
     host,
     connection: 'close',
     'content-length': body.length,
