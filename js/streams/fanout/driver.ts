@@ -79,7 +79,8 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     if (this.#isIn(id, StreamState.Opening)) stream.awaitAttach();
     // The listener needs no removal: the signal belongs to the stream's request and ends with it.
     signal.addEventListener('abort', stream);
-    this.#update(stream);
+    if (stream.request === undefined) this.#update(stream);
+    else this.#updateInContext(stream, stream.request);
     return stream;
   }
 
@@ -178,11 +179,12 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
       }
       this.#bodies.write(id, bytes);
     }
-    if (this.#isIn(id, StreamState.Ended)) {
+    const state = this.core.stateOf(id);
+    if ((state & StreamState.Ended) !== 0) {
       stream.inContext(() => this.end(stream));
       return;
     }
-    if (!this.#mayWrite(id)) {
+    if (!this.#mayWrite(id, state)) {
       this.core.poll(id, false, now);
       this.#bodies.awaitRoom(id);
     }
@@ -255,9 +257,10 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     ignoringTrap(() => this.core.free());
   }
 
-  #mayWrite(id: number): boolean {
+  #mayWrite(id: number, state?: number): boolean {
     const bodies = this.#bodies;
-    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#isIn(id, StreamState.Frozen));
+    if (bodies.hasRoom(id)) return true;
+    return bodies.isOpen(id) && ((state ?? this.core.stateOf(id)) & StreamState.Frozen) !== 0;
   }
 
   /** Handles a refused write to a body: writes again in the request context of the stream. */
@@ -278,9 +281,9 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
       this.#reauthorize(stream);
       return;
     }
-    const { id, request } = stream;
-    if (!this.#isIn(id, StreamState.Asking) && request.timer.covers(this.core.pollTimeout(id)))
-      return;
+    const { id, reauthorizer, request } = stream;
+    const asks = reauthorizer !== undefined && this.#isIn(id, StreamState.Asking);
+    if (!asks && request.timer.covers(this.core.pollTimeout(id))) return;
     request.context.run(() => ignoringTrap(() => this.#updateInContext(stream, request)));
   }
 

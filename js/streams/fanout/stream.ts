@@ -8,7 +8,13 @@ import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import type { Retirement } from '../../wasm/server/bindings.js';
 import { ignoringTrap } from '../../wasm/server/guard.js';
-import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from '../bodies/response-body.js';
+import {
+  type BodyListener,
+  type ChunkSink,
+  NO_QUEUE,
+  ResponseBody,
+  sseResponse,
+} from '../bodies/response-body.js';
 import type { OwnRequest } from './own-request.js';
 
 /** The driver of a stream, as the stream calls it. */
@@ -43,7 +49,7 @@ export interface StreamDriver {
  * One listen stream of a {@link StreamDriver}, and the source of its response body. Kept small,
  * since there may be very many.
  */
-export class FanoutStream implements ServerStream, EventListenerObject {
+export class FanoutStream implements ServerStream, EventListenerObject, BodyListener {
   /** Its id in the core; {@link NONE} after a trap. */
   id: number;
   /** The driver that holds it. */
@@ -76,7 +82,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   /** Returns the response to the listen request, whose body is the stream. */
   response(): Response {
     if (this.request === undefined) return sseResponse(new ReadableStream(this, NO_QUEUE));
-    const body = this.#newBody();
+    const body = new ResponseBody(this);
     this.#body = body;
     return body.response();
   }
@@ -99,11 +105,11 @@ export class FanoutStream implements ServerStream, EventListenerObject {
       },
       close: () => {},
     };
-    const body = this.request === undefined ? undefined : this.#newBody();
+    const body = this.request === undefined ? undefined : new ResponseBody(this);
     this.#body = body ?? sink;
     if (body !== undefined) body.into(sink);
     else {
-      ignoringTrap(() => this.streams.handleOpen(this));
+      this.onOpen();
       this.pull();
     }
   }
@@ -151,13 +157,25 @@ export class FanoutStream implements ServerStream, EventListenerObject {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#body = controller;
-    ignoringTrap(() => this.streams.handleOpen(this));
+    this.onOpen();
   }
 
   /** Handles room for one chunk. */
   pull(): void {
     this.streams.markReady(this);
-    this.#onRoom();
+    this.onRoom();
+  }
+
+  onOpen(): void {
+    ignoringTrap(() => this.streams.handleOpen(this));
+  }
+
+  onRoom(): void {
+    if (this.isBehind) ignoringTrap(() => this.streams.flush(this));
+  }
+
+  onDisconnect(): void {
+    this.cancel();
   }
 
   /** Handles the disconnection of the client: there is no body any more. */
@@ -211,20 +229,9 @@ export class FanoutStream implements ServerStream, EventListenerObject {
 
   /** Releases its resources after it was removed. */
   leave(): void {
-    this.refuse(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
+    if (this.#attached !== undefined)
+      this.refuse(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.request?.leave();
-  }
-
-  #newBody(): ResponseBody {
-    return new ResponseBody({
-      onOpen: () => ignoringTrap(() => this.streams.handleOpen(this)),
-      onRoom: () => this.#onRoom(),
-      onDisconnect: () => this.cancel(),
-    });
-  }
-
-  #onRoom(): void {
-    if (this.isBehind) ignoringTrap(() => this.streams.flush(this));
   }
 }
 
