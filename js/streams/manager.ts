@@ -219,12 +219,12 @@ export class StreamManager {
     }
     const made = this.#openingOf(core, caller, opened);
     const opening = await granting.granted(made, callerId(caller));
-    const attachOptions = {
+    if (this.#fanout !== undefined) return this.#fanout.open(opening);
+    const stream = await bus.openStream?.(opening, {
       attachMs: timeouts.attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       continent: continentOf(request),
-    };
-    const stream = this.#fanout?.open(opening) ?? (await bus.openStream?.(opening, attachOptions));
+    });
     if (stream === undefined)
       throw new ListenError('bus-unavailable', 'the bus does not support streams');
     return stream;

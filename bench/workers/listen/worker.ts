@@ -24,8 +24,9 @@ const server = createListenHandler(() => new Response(null, { status: 404 }), {
 
 export default {
   async fetch(request: Request): Promise<Response> {
-    const bus = LISTEN_BUS.getByName('mcp-listen');
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/mcp') return server.fetch(request);
+    const bus = LISTEN_BUS.getByName('mcp-listen');
     const times = Number(searchParams.get('times'));
     switch (pathname) {
       case '/publish':
