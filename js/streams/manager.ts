@@ -167,9 +167,10 @@ export class StreamManager {
     isInner = false,
   ): Promise<ServerStream | Refusal> {
     const names = core.names(scopeOf(caller));
-    const refusal = this.#refusal(caller, names, isInner);
+    const share = this.#quota.shareOf(caller, names, isInner);
+    const refusal = this.#refusal(caller.request, share);
     if (refusal !== undefined) return refusal;
-    const share = this.#quota.reserve(caller, names, isInner);
+    this.#quota.reserve(share);
     const since = performance.now();
     try {
       core.confirm();
@@ -190,18 +191,15 @@ export class StreamManager {
     }
   }
 
-  /**
-   * Returns why the caller cannot open another stream now; undefined if it can. `names` is the
-   * number of bytes that the names of the stream count.
-   */
-  #refusal(caller: CallerContext, names: number, isInner: boolean): Refusal | undefined {
+  /** Returns why a stream cannot be opened now; undefined if it can. */
+  #refusal(request: Request, share: QuotaShare): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     const { headerBytes } = this.#options.limits;
-    if (this.#preparer.isReauthorized && exceeds(caller.request, headerBytes))
+    if (this.#preparer.isReauthorized && exceeds(request, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#quota.opening >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
-    return this.#quota.refusal(caller, names, isInner);
+    return this.#quota.refusal(share);
   }
 
   async #begin(
@@ -219,12 +217,12 @@ export class StreamManager {
     }
     const made = this.#openingOf(core, caller, opened);
     const opening = await granting.granted(made, callerId(caller));
-    const attachOptions = {
+    if (this.#fanout !== undefined) return this.#fanout.open(opening);
+    const stream = await bus.openStream?.(opening, {
       attachMs: timeouts.attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       continent: continentOf(request),
-    };
-    const stream = this.#fanout?.open(opening) ?? (await bus.openStream?.(opening, attachOptions));
+    });
     if (stream === undefined)
       throw new ListenError('bus-unavailable', 'the bus does not support streams');
     return stream;

@@ -15,6 +15,8 @@ export interface QuotaShare {
   /** The IPv6 /48 of a caller without a name. */
   readonly site: string | undefined;
   readonly isInner: boolean;
+  /** Whether the caller has a name. */
+  readonly isNamed: boolean;
   readonly names: number;
 }
 
@@ -68,16 +70,24 @@ export class PrincipalQuota {
   }
 
   /**
-   * Returns why the caller cannot open another stream now, whose names count `names` bytes;
-   * undefined if it can. Streams that the server itself reads (`isInner`) and others do not count
-   * together; who reads them limits those of callers with a name.
+   * Returns the share of a stream that a caller wants to open, whose names count `names` bytes.
+   * Streams that the server itself reads (`isInner`) and others do not count together; who reads
+   * them limits those of callers with a name.
    */
-  refusal(context: CallerContext, names: number, isInner: boolean): Refusal | undefined {
+  shareOf(context: CallerContext, names: number, isInner: boolean): QuotaShare {
+    const caller = callerId(context);
+    const site = caller === undefined ? undefined : siteId(context);
+    return { caller, site, isInner, isNamed: context.principal !== undefined, names };
+  }
+
+  /** Returns why a stream with this share cannot be opened now; undefined if it can. */
+  refusal(share: QuotaShare): Refusal | undefined {
     this.#expire();
-    const max = { streams: this.#max(context, isInner), names: this.#maxPerCaller };
+    const { caller, isInner, names, site } = share;
+    const max = { streams: this.#max(share), names: this.#maxPerCaller };
     if (
-      this.#isOver(callerId(context), max, names, isInner) ||
-      this.#isOver(siteId(context), this.#maxPerSite, names, isInner)
+      this.#isOver(caller, max, names, isInner) ||
+      this.#isOver(site, this.#maxPerSite, names, isInner)
     )
       return Refusal.TooManyOfCaller;
     const excess = this.#excess(names);
@@ -94,11 +104,9 @@ export class PrincipalQuota {
   }
 
   /** Counts a stream that is opening. */
-  reserve(context: CallerContext, names: number, isInner: boolean): QuotaShare {
-    const share = { caller: callerId(context), site: siteId(context), isInner, names };
+  reserve(share: QuotaShare): void {
     this.#opening.add(share, Date.now());
     this.#count(share, 1);
-    return share;
   }
 
   /** Releases the share of a stream that was not opened. */
@@ -132,8 +140,8 @@ export class PrincipalQuota {
     return streams >= max.streams || (names > 0 && used.names + names > max.names);
   }
 
-  #max({ principal }: CallerContext, isInner: boolean): number {
-    if (principal === undefined) return this.#limits.maxSubscriptionsPerAddress;
+  #max({ isInner, isNamed }: QuotaShare): number {
+    if (!isNamed) return this.#limits.maxSubscriptionsPerAddress;
     return isInner ? Number.POSITIVE_INFINITY : this.#limits.maxSubscriptionsPerPrincipal;
   }
 

@@ -3,6 +3,10 @@ export class DelayQueue<Key = string> {
   readonly #delayMs: number;
   /** When each key is due, the earliest first. */
   readonly #due = new Map<Key, number>();
+  /**
+   * No key is due before this time. A map is slow to find its first key after many were removed.
+   */
+  #earliest = Number.POSITIVE_INFINITY;
 
   constructor(delayMs: number) {
     this.#delayMs = delayMs;
@@ -25,8 +29,10 @@ export class DelayQueue<Key = string> {
 
   /** Adds a key, or adds it again. */
   add(key: Key, now: number): void {
+    const due = now + this.#delayMs;
     this.#due.delete(key);
-    this.#due.set(key, now + this.#delayMs);
+    this.#earliest = this.#due.size === 0 ? due : Math.min(this.#earliest, due);
+    this.#due.set(key, due);
   }
 
   /** Removes a key; returns whether it was there. */
@@ -35,11 +41,17 @@ export class DelayQueue<Key = string> {
   }
 
   /** Removes the keys that are due, and yields them. */
-  *take(now: number): Iterable<Key> {
+  take(now: number): Iterable<Key> {
+    return now < this.#earliest ? [] : this.#taken(now);
+  }
+
+  *#taken(now: number): Iterable<Key> {
     for (const [key, due] of this.#due) {
+      this.#earliest = due;
       if (due > now) return;
       this.#due.delete(key);
       yield key;
     }
+    this.#earliest = Number.POSITIVE_INFINITY;
   }
 }

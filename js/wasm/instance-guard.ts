@@ -123,22 +123,44 @@ export class InstanceGuard {
 
   /** Returns a guarded export, by its position among the functions. */
   #guardedCall(index: number, name: string): Call {
-    const frees = name.endsWith(FREE);
-    return (...args) => {
-      // The bindings free the arguments of a call that has trapped, but its memory is already gone.
-      if (this.#isUnwinding && RETURNS.includes(name)) return undefined;
-      this.#isUnwinding = false;
-      if (this.#isDown && !this.#isRestarting) this.#revive();
+    const { length } = this.#calls[index] ?? [];
+    if (length > FEW) {
+      return (...args) => {
+        if (this.#skips(name)) return undefined;
+        try {
+          return this.#calls[index]?.(...args);
+        } catch (error) {
+          return this.#failed(name, error);
+        }
+      };
+    }
+    // Nearly all calls: a list of arguments costs more than many of them.
+    return (a, b, c, d) => {
+      if (this.#skips(name)) return undefined;
       try {
-        return this.#calls[index]?.(...args);
+        return this.#calls[index]?.(a, b, c, d);
       } catch (error) {
-        const checked = this.#checkTrap(error);
-        // A failure to free memory does not matter to the caller: report a trap in it, but do not
-        // throw.
-        if (frees && this.isTrapError(checked)) return undefined;
-        throw checked;
+        return this.#failed(name, error);
       }
     };
+  }
+
+  /** Prepares a call. Returns whether it must not be made. */
+  #skips(name: string): boolean {
+    // The bindings free the arguments of a call that has trapped, but its memory is already gone.
+    if (this.#isUnwinding && RETURNS.includes(name)) return true;
+    this.#isUnwinding = false;
+    if (this.#isDown && !this.#isRestarting) this.#revive();
+    return false;
+  }
+
+  /** Handles the error of a call. */
+  #failed(name: string, error: unknown): undefined {
+    const checked = this.#checkTrap(error);
+    // A failure to free memory does not matter to the caller: report a trap in it, but do not
+    // throw.
+    if (name.endsWith(FREE) && this.isTrapError(checked)) return undefined;
+    throw checked;
   }
 
   #checkTrap(error: unknown): unknown {
@@ -228,6 +250,8 @@ function isTrap(error: unknown): error is Error {
  * The message with which the bindings reject a freed object, which says nothing about the memory.
  */
 const FREED = 'null pointer passed to rust';
+/** Arguments that are passed without a list. */
+const FEW = 4;
 /** The suffix of the exports with which the bindings free objects. */
 const FREE = '_free';
 /** The exports with which the bindings free the arguments of a call. */

@@ -29,11 +29,12 @@ export function setAddress(request: Request, address: unknown): boolean {
  */
 export function addressOf(request: Request): string | undefined {
   if (given.has(request)) return given.get(request);
-  const { colo } = (request as { cf?: { colo?: unknown } }).cf ?? {};
-  if (typeof colo !== 'string') return undefined;
   const { headers } = request;
   const address = headers.get('cf-connecting-ip');
   if (address === null || address === '') return undefined;
+  // workerd parses `cf` when it is read.
+  const { colo } = (request as { cf?: { colo?: unknown } }).cf ?? {};
+  if (typeof colo !== 'string') return undefined;
   const own = network(address.toLowerCase());
   return own === OF_WORKERS ? workerOf(headers) : own;
 }

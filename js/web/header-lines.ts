@@ -1,4 +1,8 @@
 /** Returns header fields for the core: lines `name: value`. */
 export function headerLines(headers: Headers): string {
-  return [...headers].map((field) => field.join(': ')).join('\n');
+  let lines = '';
+  headers.forEach((value, name) => {
+    lines += lines === '' ? `${name}: ${value}` : `\n${name}: ${value}`;
+  });
+  return lines;
 }

@@ -1,4 +1,5 @@
 import { ListenError } from '../model/error.js';
+import { host } from '../model/host-profile.js';
 import { timer } from '../model/timeouts.js';
 import { withTimeout } from '../timing/with-timeout.js';
 
@@ -17,19 +18,18 @@ export interface BodyStart {
  * @throws ListenError `body-timeout`.
  */
 export async function readStart(
-  { body }: Pick<Request, 'body'>,
+  { body, headers }: Pick<Request, 'body'> & Partial<Pick<Request, 'headers'>>,
   limit: number,
   ms = 0,
 ): Promise<BodyStart> {
-  const reader = body?.getReader();
-  if (reader === undefined) return { bytes: new Uint8Array() };
+  if (body === null) return { bytes: new Uint8Array() };
+  const reader = new BodyReader(body, limit, Number(headers?.get('content-length') ?? 0));
   const deadline = timer(ms);
-  if (deadline === 0) return readUpTo(limit, reader);
+  if (deadline === 0) return reader.start();
   try {
-    return await withTimeout(deadline, readUpTo(limit, reader), bodyTimeout);
+    return await withTimeout(deadline, reader.start(), bodyTimeout);
   } catch (error) {
-    // The result of cancelling does not matter.
-    void reader.cancel().catch(() => {});
+    reader.cancel();
     throw error;
   }
 }
@@ -43,19 +43,67 @@ function bodyTimeout(): ListenError {
   return new ListenError('body-timeout', 'the body did not arrive in time');
 }
 
-async function readUpTo(
-  limit: number,
-  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
-): Promise<BodyStart> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  while (length <= limit) {
-    const { done, value } = await reader.read();
-    if (done) return { bytes: concat(chunks, length) };
-    chunks.push(value);
-    length += value.byteLength;
+/** Reads the start of a body. */
+class BodyReader {
+  readonly #body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly #limit: number;
+  /** The length that its header states; 0: none. */
+  readonly #stated: number;
+  #reader: ReadableStreamDefaultReader | ReadableStreamBYOBReader | undefined;
+
+  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>, limit: number, stated: number) {
+    this.#body = body;
+    this.#limit = limit;
+    this.#stated = stated;
   }
-  return { bytes: concat(chunks, length), rest: reader };
+
+  async start(): Promise<BodyStart> {
+    const first = await this.#small();
+    if (first !== undefined && first.byteLength === this.#stated) return { bytes: first };
+    const reader = this.#body.getReader();
+    this.#reader = reader;
+    const chunks: Uint8Array<ArrayBuffer>[] = first === undefined ? [] : [first];
+    let length = first?.byteLength ?? 0;
+    while (length <= this.#limit) {
+      const { done, value } = await reader.read();
+      if (done) return { bytes: concat(chunks, length) };
+      chunks.push(value);
+      length += value.byteLength;
+    }
+    return { bytes: concat(chunks, length), rest: reader };
+  }
+
+  /** Cancels the body. The result does not matter. */
+  cancel(): void {
+    void this.#reader?.cancel().catch(() => {});
+  }
+
+  /**
+   * Reads a small body on workerd, which ends a read only at the end of the body or of the buffer.
+   * A chunk of another reader is a buffer of thousands of bytes. The length that the header states
+   * may be wrong, so the buffer has room for one byte more. Returns undefined on other hosts and
+   * for other bodies.
+   */
+  async #small(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const stated = this.#stated;
+    if (host.fansOut || !(stated > 0 && stated <= Math.min(this.#limit, SMALL_BYTES)))
+      return undefined;
+    const reader = byteReaderOf(this.#body);
+    if (reader === undefined) return undefined;
+    this.#reader = reader;
+    const { value } = await reader.read(new Uint8Array(stated + 1), { min: stated + 1 });
+    if (value?.byteLength !== stated) reader.releaseLock();
+    return value;
+  }
+}
+
+/** Returns a reader that fills a given buffer; undefined for a body that is no stream of bytes. */
+function byteReaderOf(body: ReadableStream): ReadableStreamBYOBReader | undefined {
+  try {
+    return body.getReader({ mode: 'byob' });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Cancels a body that is not read here. A locked body belongs to its reader, which cancels it. */
@@ -104,3 +152,6 @@ function concat(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   }
   return bytes;
 }
+
+/** Bytes of a body that is read at once: the buffer exists before the client has sent anything. */
+const SMALL_BYTES = 4_096;

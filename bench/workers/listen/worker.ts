@@ -37,8 +37,9 @@ const server = createListenHandler(handler, {
 
 export default {
   async fetch(request: Request): Promise<Response> {
-    const bus = LISTEN_BUS.getByName('mcp-listen');
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/mcp') return server.fetch(request);
+    const bus = LISTEN_BUS.getByName('mcp-listen');
     const times = Number(searchParams.get('times'));
     switch (pathname) {
       case '/publish':

@@ -37,18 +37,24 @@ export class ResponseBody {
 
   /** Returns a response with this body. */
   response(): Response {
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#controller = controller;
-        this.#listener.onOpen();
-      },
-      pull: () => {
-        this.#listener.onRoom();
-        return this.#untilFull();
-      },
-      cancel: () => this.#listener.onDisconnect(),
-    });
-    return sseResponse(body);
+    return sseResponse(new ReadableStream(this));
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.into(controller);
+  }
+
+  /** Handles room for a chunk. */
+  pull(): Promise<void> | undefined {
+    // workerd (2026-11-17) also calls it before the client has taken the first chunk.
+    if (!this.hasRoom) return undefined;
+    this.#listener.onRoom();
+    return this.#untilFull();
+  }
+
+  /** Handles the disconnection of the client. */
+  cancel(): void {
+    this.#listener.onDisconnect();
   }
 
   /** Writes the chunks to a sink instead of a response. The sink must accept every chunk. */

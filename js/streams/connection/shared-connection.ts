@@ -20,6 +20,7 @@ import { Member } from './member.js';
 import type { ConnectionOptions } from './options.js';
 import { ConnectionOwner } from './owner.js';
 import { lossOf, plannedEnd } from './planned-end.js';
+import { refusalCause } from './refusal-cause.js';
 import { type UpstreamState, upstreamStateOf } from './upstream-state.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
@@ -98,7 +99,7 @@ export class SharedConnection {
     this.#setTimeouts();
     const stream = this.#streams.open(opening);
     const member = this.#addMember(stream);
-    if (!this.#takeSocket(member)) this.#flush();
+    if (!this.#takeSocket(member)) this.#flush(stream);
     this.#checkOwner(member);
     return stream;
   }
@@ -316,10 +317,12 @@ export class SharedConnection {
 
   /**
    * Handles a change: passes the output to the streams, and runs the calls to the bus in the
-   * owner's context.
+   * owner's context. `opened`: the change is this stream, which needs no call if the bus has
+   * confirmed its topics.
    */
-  #flush(): void {
+  #flush(opened?: FanoutStream): void {
     this.#deliver();
+    if (opened !== undefined && opened.attached === undefined) return;
     const owner = this.#owner;
     owner?.context.run(() => this.#callBus(owner));
   }
@@ -340,22 +343,20 @@ export class SharedConnection {
 
   /**
    * Passes the core's output to the streams. Output that is left when the request must yield is
-   * passed on by the next owner.
+   * passed on by the next owner. `lost`: why the bus was lost, if it was.
    */
-  #deliver(
-    reason: Error = new ListenError('bus-lost', 'the bus cannot determine what was missed'),
-  ): void {
+  #deliver(lost?: Error): void {
     while (this.isCurrent) {
       const output = this.#core.pollOutput(performance.now());
       if (output === undefined) break;
-      this.#handleOutput(output, reason);
+      this.#handleOutput(output, lost);
     }
     if (this.#settling === undefined || !this.isCurrent || !this.#busState.isSettled) return;
     this.#settling.resolve();
     this.#settling = undefined;
   }
 
-  #handleOutput(output: StreamOutput, reason: Error): void {
+  #handleOutput(output: StreamOutput, lost: Error | undefined): void {
     if (output.kind === 'write') this.#streams.write(output.batch);
     else if (output.kind === 'poll')
       for (const id of output.streams) this.#streams.catchUp(this.#streams.at(id));
@@ -363,7 +364,7 @@ export class SharedConnection {
       const stream = this.#streams.at(output.stream);
       if (stream === undefined) return;
       if (output.kind === 'moved') this.#handleMoved(stream, output.moved);
-      else stream.refuse(output.kind === 'full' ? noRoom() : reason);
+      else stream.refuse(refusalCause(output.kind, lost));
     }
   }
 
@@ -392,8 +393,4 @@ export class SharedConnection {
     for (const [stream, member] of [...this.#members])
       if (member.isDead(MINUTE_MS)) this.#streams.abort(stream);
   }
-}
-
-function noRoom(): ListenError {
-  return new ListenError('bus-full', 'the bus has no room for the topics of the stream');
 }

@@ -82,7 +82,8 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     if (this.#isIn(id, StreamState.Opening)) stream.awaitAttach();
     // The listener needs no removal: the signal belongs to the stream's request and ends with it.
     signal.addEventListener('abort', stream);
-    this.#update(stream);
+    if (stream.request === undefined) this.#update(stream);
+    else this.#updateInContext(stream, stream.request);
     return stream;
   }
 
@@ -146,7 +147,6 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     if (this.#options.hasOwnContexts || this.#isIn(id, StreamState.Frozen)) this.flush(stream);
   }
 
-  /** Marks that the body of a stream has room. */
   markReady(stream: FanoutStream): void {
     this.#bodies.markReady(stream.id);
   }
@@ -162,7 +162,6 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     return false;
   }
 
-  /** Handles the disconnection of a client: the stream has no body any more. */
   leave(stream: FanoutStream): void {
     if (this.#has(stream)) this.#bodies.forget(stream.id);
     this.end(stream, 'left');
@@ -181,11 +180,12 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
       }
       this.#bodies.write(id, bytes);
     }
-    if (this.#isIn(id, StreamState.Ended)) {
+    const state = this.core.stateOf(id);
+    if ((state & StreamState.Ended) !== 0) {
       stream.inContext(() => this.end(stream));
       return;
     }
-    if (!this.#mayWrite(id)) {
+    if (!this.#mayWrite(id, state)) {
       this.core.poll(id, false, now);
       this.#bodies.awaitRoom(id);
     }
@@ -258,9 +258,10 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
     ignoringTrap(() => this.core.free());
   }
 
-  #mayWrite(id: number): boolean {
+  #mayWrite(id: number, state?: number): boolean {
     const bodies = this.#bodies;
-    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#isIn(id, StreamState.Frozen));
+    if (bodies.hasRoom(id)) return true;
+    return bodies.isOpen(id) && ((state ?? this.core.stateOf(id)) & StreamState.Frozen) !== 0;
   }
 
   /** Handles a refused write to a body: writes again in the request context of the stream. */
@@ -281,9 +282,9 @@ export class FanoutDriver implements FanoutSink, StreamDriver {
       this.#reauthorize(stream);
       return;
     }
-    const { id, request } = stream;
-    if (!this.#isIn(id, StreamState.Asking) && request.timer.covers(this.core.pollTimeout(id)))
-      return;
+    const { id, reauthorizer, request } = stream;
+    const asks = reauthorizer !== undefined && this.#isIn(id, StreamState.Asking);
+    if (!asks && request.timer.covers(this.core.pollTimeout(id))) return;
     request.context.run(() => ignoringTrap(() => this.#updateInContext(stream, request)));
   }
 

@@ -9,7 +9,12 @@ import { type Deferred, deferred } from '../../timing/deferred.js';
 import type { Retirement } from '../../wasm/server/bindings.js';
 import { ignoringTrap } from '../../wasm/server/guard.js';
 import { type BodySource, ListenBody } from '../bodies/listen-body.js';
-import { type ChunkSink, ResponseBody, sseResponse } from '../bodies/response-body.js';
+import {
+  type BodyListener,
+  type ChunkSink,
+  ResponseBody,
+  sseResponse,
+} from '../bodies/response-body.js';
 import type { OwnRequest } from './own-request.js';
 import type { TurnEvents } from './turn-events.js';
 
@@ -47,7 +52,7 @@ export interface StreamDriver {
  * One listen stream of a {@link StreamDriver}, and the source of its response body. Kept small,
  * since there may be very many.
  */
-export class FanoutStream implements ServerStream, EventListenerObject, BodySource {
+export class FanoutStream implements ServerStream, EventListenerObject, BodyListener, BodySource {
   /** Its id in the core; {@link NONE} after a trap. */
   id: number;
   /** The driver that holds it. */
@@ -80,7 +85,7 @@ export class FanoutStream implements ServerStream, EventListenerObject, BodySour
   /** Returns the response to the listen request, whose body is the stream. */
   response(): Response {
     if (this.request === undefined) return sseResponse(new ListenBody(this));
-    const body = this.#newBody();
+    const body = new ResponseBody(this);
     this.#body = body;
     return body.response();
   }
@@ -103,11 +108,11 @@ export class FanoutStream implements ServerStream, EventListenerObject, BodySour
       },
       close: () => {},
     };
-    const body = this.request === undefined ? undefined : this.#newBody();
+    const body = this.request === undefined ? undefined : new ResponseBody(this);
     this.#body = body ?? sink;
     if (body !== undefined) body.into(sink);
     else {
-      ignoringTrap(() => this.streams.handleOpen(this));
+      this.onOpen();
       this.pull();
     }
   }
@@ -155,21 +160,33 @@ export class FanoutStream implements ServerStream, EventListenerObject, BodySour
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#body = controller;
-    ignoringTrap(() => this.streams.handleOpen(this));
+    this.onOpen();
   }
 
   moveTo(sink: ChunkSink): boolean {
     if ((this.#body as ChunkSink | undefined)?.desiredSize !== 0) return false;
     this.#body = sink;
     this.streams.turn.areMerged = true;
-    ignoringTrap(() => this.streams.handleOpen(this));
+    this.onOpen();
     return true;
   }
 
   /** Handles room for one chunk. */
   pull(): void {
     this.streams.markReady(this);
-    this.#onRoom();
+    this.onRoom();
+  }
+
+  onOpen(): void {
+    ignoringTrap(() => this.streams.handleOpen(this));
+  }
+
+  onRoom(): void {
+    if (this.isBehind) ignoringTrap(() => this.streams.flush(this));
+  }
+
+  onDisconnect(): void {
+    this.cancel();
   }
 
   /** Handles the disconnection of the client: there is no body any more. */
@@ -223,20 +240,9 @@ export class FanoutStream implements ServerStream, EventListenerObject, BodySour
 
   /** Releases its resources after it was removed. */
   leave(): void {
-    this.refuse(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
+    if (this.#attached !== undefined)
+      this.refuse(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.request?.leave();
-  }
-
-  #newBody(): ResponseBody {
-    return new ResponseBody({
-      onOpen: () => ignoringTrap(() => this.streams.handleOpen(this)),
-      onRoom: () => this.#onRoom(),
-      onDisconnect: () => this.cancel(),
-    });
-  }
-
-  #onRoom(): void {
-    if (this.isBehind) ignoringTrap(() => this.streams.flush(this));
   }
 }
 

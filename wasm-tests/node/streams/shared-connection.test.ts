@@ -26,6 +26,21 @@ test('a request that holds the socket and vanishes is replaced within seconds', 
   for (const frames of received.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
+test('an opening whose topics the bus has confirmed runs nothing in the request with the socket', async () => {
+  const { attach, connection, received } = await connected(2);
+  const owner = connection.owner?.context;
+  const tasks = vi.fn();
+  interceptTasks((of) => of === owner, tasks);
+  const frames = attach();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(frames).toHaveLength(1);
+  expect(tasks).not.toHaveBeenCalled();
+  attach({ resourceSubscriptions: ['test://another'] });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(tasks).toHaveBeenCalled();
+  expect(received).toHaveLength(2);
+});
+
 test('a stream whose request dies without cancelling it is ended by the others', async () => {
   const { attach, bus, lost, received, server } = await connected(3);
   // The timers of a request that has died never fire.

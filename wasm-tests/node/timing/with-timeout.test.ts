@@ -72,6 +72,23 @@ describe('a call with a time limit', () => {
     expect(outcome.mock.calls).toEqual([LATE]);
   });
 
+  test.each([
+    ['a value that is there', 'value'],
+    ['nothing', undefined],
+    ['null', null],
+  ])('returns %s without a timer', async (_, value) => {
+    const returned = withTimeout(1_000, value, () => new Error('late'));
+    expect(vi.getTimerCount()).toBe(0);
+    await expect(returned).resolves.toBe(value);
+  });
+
+  test('waits for an object with a method then', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: functions of the user may return such an object.
+    const work = { then: (done: (value: string) => void) => done('value') };
+    const returned = withTimeout(1_000, work as Promise<string>, () => new Error('late'));
+    await expect(returned).resolves.toBe('value');
+  });
+
   test('is not rejected earlier than its timer fires if the clock stands still', async () => {
     const { outcome } = called();
     await vi.advanceTimersByTimeAsync(999);
