@@ -80,7 +80,7 @@ export interface JwtOptions {
 export interface JwtAuthorization {
   /** Names the caller by the `sub` of its token, or denies it. */
   principal: Principal;
-  /** Returns what the claim of the token allows. */
+  /** Returns what the claim of the token allows. It does not decide about MCP Events. */
   authorize: Authorize;
 }
 
