@@ -56,7 +56,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   /**
    * Returns what a caller may receive. `args` of its context holds the arguments that the host
    * passed to `fetch` after the request. It does not decide about MCP Events: with `events`,
-   * `defineEvents` needs an `authorize` too, otherwise this is `invalid-options`.
+   * `defineEvents` needs an `authorize` too, otherwise this is `invalid-options`. MCP Events always
+   * use the groups of `principal`.
    *
    * @default everything
    * @example

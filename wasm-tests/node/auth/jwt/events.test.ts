@@ -1,7 +1,8 @@
 import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { type AuthorizeEvent, defineEvents, eventLog } from 'mcp-listen/events';
-import { jwtAuthorizer } from 'mcp-listen/jwt';
+import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { expect, test } from 'vitest';
+import { EventReader } from '../../../host/events.ts';
 import { discovering, requestOf } from '../../events/requests.ts';
 import { AUDIENCE, ISSUER, type TokenIssuer, tokenIssuer } from './token-issuer.ts';
 
@@ -12,8 +13,8 @@ function serving(options: ListenHandlerOptions, authorize?: AuthorizeEvent) {
   return createListenHandler(discovering, { bus, events, ...options });
 }
 
-function authorizer({ find }: TokenIssuer) {
-  return jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: find });
+function authorizer({ find }: TokenIssuer, options: Partial<JwtOptions> = {}) {
+  return jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: find, ...options });
 }
 
 test('an authorize of the handler is no authorize for events, so events need one too', async () => {
@@ -45,3 +46,43 @@ test('the authorize of events decides by the claims of a token', async () => {
   expect(await listed({ events: ['order.paid'] })).toEqual(['order.paid']);
   expect(await listed({})).toEqual([]);
 });
+
+test.each<[where: string, options: Partial<JwtOptions>, claims: (group: string) => object]>([
+  ['its claim', {}, (group) => ({ 'mcp.listen': { groups: [group] } })],
+  ['another claim', { groups: ({ org }) => [String(org)] }, (org) => ({ org })],
+])(
+  'a caller polls and streams what is published for the group in %s',
+  async (_, options, claims) => {
+    const issuer = await tokenIssuer();
+    const server = serving({ ...authorizer(issuer, options) }, () => true);
+    const asking = async (group: string, method: string, params: object) => {
+      const request = requestOf(method, { name: 'order.paid', ...params }, 1);
+      request.headers.set('authorization', `Bearer ${await issuer.token(claims(group))}`);
+      return server.fetch(request);
+    };
+    const polled = async (group: string, cursor?: string) => {
+      const response = await asking(group, 'events/poll', cursor === undefined ? {} : { cursor });
+      const { result } = (await response.json()) as { result: Page };
+      return result;
+    };
+    const { cursor } = await polled('acme');
+    const stream = new EventReader(await asking('acme', 'events/stream', {}));
+    await stream.next();
+    await server.notify.event('order.paid', { to: 'bolt' }, { group: 'bolt' });
+    await server.notify.event('order.paid', { to: 'acme' }, { group: 'acme' });
+    await server.notify.event('order.paid', { to: 'all' });
+    for (const to of ['acme', 'all'])
+      expect(await stream.next()).toMatchObject({ params: { data: { to } } });
+    expect((await polled('acme', cursor)).events).toMatchObject([
+      { data: { to: 'acme' } },
+      { data: { to: 'all' } },
+    ]);
+    await server.close();
+  },
+);
+
+/** The result of `events/poll`. */
+interface Page {
+  cursor: string;
+  events: object[];
+}
