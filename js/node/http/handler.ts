@@ -49,8 +49,8 @@ export interface NodeHandler {
  * The listener pulls a chunk of the response once the previous one has left the process: nothing is
  * buffered for a slow client. A client that disconnects aborts its request and cancels the
  * response. The body reaches `server` byte for byte, even after `express.json()`, except for
- * numbers that `express.json()` has rounded. `auth` of the request is passed as `{ authInfo }` to
- * the wrapped handler, to `principal` and to `authorize`.
+ * numbers that `express.json()` has rounded. `CONNECT` and `TRACE` get 405. `auth` of the request
+ * is passed as `{ authInfo }` to the wrapped handler, to `principal` and to `authorize`.
  *
  * @example
  * ```ts
@@ -81,8 +81,9 @@ export function toNodeHandler(
     outgoing.on('error', () => gone.abort());
     if (outgoing.closed) gone.abort();
     try {
-      held.request = requestOf(incoming, body, gone.signal);
-      const response = await respond(server, incoming, held.request);
+      const isPossible = !IMPOSSIBLE.includes(incoming.method);
+      if (isPossible) held.request = requestOf(incoming, body, gone.signal);
+      const response = isPossible ? await respond(server, incoming, held.request) : notAllowed();
       // The rest of a body that arrived too late is not waited for either.
       if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
       await writeResponse(response, outgoing);
@@ -106,6 +107,10 @@ async function respond(
     : server.fetch(request, { authInfo: auth as AuthInfo });
 }
 
+function notAllowed(): Response {
+  return new Response(null, { status: 405, headers: { allow: 'GET, POST, DELETE' } });
+}
+
 /**
  * Responds with 500. A response that has begun is cut off instead, so that the client does not take
  * it for complete.
@@ -116,4 +121,6 @@ function fail(outgoing: ServerResponse, error: Error, reportError: (error: Error
   else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal Server Error');
 }
 
+/** The methods with which no `Request` can be created. */
+const IMPOSSIBLE: (string | undefined)[] = ['CONNECT', 'TRACE', 'TRACK'];
 const REQUEST_TIMEOUT = 408;
