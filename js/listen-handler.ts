@@ -26,6 +26,7 @@ import { setOperator } from './operator/operators.js';
 import {
   advertisesAll,
   type DrainOptions,
+  expectEventRights,
   expectListen,
   type LegacyMode,
   type ListenHandler,
@@ -144,6 +145,7 @@ class RequestHandler {
     const { authorize, principal } = options;
     const onError = onceEach(safeOnError(options.onError ?? report));
     const holdsStreams = expectListen(options);
+    expectEventRights(options);
     this.#advertisesAll = advertisesAll(options) && holdsStreams;
     this.#limits = limitsOf(options.limits);
     this.#timeouts = timeoutsOf(options.timeouts);

@@ -55,7 +55,9 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   advertise?: 'declared' | 'all';
   /**
    * Returns what a caller may receive. `args` of its context holds the arguments that the host
-   * passed to `fetch` after the request.
+   * passed to `fetch` after the request. It does not decide about MCP Events: with `events`,
+   * `defineEvents` needs an `authorize` too, otherwise this is `invalid-options`. MCP Events always
+   * use the groups of `principal`.
    *
    * @default everything
    * @example
@@ -155,7 +157,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   busProbeIntervalMs?: number;
   /**
    * The event types of the server: `defineEvents` of `mcp-listen/events`. Requests about events are
-   * then served here, and `notify.event` publishes. The bus needs a log of occurrences.
+   * then served here, and `notify.event` publishes. The bus needs a log of occurrences. With
+   * `authorize`, `defineEvents` needs an `authorize` too.
    *
    * @default undefined
    */
@@ -266,6 +269,20 @@ export function expectListen({ legacy, listen = 'on' }: ListenHandlerOptions): b
     );
   }
   return listen === 'on';
+}
+
+/**
+ * Checks that something decides about events too where `authorize` decides about listens.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function expectEventRights({ authorize, events }: ListenHandlerOptions): void {
+  if (authorize === undefined || events === undefined || events.authorizes) return;
+  throw new ListenError(
+    'invalid-options',
+    'authorize does not decide about events: give defineEvents an authorize too, ' +
+      'such as () => true, which lets every caller receive every type',
+  );
 }
 
 /**

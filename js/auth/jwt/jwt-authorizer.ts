@@ -6,7 +6,7 @@ import type { Authorization, Authorize, AuthorizeContext, Denial } from '../auth
 import { isOpenStream } from '../open-stream.js';
 import type { Principal, PrincipalResult } from '../principal.js';
 import { Challenge } from './challenge.js';
-import { allowed, rightsOf } from './claim-filter.js';
+import { allowed, type Rights, rightsOf } from './claim-filter.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { tokenErrorOf } from './token-error.js';
 
@@ -33,7 +33,8 @@ export interface JwtOptions {
    */
   claim?: string;
   /**
-   * Returns the caller's groups from the claims of a valid token.
+   * Returns the caller's groups from the claims of a valid token. `principal` and `authorize` each
+   * call it.
    *
    * @default `groups` within the claim
    */
@@ -78,9 +79,9 @@ export interface JwtOptions {
 
 /** Options to spread into those of `createListenHandler`. */
 export interface JwtAuthorization {
-  /** Names the caller by the `sub` of its token, or denies it. */
+  /** Names the caller by the `sub` of its token, and returns its groups, or denies it. */
   principal: Principal;
-  /** Returns what the claim of the token allows. */
+  /** Returns what the claim of the token allows. It does not decide about MCP Events. */
   authorize: Authorize;
 }
 
@@ -156,8 +157,14 @@ class Authorizer {
   async principal(request: Request): Promise<PrincipalResult> {
     const token = await this.#token(request, isOpenStream(request));
     if ('denied' in token) return token;
-    const { exp, sub } = token.claims;
-    return { name: sub, expiresAt: exp * 1_000 + this.#toleranceMs, claims: token.claims };
+    const { claims } = token;
+    const groups = this.#groupsIn(claims);
+    return {
+      name: claims.sub,
+      expiresAt: claims.exp * 1_000 + this.#toleranceMs,
+      claims,
+      ...(groups !== undefined && { groups }),
+    };
   }
 
   async authorize({
@@ -170,12 +177,21 @@ class Authorizer {
       ? { claims: passed }
       : await this.#token(request, isOpen ?? false);
     if ('denied' in token) return token;
-    const { claim = 'mcp.listen', groups: groupsOf } = this.#options;
-    const rights = rightsOf(token.claims[claim]);
+    const rights = this.#rightsIn(token.claims);
     if (rights === undefined)
       return this.#challenge.insufficient('The token does not state what its caller may receive');
-    const groups = groupsOf === undefined ? rights.groups : groupsOf(token.claims);
+    const groups = this.#groupsIn(token.claims);
     return { ...allowed(rights, requested), ...(groups !== undefined && { groups }) };
+  }
+
+  #rightsIn(claims: Claims): Rights | undefined {
+    const { claim = 'mcp.listen' } = this.#options;
+    return rightsOf(claims[claim]);
+  }
+
+  #groupsIn(claims: Claims): string[] | undefined {
+    const { groups } = this.#options;
+    return groups === undefined ? this.#rightsIn(claims)?.groups : groups(claims);
   }
 
   /** Returns whether `principal` has verified these claims, and they have not expired since. */

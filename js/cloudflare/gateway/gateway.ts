@@ -49,8 +49,8 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]>
    * The event types of MCP Events. The gateway adds the capability to the responses of the upstream
    * server, serves `events/*` itself, and accepts occurrences at `/publish`. Without event types,
    * the upstream server receives these requests. The bus needs a log of occurrences. If `rights`
-   * is `acknowledged`, `defineEvents` needs an `authorize`, because no listen of the upstream
-   * server says who may receive an event.
+   * is `acknowledged`, or `listen` has an `authorize`, `defineEvents` needs an `authorize` too,
+   * because neither says who may receive an event.
    *
    * @default undefined
    */

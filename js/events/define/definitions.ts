@@ -92,7 +92,8 @@ export type AuthorizeEvent<Rest extends unknown[] = unknown[]> = (
 export interface EventOptions<Rest extends unknown[] = unknown[]> {
   /**
    * Decides who may receive what. It is called for each poll, each stream and each subscription,
-   * again while they last, and for each type in a list.
+   * again while they last, and for each type in a list. A handler with an `authorize` needs it,
+   * because that one does not decide about events; `() => true` allows everything.
    *
    * @default every caller may receive every type
    */

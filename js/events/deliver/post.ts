@@ -120,17 +120,20 @@ function isBeyondLimit(error: unknown): error is Error {
 }
 
 /** Returns the category of an error of a connection, from its codes; without one from its texts. */
-function failureOf(error: unknown): 'connection_refused' | 'tls_error' {
+function failureOf(error: unknown): 'connection_refused' | 'timeout' | 'tls_error' {
   const { cause, code, message } = (error ?? {}) as { [key: string]: unknown };
   const { code: innerCode, message: innerMessage } = (cause ?? {}) as { [key: string]: unknown };
   // A text may name the host.
   const codes = [code, innerCode].filter((one) => typeof one === 'string');
   const texts = codes.length === 0 ? [message, innerMessage] : codes;
+  if (codes.includes(NO_NAME_SERVER)) return 'timeout';
   return TLS.test(texts.join(' ')) ? 'tls_error' : 'connection_refused';
 }
 
 /** How hosts name errors of TLS. */
 const TLS = /tls|ssl|cert|EPROTO|UNABLE_TO_VERIFY/i;
+/** The code of an error if no name server has responded. */
+const NO_NAME_SERVER = 'ETIMEOUT';
 const TIMEOUT_MS = 10_000;
 /** Maximum bytes of the response to a challenge that are read. */
 const MAX_RESPONSE_BYTES = 4_096;

@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
+import { lookup, Resolver } from 'node:dns/promises';
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -16,7 +16,7 @@ export const checkedSender: HostSender = { send, checksAddresses: true };
 async function send(message: WebhookRequest): Promise<WebhookResponse> {
   const { body, bodyBytes, headers, signal } = message;
   const url = new URL(message.url);
-  const addresses = await addressesOf(url, message.isLocal);
+  const addresses = await addressesOf(url, message);
   const options: RequestOptions = {
     method: 'POST',
     headers: { ...headers, 'content-length': body.length },
@@ -37,14 +37,68 @@ async function send(message: WebhookRequest): Promise<WebhookResponse> {
 }
 
 /** Resolves a host name, and rejects if any of its addresses is not public. */
-async function addressesOf({ hostname }: URL, isLocal: boolean): Promise<LookupAddress[]> {
+async function addressesOf(
+  { hostname }: URL,
+  { isLocal, signal }: WebhookRequest,
+): Promise<LookupAddress[]> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const family = isIP(host);
-  const addresses = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }];
+  const resolved = isLocal ? systemLookup : resolve;
+  const addresses = family === 0 ? await resolved(host, signal) : [{ address: host, family }];
   const isRefused = ({ address }: LookupAddress): boolean => !isPublicAddress(address);
   if (isLocal || !addresses.some(isRefused)) return addresses;
   throw new Error('a webhook has an address that is not public');
 }
+
+/**
+ * Resolves a host name at the name servers. Names that these do not find, such as those of
+ * `/etc/hosts`, are looked up as the system does.
+ */
+async function resolve(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
+  const resolver = new Resolver(QUERY);
+  const cancel = (): void => resolver.cancel();
+  signal.throwIfAborted();
+  signal.addEventListener('abort', cancel);
+  try {
+    const [four, six] = await Promise.allSettled([
+      resolver.resolve4(host),
+      resolver.resolve6(host),
+    ]);
+    const found = [...recordsOf(four, 4), ...recordsOf(six, 6)];
+    if (found.length > 0) return found;
+    const errors = [four, six].map(errorOf);
+    const silence = errors.find((error) => NO_RESPONSE.includes(error?.code ?? ''));
+    if (silence !== undefined) throw silence;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+  return systemLookup(host, signal);
+}
+
+function recordsOf(result: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
+  const addresses = result.status === 'fulfilled' ? result.value : [];
+  return addresses.map((address) => ({ address, family }));
+}
+
+function errorOf(result: PromiseSettledResult<string[]>): NodeJS.ErrnoException | undefined {
+  return result.status === 'rejected' ? (result.reason as NodeJS.ErrnoException) : undefined;
+}
+
+/**
+ * Looks up a host name as the system does, one at a time: libuv runs two lookups of a process at a
+ * time and cannot cancel them, so two whose name servers do not respond would delay all others.
+ */
+async function systemLookup(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
+  const own = lastLookup.then(() => {
+    signal.throwIfAborted();
+    return lookup(host, { all: true });
+  });
+  lastLookup = own.catch(() => {});
+  return own;
+}
+
+/** Settles when the last of the lookups of the system has ended. */
+let lastLookup: Promise<unknown> = Promise.resolve();
 
 /** Returns a function that resolves every name to these addresses. */
 function resolvingTo(addresses: LookupAddress[]): LookupFunction {
@@ -72,3 +126,8 @@ async function* limited(response: IncomingMessage, maxBytes: number): AsyncGener
     if (left <= 0) return;
   }
 }
+
+/** Each name server gets two queries. Milliseconds of the first; the second has twice as many. */
+const QUERY = { timeout: 1_500, tries: 2 };
+/** The codes of queries that ended without a response. */
+const NO_RESPONSE = ['ETIMEOUT', 'ECANCELLED'];

@@ -50,8 +50,8 @@ export interface NodeHandler {
  * buffered for a slow client. The events that are published in one turn of the event loop are one
  * chunk of a listen stream. A client that disconnects aborts its request and cancels the
  * response. The body reaches `server` byte for byte, even after `express.json()`, except for
- * numbers that `express.json()` has rounded. `auth` of the request is passed as `{ authInfo }` to
- * the wrapped handler, to `principal` and to `authorize`.
+ * numbers that `express.json()` has rounded. `CONNECT` and `TRACE` get 405. `auth` of the request
+ * is passed as `{ authInfo }` to the wrapped handler, to `principal` and to `authorize`.
  *
  * @example
  * ```ts
@@ -82,8 +82,9 @@ export function toNodeHandler(
     outgoing.on('error', () => gone.abort());
     if (outgoing.closed) gone.abort();
     try {
-      held.request = requestOf(incoming, body, gone.signal);
-      const response = await respond(server, incoming, held.request);
+      const isPossible = !IMPOSSIBLE.includes(incoming.method);
+      if (isPossible) held.request = requestOf(incoming, body, gone.signal);
+      const response = isPossible ? await respond(server, incoming, held.request) : notAllowed();
       // The rest of a body that arrived too late is not waited for either.
       if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
       await writeResponse(response, outgoing);
@@ -107,6 +108,10 @@ async function respond(
     : server.fetch(request, { authInfo: auth as AuthInfo });
 }
 
+function notAllowed(): Response {
+  return new Response(null, { status: 405, headers: { allow: 'GET, POST, DELETE' } });
+}
+
 /**
  * Responds with 500. A response that has begun is cut off instead, so that the client does not take
  * it for complete.
@@ -117,4 +122,6 @@ function fail(outgoing: ServerResponse, error: Error, reportError: (error: Error
   else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal Server Error');
 }
 
+/** The methods with which no `Request` can be created. */
+const IMPOSSIBLE: (string | undefined)[] = ['CONNECT', 'TRACE', 'TRACK'];
 const REQUEST_TIMEOUT = 408;

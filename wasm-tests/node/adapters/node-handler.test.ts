@@ -251,6 +251,30 @@ describe('a request under node:http', () => {
     },
   );
 
+  test('with TRACE is refused without an error', async () => {
+    const fetched = vi.fn(() => new Response('served'));
+    const onError = vi.fn();
+    const asked = request(await served(toNodeHandler({ fetch: fetched }, { onError })), {
+      method: 'TRACE',
+    });
+    const [response] = (await once(asked.end(), 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(405);
+    expect(response.headers.allow).toBe('GET, POST, DELETE');
+    response.resume();
+    expect([fetched.mock.calls, onError.mock.calls]).toEqual([[], []]);
+  });
+
+  test('with CONNECT, which some hosts pass on, is refused without an error', async () => {
+    const onError = vi.fn();
+    const handler = toNodeHandler({ fetch: () => new Response('served') }, { onError });
+    const origin = await served(
+      (incoming, outgoing) =>
+        void handler(Object.assign(incoming, { method: 'CONNECT' }), outgoing),
+    );
+    expect((await fetch(origin)).status).toBe(405);
+    expect(onError).not.toHaveBeenCalled();
+  });
+
   test('carries the authInfo that a middleware has set', async () => {
     const fetched = vi.fn(() => new Response());
     const handler = toNodeHandler({ fetch: fetched });

@@ -38,6 +38,7 @@ describe.each([
       new TypeError('fetch failed', { cause: EXPIRED }),
     ],
   ],
+  ['timeout', [failure('queryA ETIMEOUT slow.example', 'ETIMEOUT')]],
 ])('the reason of a refusal is %s', (reason, failures) => {
   test.each(failures)('after: $message', async (error) => {
     const send: WebhookSender = () => Promise.reject(error);

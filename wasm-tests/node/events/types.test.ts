@@ -68,6 +68,7 @@ describe('changes of the list of event types', () => {
   test('are subject to what a caller may receive, and to its groups', async () => {
     const server = withEvents({
       authorize: () => ({ ...EVENTS, groups: ['acme'] }),
+      events: defineEvents({ 'order.paid': {} }, { authorize: () => true }),
     });
     const stream = await open(server, { ...TOOLS, ...EVENTS });
     expect(await stream.message()).toBe(acknowledged('1', EVENTS));

@@ -13,11 +13,12 @@ import { SUBSCRIBE } from './subscribe.ts';
 
 vi.mock('node:dns/promises', async (original) => {
   const actual = await original<typeof import('node:dns/promises')>();
-  const lookup = async (host: string, options: object) => {
-    const address = ADDRESSES.get(host);
-    return address === undefined ? actual.lookup(host, options) : [{ address, family: 4 }];
-  };
-  return { ...actual, lookup };
+  class Resolver {
+    resolve4 = async (host: string) => [ADDRESSES.get(host) ?? (await this.resolve6())];
+    resolve6 = (): Promise<never> => Promise.reject(new Error('no such name'));
+    cancel() {}
+  }
+  return { ...actual, Resolver };
 });
 
 /** The checks of MCP Events, by the part of the protocol that they are about. */
