@@ -5,7 +5,8 @@ import { UserError } from '../user-error.js';
 import { newWorkerAdvice, serverAdvice, workerAdvice } from './advice.js';
 import type { Change } from './change.js';
 import { CONFIG_FILES, editedConfig, readConfig } from './config/config-file.js';
-import { readJsonc, withJson } from './config/jsonc.js';
+import { withJson } from './config/json-insertion.js';
+import { readJsonc } from './config/jsonc.js';
 import {
   bindingOf,
   environmentsOf,
@@ -15,7 +16,7 @@ import {
 import { newProject } from './new-project.js';
 import { nodeNotes } from './node-version.js';
 import { withSdkImport } from './sdk-import.js';
-import { type Sources, sourcesIn } from './sources.js';
+import { lacksType, type Sources, sourcesIn } from './sources.js';
 import { withBusExport } from './worker-entry.js';
 
 /** The changes to a folder. */
@@ -70,7 +71,9 @@ async function planForWorker(folder: string, file: string): Promise<Plan> {
   const manifest = await manifestOf(folder);
   changes.push(manifestChange(manifest));
   const notes = [...nodeNotes(), ...environmentNotes(config), ...routerNotes(manifest)];
-  return { changes, notes, advice: workerAdvice(await sourcesIn(folder), bindingOf(config)) };
+  const binding = bindingOf(config);
+  const isUntyped = await lacksType(folder, binding);
+  return { changes, notes, advice: workerAdvice(await sourcesIn(folder), binding, isUntyped) };
 }
 
 /** Returns whether the sources serve MCP on a host without a configuration of wrangler. */
