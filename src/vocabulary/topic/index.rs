@@ -146,13 +146,11 @@ impl<Id: Copy + Ord> Index<Id> {
         let Some((ids, of_group)) = both else {
             return Vec::new();
         };
-        // Looks up the ids of the smaller set in the larger one.
-        let (few, others) = if of_group.len() < ids.len() {
-            (of_group, ids)
+        if of_group.len() < ids.len() {
+            of_group.common(ids)
         } else {
-            (ids, of_group)
-        };
-        few.iter().filter(|id| others.contains(*id)).collect()
+            ids.common(of_group)
+        }
     }
 
     /// Returns the ids that are entered under `topic`.
@@ -220,6 +218,26 @@ impl<Id: Copy + Ord> Ids<Id> {
         }
     }
 
+    /// Returns the ids that a larger set has too, in ascending order.
+    fn common(&self, larger: &Self) -> Vec<Id> {
+        if self.len().saturating_mul(LOOKUP_COST) < larger.len() {
+            return self.iter().filter(|id| larger.contains(*id)).collect();
+        }
+        // Both ascend.
+        let larger: Vec<Id> = larger.iter().collect();
+        let mut others = larger.as_slice();
+        let mut ids: Vec<Id> = self.iter().collect();
+        ids.retain(|id| {
+            while let [other, rest @ ..] = others
+                && other < id
+            {
+                others = rest;
+            }
+            others.first() == Some(id)
+        });
+        ids
+    }
+
     fn iter(&self) -> impl Iterator<Item = Id> + '_ {
         let (one, many) = match self {
             Self::None => (None, None),
@@ -230,3 +248,6 @@ impl<Id: Copy + Ord> Ids<Id> {
             .chain(many.into_iter().flat_map(Set::iter).copied())
     }
 }
+
+/// To look an id up in a set costs about as much as to pass this number of ids.
+const LOOKUP_COST: usize = 16;
