@@ -156,7 +156,7 @@ impl<Id: Copy + Ord> Index<Id> {
     /// Returns the ids that are entered under `topic`.
     fn under(&self, topic: &Topic) -> Vec<Id> {
         let ids = self.wanted.get(topic);
-        ids.map_or_else(Vec::new, |ids| ids.iter().collect())
+        ids.map_or_else(Vec::new, Ids::to_vec)
     }
 }
 
@@ -220,13 +220,14 @@ impl<Id: Copy + Ord> Ids<Id> {
 
     /// Returns the ids that a larger set has too, in ascending order.
     fn common(&self, larger: &Self) -> Vec<Id> {
-        if self.len().saturating_mul(LOOKUP_COST) < larger.len() {
-            return self.iter().filter(|id| larger.contains(*id)).collect();
+        let mut ids = self.to_vec();
+        if ids.len().saturating_mul(LOOKUP_COST) < larger.len() {
+            ids.retain(|id| larger.contains(*id));
+            return ids;
         }
         // Both ascend.
-        let larger: Vec<Id> = larger.iter().collect();
+        let larger = larger.to_vec();
         let mut others = larger.as_slice();
-        let mut ids: Vec<Id> = self.iter().collect();
         ids.retain(|id| {
             while let [other, rest @ ..] = others
                 && other < id
@@ -235,6 +236,13 @@ impl<Id: Copy + Ord> Ids<Id> {
             }
             others.first() == Some(id)
         });
+        ids
+    }
+
+    fn to_vec(&self) -> Vec<Id> {
+        let mut ids = Vec::with_capacity(self.len());
+        // Passes each run at once: `collect` would step through all parts of the iterator.
+        self.iter().for_each(|id| ids.push(id));
         ids
     }
 
