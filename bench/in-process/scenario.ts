@@ -13,6 +13,8 @@ export interface Scenario {
   events: number;
   /** Characters by which the URI of each resource is longer than usual. */
   padding?: number;
+  /** Whether the matching streams are opened one after another, before all others. */
+  isAdjacent?: boolean;
 }
 
 /** The resource of an event: those that the matching streams watch, in turn. */
@@ -20,8 +22,9 @@ export function eventUri(scenario: Scenario, event: number): string {
   return uriOf(scenario, event % scenario.uris);
 }
 
-/** Whether a stream receives the events; the matching streams are spread evenly. */
-export function matches({ streams, matching }: Scenario, stream: number): boolean {
+/** Whether a stream receives the events. Unless they are adjacent, the matching streams are spread evenly. */
+export function matches({ isAdjacent, matching, streams }: Scenario, stream: number): boolean {
+  if (isAdjacent === true) return stream < matching;
   return (
     Math.floor(((stream + 1) * matching) / streams) > Math.floor((stream * matching) / streams)
   );

@@ -22,8 +22,8 @@ async function profile(): Promise<void> {
   const waited = await untilIdle({ write: (text) => process.stderr.write(text) });
   const described = { ...(await thisRun([], waited)), command: 'npm run bench:profile' };
   const profiles: Record<string, Profile[]> = {};
-  for (const [name, server] of Object.entries(SERVERS)) {
-    const args = [...FLAGS, CHILD, server, module, ...STREAMS];
+  for (const [name, contender] of Object.entries(CONTENDERS)) {
+    const args = [...FLAGS, CHILD, ...contender, module, ...STREAMS];
     profiles[name] = JSON.parse(await run('node', args)) as Profile[];
     process.stdout.write(tableOf(name, profiles[name]));
   }
@@ -54,7 +54,11 @@ function tableOf(name: string, profiles: Profile[]): string {
 
 const RESULTS = join(root, 'bench', 'profile', 'results.json');
 const CHILD = join(root, 'bench', 'profile', 'targeted.ts');
-const SERVERS = { 'mcp-listen': 'listen', 'enqueue only': 'enqueue' };
+const CONTENDERS = {
+  'mcp-listen': ['listen', 'spread'],
+  'mcp-listen, adjacent streams': ['listen', 'adjacent'],
+  'enqueue only': ['enqueue', 'spread'],
+};
 const STREAMS = ['1000', '10000', '100000'];
 /** 100,000 streams need more heap than Node's default. */
 const FLAGS = ['--max-old-space-size=8192', '--disable-warning=ExperimentalWarning'];

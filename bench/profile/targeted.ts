@@ -21,16 +21,17 @@ export interface Profile {
 
 /** Profiles a server with each number of streams, one after the other, and prints it as JSON. */
 async function targeted(): Promise<void> {
-  const [, , name, module, ...sizes] = process.argv as [string, string, ServerName, string];
+  const [, , name, order, module, ...sizes] = process.argv as Arguments;
   init(await readFile(module));
   const profiles: Profile[] = [];
-  for (const streams of sizes.map(Number)) profiles.push(await profileOf(name, streams));
+  for (const streams of sizes.map(Number)) profiles.push(await profileOf(name, order, streams));
   process.stdout.write(JSON.stringify(profiles));
   process.exit();
 }
 
-async function profileOf(name: ServerName, streams: number): Promise<Profile> {
-  const scenario = { streams, ids: 4, uris: 1, matching: 100, events: EVENTS };
+async function profileOf(name: ServerName, order: Order, streams: number): Promise<Profile> {
+  const isAdjacent = order === 'adjacent';
+  const scenario = { streams, ids: 4, uris: 1, matching: 100, events: EVENTS, isAdjacent };
   const server = await serverOf(name);
   const readers = await Readers.open(server, scenario);
   for (let round = 0; round < WARM_UPS; round += 1) await publishAll(server, readers, scenario);
@@ -83,6 +84,10 @@ function perEvent(times: SelfTime[]): Pick<Profile, 'places' | 'functions'> {
 function rounded(us: number): number {
   return Number(us.toFixed(2));
 }
+
+type Arguments = [string, string, ServerName, Order, string];
+/** How the streams that receive the events are opened: spread among the others, or before them. */
+type Order = 'spread' | 'adjacent';
 
 /** Events of a round. */
 const EVENTS = 400;
