@@ -22,7 +22,7 @@ export function eventUri(scenario: Scenario, event: number): string {
   return uriOf(scenario, event % scenario.uris);
 }
 
-/** Whether a stream receives the events. Unless they are adjacent, the matching streams are spread evenly. */
+/** Whether a stream receives the events. Matching streams are adjacent, or spread evenly. */
 export function matches({ isAdjacent, matching, streams }: Scenario, stream: number): boolean {
   if (isAdjacent === true) return stream < matching;
   return (
