@@ -13,6 +13,8 @@ export interface Scenario {
   events: number;
   /** Characters by which the URI of each resource is longer than usual. */
   padding?: number;
+  /** Whether the matching streams are opened one after another, before all others. */
+  isAdjacent?: boolean;
 }
 
 /** The resource of an event: those that the matching streams watch, in turn. */
@@ -20,13 +22,14 @@ export function eventUri(scenario: Scenario, event: number): string {
   return uriOf(scenario, event % scenario.uris);
 }
 
-/** Whether a stream receives the events; the matching streams are spread evenly. */
+/** Whether a stream receives the events. Matching streams are adjacent, or spread evenly. */
 export function matches(scenario: Scenario, stream: number): boolean {
   return rank(scenario, stream + 1) > rank(scenario, stream);
 }
 
 /** How many of the streams before this one match. */
-function rank({ streams, matching }: Scenario, stream: number): number {
+function rank({ isAdjacent, streams, matching }: Scenario, stream: number): number {
+  if (isAdjacent === true) return Math.min(stream, matching);
   return Math.floor((stream * matching) / streams);
 }
 

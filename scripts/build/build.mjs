@@ -103,13 +103,30 @@ async function bindSide({ profile, folder, name }) {
 }
 
 /**
+ * Writes the module of servers to a folder, with the names of its functions, which profiles show.
+ * Returns its file.
+ * @param {string} folder
+ */
+export async function writeNamedModule(folder) {
+  const { name, profile } = server;
+  await compileSide(server, await wasmEnvironment());
+  await emptyFolder(folder);
+  const compiled = `target/wasm32-unknown-unknown/${profile}/mcp_listen_bindings.wasm`;
+  await writeBindings(compiled, folder, name);
+  const file = `${folder}/${name}_bg.wasm`;
+  await optimized(file, file, ['--debuginfo']);
+  return join(root, file);
+}
+
+/**
  * Optimizes a compiled module.
  * @param {string} from
  * @param {string} to may be the same file
+ * @param {string[]} [flags] of wasm-opt
  */
-export async function optimized(from, to) {
+export async function optimized(from, to, flags = []) {
   const features = wasmFeatures.map((feature) => `--enable-${feature}`);
-  await run('wasm-opt', [...optimizations, ...features, from, '-o', to]);
+  await run('wasm-opt', [...flags, ...optimizations, ...features, from, '-o', to]);
 }
 
 /** Returns the environment in which what ships is compiled. */

@@ -122,6 +122,7 @@ export const rooms = {
     cost: 'harness over-http requests webhooks',
     report: 'harness',
     main: 'console core harness in-process over-http report size webhooks',
+    profile: 'harness in-process servers',
     unread: 'harness in-process requests servers',
     workers: 'cost servers',
   },

@@ -61,7 +61,14 @@ fn an_event_of_a_group_matches_those_of_the_group_that_want_it_whatever_their_nu
     };
     let tools = Topic::of(&TOOLS);
     let group = Topic::of_group(&event).unwrap();
-    for sizes in [(1_u32, 400_u32), (400, 1), (90, 100), (100, 90), (100, 100)] {
+    for sizes in [
+        (1_u32, 400_u32),
+        (400, 1),
+        (10, 400),
+        (90, 100),
+        (100, 90),
+        (100, 100),
+    ] {
         let mut index = Index::default();
         let of_event: Vec<u32> = (0..sizes.0).map(|id| id * 3).collect();
         let of_group: Vec<u32> = (0..sizes.1).map(|id| id * 2).collect();

@@ -146,19 +146,17 @@ impl<Id: Copy + Ord> Index<Id> {
         let Some((ids, of_group)) = both else {
             return Vec::new();
         };
-        // Looks up the ids of the smaller set in the larger one.
-        let (few, others) = if of_group.len() < ids.len() {
-            (of_group, ids)
+        if of_group.len() < ids.len() {
+            of_group.common(ids)
         } else {
-            (ids, of_group)
-        };
-        few.iter().filter(|id| others.contains(*id)).collect()
+            ids.common(of_group)
+        }
     }
 
     /// Returns the ids that are entered under `topic`.
     fn under(&self, topic: &Topic) -> Vec<Id> {
         let ids = self.wanted.get(topic);
-        ids.map_or_else(Vec::new, |ids| ids.iter().collect())
+        ids.map_or_else(Vec::new, Ids::to_vec)
     }
 }
 
@@ -220,6 +218,34 @@ impl<Id: Copy + Ord> Ids<Id> {
         }
     }
 
+    /// Returns the ids that a larger set has too, in ascending order.
+    fn common(&self, larger: &Self) -> Vec<Id> {
+        let mut ids = self.to_vec();
+        if ids.len().saturating_mul(LOOKUP_COST) < larger.len() {
+            ids.retain(|id| larger.contains(*id));
+            return ids;
+        }
+        // Both ascend.
+        let larger = larger.to_vec();
+        let mut others = larger.as_slice();
+        ids.retain(|id| {
+            while let [other, rest @ ..] = others
+                && other < id
+            {
+                others = rest;
+            }
+            others.first() == Some(id)
+        });
+        ids
+    }
+
+    fn to_vec(&self) -> Vec<Id> {
+        let mut ids = Vec::with_capacity(self.len());
+        // Passes each run at once: `collect` would step through all parts of the iterator.
+        self.iter().for_each(|id| ids.push(id));
+        ids
+    }
+
     fn iter(&self) -> impl Iterator<Item = Id> + '_ {
         let (one, many) = match self {
             Self::None => (None, None),
@@ -230,3 +256,6 @@ impl<Id: Copy + Ord> Ids<Id> {
             .chain(many.into_iter().flat_map(Set::iter).copied())
     }
 }
+
+/// To look an id up in a set costs about as much as to pass this number of ids.
+const LOOKUP_COST: usize = 16;
