@@ -72,8 +72,8 @@ const SDK_ON_WORKERD: Candidate = {
 const AROUND: Candidate = {
   name: `${OURS}, around the SDK`,
   includes:
-    'as mcp-listen, but each listen asks a handler of the SDK for the capabilities of its server, ' +
-    'where mcp-listen is given them',
+    'as mcp-listen, but each listen asks a handler of the SDK for the capabilities of its ' +
+    'server, where mcp-listen is given them',
   start: () => workerdServer('listen', { isAround: true }),
 };
 const RELAY: Candidate = {

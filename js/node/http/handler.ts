@@ -46,9 +46,9 @@ export interface NodeHandler {
  * Returns a Node request listener that serves `server`: `createServer(toNodeHandler(server))`, or
  * `app.all('/mcp', toNodeHandler(server))` in Express.
  *
- * The listener writes a chunk of the response once the previous one has left the process: nothing is
- * buffered for a slow client. The events that are published in one turn of the event loop are one
- * chunk of a listen stream. A client that disconnects aborts its request and cancels the
+ * The listener writes a chunk of the response once the previous one has left the process: nothing
+ * is buffered for a slow client. The events that are published in one turn of the event loop are
+ * one chunk of a listen stream. A client that disconnects aborts its request and cancels the
  * response. The body reaches `server` byte for byte, even after `express.json()`, except for
  * numbers that `express.json()` has rounded. `CONNECT` and `TRACE` get 405. `auth` of the request
  * is passed as `{ authInfo }` to the wrapped handler, to `principal` and to `authorize`.

@@ -11,7 +11,8 @@ export function writeListen(
   body: ReadableStream<Uint8Array> | null,
   outgoing: ServerResponse,
 ): Promise<void> | undefined {
-  return body instanceof ListenBody ? new ListenOutput(outgoing).take(body) : undefined;
+  if (!(body instanceof ListenBody) || outgoing.closed) return undefined;
+  return new ListenOutput(outgoing).take(body);
 }
 
 class ListenOutput implements ChunkSink {
@@ -48,9 +49,15 @@ class ListenOutput implements ChunkSink {
     }
   }
 
+  /** Ends the response. An error concerns this response only, not who ends the stream. */
   close(): void {
     this.#isOver = true;
-    this.#outgoing.end(() => this.#written.resolve());
+    try {
+      // Without a callback, which code that wraps `end` may take for a chunk.
+      this.#outgoing.end();
+    } catch (error) {
+      this.#written.reject(error as Error);
+    }
   }
 
   readonly #sent = (error?: Error | null): void => {

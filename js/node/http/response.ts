@@ -4,6 +4,7 @@ import { writeListen } from './listen-output.js';
 /** Sends the response, chunk by chunk as the connection accepts it. */
 export async function writeResponse(response: Response, outgoing: ServerResponse): Promise<void> {
   const { body, headers, status } = response;
+  if (body?.locked === true) throw new TypeError('the body of the response is already read');
   // The client has disconnected, so an error while cancelling has no recipient.
   const leave = () => void body?.cancel().catch(() => {});
   outgoing.once('close', leave);

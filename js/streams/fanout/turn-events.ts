@@ -26,7 +26,9 @@ export class TurnEvents {
     this.#onError = onError;
   }
 
-  /** Publishes events: if they are merged, before a promise resolves that is resolved after this. */
+  /**
+   * Publishes events: if they are merged, before a promise resolves that is resolved after this.
+   */
   add(events: string, published: number): void {
     if (!this.areMerged) {
       this.#publish(events, published);

@@ -3,7 +3,14 @@ import { text } from 'node:stream/consumers';
 import { toNodeHandler, type WebHandler } from 'mcp-listen/node';
 import { expect, test, vi } from 'vitest';
 import { served } from '../../host/http-server.ts';
-import { acknowledged, listChanged, listen, listenBody, updated } from '../../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listChanged,
+  listen,
+  listenBody,
+  updated,
+} from '../../host/listen.ts';
 import { RESULT, serving, TOOLS } from '../serving.ts';
 import { asking } from './slow-client.ts';
 
@@ -38,7 +45,7 @@ test('an event is written to the connection before its publish resolves', async 
   const written = watchedWrites();
   const stream = await listen(await served(written.by(toNodeHandler(server))), TOOLS);
   await stream.message();
-  await vi.waitFor(() => expect(written.unsent).toBe(0));
+  await expect.poll(() => written.unsent).toBe(0);
   written.chunks.length = 0;
   await server.notify.toolsChanged();
   expect(written.chunks).toEqual([`event: message\ndata: ${listChanged('1', 'tools')}\n\n`]);
@@ -51,7 +58,7 @@ test('many events of one turn arrive all, in chunks of bounded size', async () =
   const origin = await served(written.by(toNodeHandler(server)));
   const stream = await listen(origin, { resourceSubscriptions: uris });
   await stream.message();
-  await vi.waitFor(() => expect(written.unsent).toBe(0));
+  await expect.poll(() => written.unsent).toBe(0);
   written.chunks.length = 0;
   for (const uri of uris) void server.notify.resourceUpdated(uri);
   for (const uri of uris) expect(await stream.message()).toBe(updated('1', uri));
@@ -64,7 +71,7 @@ test('a client that reads nothing delays its next chunk, and receives every last
   const uris = Array.from({ length: 200 }, (_, place) => `note://${place}/${'x'.repeat(2_000)}`);
   const handler = written.by(toNodeHandler(server));
   const client = await asking(await served(handler), listenBody({ resourceSubscriptions: uris }));
-  await vi.waitFor(() => expect(written.unsent + written.chunks.length).toBeGreaterThan(0));
+  await expect.poll(() => written.unsent + written.chunks.length).toBeGreaterThan(0);
   for (let round = 0; round < 100; round += 1) {
     for (const uri of uris) void server.notify.resourceUpdated(uri);
     await new Promise(setImmediate);
@@ -100,15 +107,15 @@ test('a chunk of an ended stream that leaves late makes no room for a later stre
     }
   };
   const first = await asking(origins[0] as string, body, { 'x-name': 'first' });
-  await vi.waitFor(() => expect(server.stats().open).toBe(1));
+  await expect.poll(() => server.stats().open).toBe(1);
   await filled(written[0]);
   await server.bus.publish({ kind: 'disconnect', principal: 'first' });
-  await vi.waitFor(() => expect(server.stats().open).toBe(0));
+  await expect.poll(() => server.stats().open).toBe(0);
   await asking(origins[1] as string, body);
-  await vi.waitFor(() => expect(server.stats().open).toBe(1));
+  await expect.poll(() => server.stats().open).toBe(1);
   await filled(written[1]);
   first.resume();
-  await vi.waitFor(() => expect(written[0].unsent).toBe(0));
+  await expect.poll(() => written[0].unsent).toBe(0);
   await server.notify.resourceUpdated(uri);
   expect(written[1].mostUnsent).toBe(1);
 });
@@ -154,7 +161,99 @@ test('a write that throws cuts off its stream, and no other one', async () => {
   expect(await streams[1]?.message()).toBe(listChanged('1', 'tools'));
   await expect(streams[0]?.message()).rejects.toThrow();
   expect(onError.mock.calls).toEqual([[problem]]);
-  await vi.waitFor(() => expect(server.stats()).toMatchObject({ open: 1, ended: { left: 1 } }));
+  await expect.poll(() => server.stats()).toMatchObject({ open: 1, ended: { left: 1 } });
+});
+
+test.each(['disconnect', 'close', 'leave'])(
+  'code that wraps the end of a response and throws cuts off its stream alone: %s',
+  async (how) => {
+    const server = serving({ principal: ({ headers }) => headers.get('x-name') ?? 'other' });
+    const onError = vi.fn();
+    const handler = toNodeHandler(server, { onError });
+    const problem = new Error('problem');
+    const origin = await served((incoming, outgoing) => {
+      if (incoming.headers['x-name'] === 'first')
+        outgoing.end = () => {
+          throw problem;
+        };
+      void handler(incoming, outgoing);
+    });
+    const first = await asking(origin, listenBody(TOOLS), { 'x-name': 'first' });
+    first.resume();
+    const other = await listen(origin, TOOLS);
+    await other.message();
+    if (how === 'leave') first.destroy();
+    if (how === 'disconnect') await server.bus.publish({ kind: 'disconnect', principal: 'first' });
+    if (how === 'close') await server.close();
+    await expect.poll(() => server.stats().open).toBe(how === 'close' ? 0 : 1);
+    if (how !== 'close') await server.notify.toolsChanged();
+    expect(await other.message()).toBe(how === 'close' ? RESULT : listChanged('1', 'tools'));
+    expect(onError.mock.calls).toEqual(how === 'leave' ? [] : [[problem]]);
+  },
+);
+
+test('the end of a response gets no callback, which code that wraps it may take for a chunk', async () => {
+  const server = serving();
+  const ends: unknown[][] = [];
+  const handler = toNodeHandler(server);
+  const origin = await served((incoming, outgoing) => {
+    const end = outgoing.end.bind(outgoing) as (...args: unknown[]) => ServerResponse;
+    outgoing.end = (...args: unknown[]) => {
+      ends.push(args);
+      return end(...args);
+    };
+    void handler(incoming, outgoing);
+  });
+  const stream = await listen(origin, TOOLS);
+  await stream.message();
+  await server.close();
+  expect(await stream.message()).toBe(RESULT);
+  await expect.poll(() => ends).toEqual([[]]);
+});
+
+test('a response to a client that has left is over, though its stream ended before', async () => {
+  const server = serving();
+  let left: () => void = () => {};
+  const leaving: WebHandler = {
+    fetch: async (request) => {
+      const response = await server.fetch(request);
+      await server.close();
+      await new Promise<void>((resolve) => {
+        left = resolve;
+      });
+      return response;
+    },
+  };
+  const handler = toNodeHandler(leaving);
+  const over = vi.fn();
+  const origin = await served((incoming, outgoing) => {
+    outgoing.once('close', () => left());
+    void handler(incoming, outgoing).then(over);
+  });
+  const client = await asking(origin, listenBody(TOOLS));
+  await expect.poll(() => server.stats().opened).toBe(1);
+  client.destroy();
+  await expect.poll(() => over.mock.calls.length).toBe(1);
+});
+
+test('a response whose body is already read gets a 500', async () => {
+  const server = serving();
+  const onError = vi.fn();
+  const reading: WebHandler = {
+    fetch: async (request) => {
+      const response = await server.fetch(request);
+      response.body?.getReader();
+      return response;
+    },
+  };
+  const handler = toNodeHandler(reading, { onError });
+  const response = await fetch(await served(handler), {
+    method: 'POST',
+    headers: LISTEN_HEADERS,
+    body: listenBody(TOOLS),
+  });
+  expect(response.status).toBe(500);
+  expect(onError).toHaveBeenCalledOnce();
 });
 
 test.each<[what: string, wrap: (response: Response) => unknown]>([

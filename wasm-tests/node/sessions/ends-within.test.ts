@@ -82,7 +82,7 @@ test('a stream whose renewed authorization is denied beside an event ends once',
   }
 });
 
-/** Reads what is left of a stream; resolves with whether it ends. */
+/** Reads a stream to its end, and resolves with true. */
 async function ended(stream: { event(): Promise<unknown> }): Promise<boolean> {
   while ((await stream.event()) !== undefined);
   return true;

@@ -54,7 +54,8 @@ async function firstResource(client: ModernClient): Promise<string | undefined> 
   return first?.uri;
 }
 
-/** What is said of a server whose resources never send an update. */
+/** The hint for a server whose resources never send an update. */
 export const NOT_SUBSCRIBABLE =
-  'resources are listed, but resources.subscribe is not declared: clients do not learn when one changes';
+  'resources are listed, but resources.subscribe is not declared: ' +
+  'clients do not learn when one changes';
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
