@@ -212,12 +212,12 @@ test('the end of a response gets no callback, which code that wraps it may take 
 });
 
 test('a response to a client that has left is over, though its stream ended before', async () => {
-  const server = serving();
+  const server = serving({ principal: () => 'first' });
   let left: () => void = () => {};
   const leaving: WebHandler = {
     fetch: async (request) => {
       const response = await server.fetch(request);
-      await server.close();
+      await server.bus.publish({ kind: 'disconnect', principal: 'first' });
       await new Promise<void>((resolve) => {
         left = resolve;
       });
