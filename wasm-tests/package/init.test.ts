@@ -1,25 +1,18 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
-import { type Installed, installed } from './installed.ts';
 import { framesAcross } from './worker/across.ts';
-import { type Files, freshWorker, wired } from './worker/fresh.ts';
+import { contents, useCommand } from './worker/command.ts';
+import { freshWorker, wired } from './worker/fresh.ts';
 import { REFUSED } from './worker/refused.ts';
 import { bundledWorker, startWithBus } from './worker/start.ts';
 
 const WORKER = freshWorker('js', 'toml');
-let npm: Installed;
-
-beforeAll(async () => {
-  npm = await installed();
-});
-
-afterAll(() => npm.remove());
+const { command, init, npm, projectOf } = useCommand();
 
 describe.each([
   ['ts', 'jsonc'],
@@ -84,7 +77,7 @@ test('an empty folder gets a Worker that typechecks and serves', async () => {
   expect(await init(folder)).toContain('wrote worker.ts');
   await mkdir(join(folder, 'node_modules'));
   await symlink(
-    join(npm.folder, 'node_modules', 'mcp-listen'),
+    join(npm().folder, 'node_modules', 'mcp-listen'),
     join(folder, 'node_modules', 'mcp-listen'),
   );
   for (const scope of ['@modelcontextprotocol', '@cloudflare'])
@@ -259,7 +252,7 @@ test.each([
   ['y', 'changed package.json'],
 ])('at a terminal the command shows the changes and asks: %s', async (answer, output) => {
   const folder = await projectOf(WORKER);
-  const bin = join(npm.folder, 'node_modules', '.bin', 'mcp-listen');
+  const bin = join(npm().folder, 'node_modules', '.bin', 'mcp-listen');
   const terminal = `import os, pty, sys
 shown = b''
 pid, terminal = pty.fork()
@@ -285,7 +278,7 @@ test.each([
   const folder = await projectOf({});
   await rm(join(folder, 'node_modules'));
   const faked = `Object.defineProperty(process.versions, 'node', { value: '${node}' })`;
-  const bin = join(npm.folder, 'node_modules', 'mcp-listen', 'dist', 'cli', 'mcp-listen.js');
+  const bin = join(npm().folder, 'node_modules', 'mcp-listen', 'dist', 'cli', 'mcp-listen.js');
   const args = ['--import', `data:text/javascript,${faked}`, bin, 'init'];
   const output = await run('node', args, { cwd: folder });
   expect(output.includes('wrangler needs Node 22.12.0 or newer')).toBe(isNamed);
@@ -310,36 +303,3 @@ describe('the command writes nothing, and refuses', () => {
     expect(await contents(folder)).toEqual(WORKER);
   });
 });
-
-/** Writes a project of these files, beside the installed package. */
-async function projectOf(files: Files): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-init-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(join(folder, dirname(path)), { recursive: true });
-    await writeFile(join(folder, path), text);
-  }
-  await symlink(join(npm.folder, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
-}
-
-/** Runs the installed command, which asks nothing. */
-function init(folder: string, ...args: string[]): Promise<string> {
-  return command(folder, 'init', '--yes', ...args);
-}
-
-function command(folder: string, ...args: string[]): Promise<string> {
-  return run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), args, { cwd: folder });
-}
-
-/** The files of a project by their paths. */
-async function contents(folder: string): Promise<Files> {
-  const paths = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) =>
-    entry.isFile(),
-  );
-  const read = paths.map(async ({ name, parentPath }): Promise<[string, string]> => {
-    const path = join(parentPath, name);
-    return [path.slice(folder.length + 1), await readFile(path, 'utf8')];
-  });
-  return Object.fromEntries(await Promise.all(read));
-}

@@ -2,13 +2,15 @@ import type { FoundServer, ServerKind, Sources } from './sources.js';
 
 /**
  * Returns what to change by hand in a Worker, for each place that serves MCP in its sources.
- * `binding` is the name of the binding of the bus.
+ * `binding` is the name of the binding of the bus; `lacksType` says whether no file declares it.
  */
-export function workerAdvice({ found, isWired }: Sources, binding: string): string[] {
+export function workerAdvice(sources: Sources, binding: string, lacksType: boolean): string[] {
+  const { found, isWired } = sources;
   const parts = withoutTwins(found).map((place) => `${at(place)}\n\n${BY_KIND[place.kind]}`);
   const plain = isWired ? [] : [PLAIN];
-  const advice = parts.length === 0 ? plain : [FIRST, ...parts];
-  return [...advice, TRY].map((text) => `${text.replaceAll('MCP_BUS', binding)}\n`);
+  const places = parts.length === 0 ? plain : [FIRST, ...parts];
+  const advice = [...places, ...updates(sources), ...(lacksType ? [TYPES] : []), TRY];
+  return advice.map((text) => `${text.replaceAll('MCP_BUS', binding)}\n`);
 }
 
 /** Returns what to do next with a new Worker. */
@@ -17,13 +19,20 @@ export function newWorkerAdvice(): string[] {
 }
 
 /** Returns what to do next with a server on another host. */
-export function serverAdvice({ found, isWired }: Sources): string[] {
-  const places = found.flatMap((place) => {
+export function serverAdvice(sources: Sources): string[] {
+  const places = sources.found.flatMap((place) => {
     const change = ELSEWHERE[place.kind];
     return change === undefined ? [] : [`${at(place)}\n\n${change.trimEnd()}\n`];
   });
-  if (places.length > 0) return places;
-  return isWired ? [TRY_ELSEWHERE] : [SHARED, TRY_ELSEWHERE];
+  const silent = updates(sources).map((text) => `${text}\n`);
+  if (places.length > 0) return [...places, ...silent];
+  return [...(sources.isWired ? [] : [SHARED]), ...silent, TRY_ELSEWHERE];
+}
+
+/** Returns how the servers that this package serves let clients subscribe to their resources. */
+function updates({ found, isSilent, isWired }: Sources): string[] {
+  const isServed = isWired || found.some(({ kind }) => kind !== 'sdk-1');
+  return isServed && isSilent ? [UPDATES] : [];
 }
 
 /**
@@ -146,6 +155,19 @@ const PLAIN = `Next: npm install, and put createListenHandler in front of your M
 
   const server = createListenHandler(mcp, { bus: durableObjectBus(env.MCP_BUS) });
   export default { fetch: (request) => server.fetch(request) };`;
+
+const UPDATES = `Clients can subscribe to resources only if the server declares it, and learn of a
+change only if the server sends an update. Declare the one, and send the other where a resource has
+changed:
+
+  new McpServer(info, { capabilities: { resources: { subscribe: true } } })
+
+  await server.server.sendResourceUpdated({ uri });
+
+See docs/publish-changes.md.`;
+
+const TYPES = `In TypeScript, npx wrangler types declares env.MCP_BUS in
+worker-configuration.d.ts. Add that file to include in tsconfig.json, unless it is there.`;
 
 const REDIS_IMPORT = `  ${imports('redisBus', 'mcp-listen/redis')}`;
 

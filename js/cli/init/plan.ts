@@ -15,7 +15,7 @@ import {
 import { newProject } from './new-project.js';
 import { nodeNotes } from './node-version.js';
 import { withSdkImport } from './sdk-import.js';
-import { type Sources, sourcesIn } from './sources.js';
+import { lacksType, type Sources, sourcesIn } from './sources.js';
 import { withBusExport } from './worker-entry.js';
 
 /** The changes to a folder. */
@@ -70,7 +70,9 @@ async function planForWorker(folder: string, file: string): Promise<Plan> {
   const manifest = await manifestOf(folder);
   changes.push(manifestChange(manifest));
   const notes = [...nodeNotes(), ...environmentNotes(config), ...routerNotes(manifest)];
-  return { changes, notes, advice: workerAdvice(await sourcesIn(folder), bindingOf(config)) };
+  const binding = bindingOf(config);
+  const isUntyped = await lacksType(folder, binding);
+  return { changes, notes, advice: workerAdvice(await sourcesIn(folder), binding, isUntyped) };
 }
 
 /** Returns whether the sources serve MCP on a host without a configuration of wrangler. */

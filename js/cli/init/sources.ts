@@ -22,14 +22,18 @@ export interface Sources {
   found: FoundServer[];
   /** Whether a file serves MCP with this package already. */
   isWired: boolean;
+  /** Whether they register resources, but do not let clients subscribe, or send no updates. */
+  isSilent: boolean;
 }
 
 /** Finds how the sources of a project serve MCP. */
 export async function sourcesIn(folder: string): Promise<Sources> {
   const found: FoundServer[] = [];
+  const texts: string[] = [];
   let isWired = false;
-  for (const path of await scriptsIn(folder)) {
+  for (const path of await filesIn(folder, SCRIPT)) {
     const text = await readFile(join(folder, path), 'utf8');
+    texts.push(text);
     const imports = importsOf(text);
     if (imports.some(({ module }) => /^mcp-listen(\/(sdk|hono))?$/.test(module))) {
       isWired = true;
@@ -40,7 +44,21 @@ export async function sourcesIn(folder: string): Promise<Sources> {
       if (kind !== undefined) found.push({ kind, path, line, text });
     }
   }
-  return { found, isWired };
+  return { found, isWired, isSilent: isSilent(texts) };
+}
+
+/** Returns whether a project in TypeScript does not declare a binding of its Worker. */
+export async function lacksType(folder: string, binding: string): Promise<boolean> {
+  const paths = await filesIn(folder, TYPES);
+  if (!paths.includes('tsconfig.json')) return false;
+  const declaration = new RegExp(`\\b${binding}\\??:`);
+  const texts = await Promise.all(paths.map((path) => readFile(join(folder, path), 'utf8')));
+  return !texts.some((text) => declaration.test(text));
+}
+
+function isSilent(texts: string[]): boolean {
+  const some = (pattern: RegExp) => texts.some((text) => pattern.test(text));
+  return some(RESOURCE) && !(some(SUBSCRIBE) && some(UPDATE));
 }
 
 interface Import {
@@ -68,19 +86,28 @@ function kindOf(module: string, names: string[]): ServerKind | undefined {
   return undefined;
 }
 
-async function scriptsIn(folder: string, inside = folder): Promise<string[]> {
-  const entries = (await readdir(inside, { withFileTypes: true })).filter(isSource);
-  const paths = entries.map(async (entry) => {
-    const path = join(inside, entry.name);
-    return entry.isDirectory() ? scriptsIn(folder, path) : [relative(folder, path)];
-  });
+/** Lists the files of a project whose names match, without those of packages and builds. */
+async function filesIn(folder: string, name: RegExp, inside = folder): Promise<string[]> {
+  const entries = await readdir(inside, { withFileTypes: true });
+  const paths = entries
+    .filter((entry) => isPart(entry, name))
+    .map(async (entry) => {
+      const path = join(inside, entry.name);
+      return entry.isDirectory() ? filesIn(folder, name, path) : [relative(folder, path)];
+    });
   return (await Promise.all(paths)).flat().sort();
 }
 
-function isSource(entry: Dirent): boolean {
+function isPart(entry: Dirent, name: RegExp): boolean {
   if (entry.isDirectory()) return !/^(\..*|node_modules|dist|build|out)$/.test(entry.name);
-  return entry.isFile() && /(?<!\.d|\.test|\.spec)\.[cm]?[jt]sx?$/.test(entry.name);
+  return entry.isFile() && name.test(entry.name);
 }
+
+const SCRIPT = /(?<!\.d|\.test|\.spec)\.[cm]?[jt]sx?$/;
+const TYPES = /^tsconfig\.json$|\.[cm]?tsx?$/;
+const RESOURCE = /\bregisterResource\(|\.resource\(|['"]resources\/list['"]/;
+const SUBSCRIBE = /\bsubscribe: *true\b/;
+const UPDATE = /\b(sendResourceUpdated|resourceUpdated)\(|resource_updated|resources\/updated/;
 
 /** Matches imports of names, at the start of a line so that comments do not count. */
 const IMPORT = /^import\s*\{([^}]*)\}\s*from\s*['"]([^'"]+)['"]/gm;

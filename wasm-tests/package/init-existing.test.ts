@@ -1,0 +1,83 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { run } from '../../scripts/process/command.mjs';
+import { useCommand } from './worker/command.ts';
+import { type Files, freshWorker } from './worker/fresh.ts';
+
+const { init, projectOf } = useCommand();
+
+describe('the command says how clients subscribe to resources', () => {
+  const registered = "server.registerResource('list', 'todo://list', {}, read);\n";
+  const subscribable = 'const options = { capabilities: { resources: { subscribe: true } } };\n';
+  const announced = "await server.server.sendResourceUpdated({ uri: 'todo://list' });\n";
+
+  test.each([
+    ['a server of the SDK', '@modelcontextprotocol/server'],
+    ['a server that is changed already', 'mcp-listen/sdk'],
+  ])('%s, until the sources do both', async (_, module) => {
+    const source = `import { createMcpHandler } from '${module}';\n${registered}`;
+    const said = [
+      'capabilities: { resources: { subscribe: true } }',
+      'await server.server.sendResourceUpdated({ uri });',
+      'docs/publish-changes.md',
+    ];
+    for (const files of [worker(source), elsewhere(source)]) {
+      const folder = await projectOf(files);
+      const [path = ''] = Object.keys(files).filter((name) => name.endsWith('mcp.js'));
+      await init(folder);
+      const second = await init(folder);
+      expect(second).toContain('nothing to change');
+      for (const text of said) expect(second).toContain(text);
+      await writeFile(join(folder, path), source + subscribable);
+      expect(await init(folder)).toContain('sendResourceUpdated');
+      await writeFile(join(folder, path), source + subscribable + announced);
+      expect(await init(folder)).not.toContain('sendResourceUpdated');
+    }
+  });
+
+  test('a server without resources has nothing to declare', async () => {
+    const source = "import { createMcpHandler } from 'mcp-listen/sdk';\n";
+    expect(await init(await projectOf(worker(source)))).not.toContain('sendResourceUpdated');
+  });
+
+  function worker(source: string): Files {
+    return { ...freshWorker('js', 'toml'), 'src/mcp.js': source };
+  }
+
+  function elsewhere(source: string): Files {
+    return { 'package.json': '{ "type": "module" }', 'mcp.js': source };
+  }
+});
+
+test('a Worker in TypeScript typechecks after what the command says about types', async () => {
+  const folder = await projectOf({
+    ...freshWorker('ts', 'jsonc'),
+    'src/index.ts': `import { env } from 'cloudflare:workers';
+import { createListenHandler } from 'mcp-listen';
+import { durableObjectBus } from 'mcp-listen/cloudflare';
+
+const mcp = () => new Response(null, { status: 404 });
+const server = createListenHandler(mcp, { bus: durableObjectBus(env.MCP_BUS) });
+export default { fetch: (request: Request) => server.fetch(request) };
+`,
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: {
+        target: 'es2024',
+        lib: ['es2024'],
+        types: [],
+        module: 'esnext',
+        moduleResolution: 'bundler',
+        strict: true,
+        skipLibCheck: true,
+        noEmit: true,
+      },
+      include: ['src', 'worker-configuration.d.ts'],
+    }),
+  });
+  expect(await init(folder)).toContain('npx wrangler types declares env.MCP_BUS');
+  await expect(run('tsc', [], { cwd: folder })).rejects.toThrow("'cloudflare:workers'");
+  await run('wrangler', ['types'], { cwd: folder });
+  await run('tsc', [], { cwd: folder });
+  expect(await init(folder)).not.toContain('wrangler types');
+});
