@@ -2,10 +2,93 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
-import { useCommand } from './worker/command.ts';
+import { contents, useCommand } from './worker/command.ts';
 import { type Files, freshWorker } from './worker/fresh.ts';
 
 const { init, projectOf } = useCommand();
+
+describe('the configuration keeps its layout and comments', () => {
+  test.each([
+    [
+      'a comment behind the last member',
+      `{
+  /**
+   * The list.
+   */
+  "main": "src/index.js", "name": "list",
+  "vars": { "OWNER": "me" } // who owns the list
+}
+`,
+      `{
+  /**
+   * The list.
+   */
+  "main": "src/index.js", "name": "list",
+  "vars": { "OWNER": "me" }, // who owns the list
+  "durable_objects": {
+    "bindings": [
+      {
+        "name": "MCP_BUS",
+        "class_name": "SubscriptionBus"
+      }
+    ]
+  },
+  "migrations": [
+    {
+      "tag": "mcp-listen",
+      "new_sqlite_classes": [
+        "SubscriptionBus"
+      ]
+    }
+  ]
+}
+`,
+    ],
+    [
+      'lists on one line, and commas at the end',
+      `{
+\t"main": "src/index.js",
+\t"durable_objects": { "bindings": [{ "name": "A", "class_name": "A" } /* a */] },
+\t"migrations": [
+\t\t{ "tag": "v1", "new_sqlite_classes": ["A"] }, // the first, and
+\t\t// the only one
+\t],
+}
+`,
+      `{
+\t"main": "src/index.js",
+\t"durable_objects": { "bindings": [{ "name": "A", "class_name": "A" } /* a */, \
+{ "name": "MCP_BUS", "class_name": "SubscriptionBus" }] },
+\t"migrations": [
+\t\t{ "tag": "v1", "new_sqlite_classes": ["A"] }, // the first, and
+\t\t{
+\t\t\t"tag": "mcp-listen",
+\t\t\t"new_sqlite_classes": [
+\t\t\t\t"SubscriptionBus"
+\t\t\t]
+\t\t},
+\t\t// the only one
+\t],
+}
+`,
+    ],
+    [
+      'empty lists, and line ends of Windows',
+      '{\r\n  "main": "src/index.js",\r\n  "durable_objects": { "bindings": [] },\r\n' +
+        '  "migrations": [\r\n    // none\r\n  ]\r\n}\r\n',
+      '{\r\n  "main": "src/index.js",\r\n  "durable_objects": { "bindings": [\r\n    {\r\n' +
+        '      "name": "MCP_BUS",\r\n      "class_name": "SubscriptionBus"\r\n    }\r\n  ] },\r\n' +
+        '  "migrations": [\r\n    // none\r\n    {\r\n      "tag": "mcp-listen",\r\n' +
+        '      "new_sqlite_classes": [\r\n        "SubscriptionBus"\r\n      ]\r\n    }\r\n' +
+        '  ]\r\n}\r\n',
+    ],
+  ])('%s', async (_, before, after) => {
+    const { 'wrangler.jsonc': _config, ...files } = freshWorker('js', 'jsonc');
+    const folder = await projectOf({ ...files, 'wrangler.jsonc': before });
+    await init(folder);
+    expect((await contents(folder))['wrangler.jsonc']).toBe(after);
+  });
+});
 
 describe('the command says how clients subscribe to resources', () => {
   const registered = "server.registerResource('list', 'todo://list', {}, read);\n";

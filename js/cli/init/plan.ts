@@ -5,7 +5,8 @@ import { UserError } from '../user-error.js';
 import { newWorkerAdvice, serverAdvice, workerAdvice } from './advice.js';
 import type { Change } from './change.js';
 import { CONFIG_FILES, editedConfig, readConfig } from './config/config-file.js';
-import { readJsonc, withJson } from './config/jsonc.js';
+import { withJson } from './config/json-insertion.js';
+import { readJsonc } from './config/jsonc.js';
 import {
   bindingOf,
   environmentsOf,

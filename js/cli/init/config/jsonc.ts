@@ -1,5 +1,6 @@
-import { applyEdits, type JSONPath, modify, type ParseError, parse } from 'jsonc-parser';
+import { type ParseError, parse } from 'jsonc-parser';
 import { UserError } from '../../user-error.js';
+import { withJson } from './json-insertion.js';
 import type { Missing } from './wrangler-config.js';
 
 /**
@@ -16,18 +17,6 @@ export function readJsonc(path: string, text: string): unknown {
       `${path} is not valid JSON: see line ${text.slice(0, first.offset).split('\n').length}`,
     );
   return value;
-}
-
-/** Sets the value at a path in the text. A last step of -1 appends the value to the list. */
-export function withJson(text: string, path: JSONPath, value: unknown): string {
-  const tabs = /^\t/m.test(text);
-  const tabSize = /^( +)\S/m.exec(text)?.[1]?.length ?? 2;
-  const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const formattingOptions = { insertSpaces: !tabs, tabSize, eol };
-  return applyEdits(
-    text,
-    modify(text, path, value, { formattingOptions, isArrayInsertion: path.at(-1) === -1 }),
-  );
 }
 
 /** Adds the missing parts to a configuration. */
