@@ -14,6 +14,7 @@ export type Fault =
   | 'one stream only'
   | 'a second stream refused'
   | 'no notifications announced'
+  | 'resources without subscriptions'
   | 'no changes'
   | 'no changes but one at the start'
   | 'changes for everyone'
@@ -138,8 +139,8 @@ function responseTo({ id, method }: Asked, fault?: Fault): Response {
   if (fault !== undefined && REFUSED[fault] === method)
     return refused(id, { code: -32601, message: 'no such method' });
   const headers = { 'mcp-session-id': SESSION };
-  const silent = fault === 'no notifications announced' ? { capabilities: {} } : {};
-  const result = { ...RESULTS[method], ...silent };
+  const declared = fault === undefined ? undefined : DECLARED[fault];
+  const result = { ...RESULTS[method], ...(declared && { capabilities: declared }) };
   return Response.json({ jsonrpc: '2.0', id, result }, method === 'initialize' ? { headers } : {});
 }
 
@@ -166,6 +167,11 @@ const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { subscribe: true },
+};
+/** The capabilities that a fault declares instead. */
+const DECLARED: Partial<Record<Fault, object>> = {
+  'no notifications announced': {},
+  'resources without subscriptions': { ...CAPABILITIES, resources: { listChanged: true } },
 };
 /** The number of open streams beyond which a fault refuses one. */
 const MOST: Partial<Record<Fault, number>> = { 'one stream only': 2, 'a second stream refused': 1 };

@@ -128,6 +128,21 @@ test('the doctor names the clients that a server breaks', async () => {
   expect(output).toMatch(/1 failure and [12] warnings?\./);
 });
 
+test('the doctor says that resources are listed to which no client can subscribe', async () => {
+  const said = async (fault?: Fault) => {
+    const { origin, stop } = await serveOnNode(brokenServer(fault));
+    onTestFinished(stop);
+    const { code, output } = await command([`${origin}/mcp`, '--call', 'touch', ...AT_ONCE]);
+    expect(code, output).toBe(0);
+    return (
+      output.match(/^ {2}- +resources are listed, but resources\.subscribe is not .*$/gm) ?? []
+    );
+  };
+  // One line for clients of each revision.
+  expect(await said('resources without subscriptions')).toHaveLength(2);
+  expect(await said()).toEqual([]);
+});
+
 test('--json has each finding with its outcome, and the time to the acknowledgment', async () => {
   const { origin, stop } = await serveOnNode(brokenServer());
   onTestFinished(stop);

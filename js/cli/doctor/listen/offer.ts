@@ -27,7 +27,11 @@ export async function discover(
   const info = (_meta as Record<string, unknown> | undefined)?.[SERVER_INFO];
   report.introduce(info, supportedVersions);
   report.ok(MODERN, 'discover', 'server/discover responds, and names the revision');
-  return filterOf((capabilities ?? {}) as Capabilities, client, options.uri);
+  const offered = (capabilities ?? {}) as Capabilities;
+  const isHidden = offered.resources !== undefined && !offered.resources.subscribe;
+  if (isHidden && (await firstResource(client)) !== undefined)
+    report.skip(MODERN, 'offer', NOT_SUBSCRIBABLE);
+  return filterOf(offered, client, options.uri);
 }
 
 async function filterOf(
@@ -50,4 +54,8 @@ async function firstResource(client: ModernClient): Promise<string | undefined> 
   return first?.uri;
 }
 
+/** Describes a server whose resources never send an update. */
+export const NOT_SUBSCRIBABLE =
+  'resources are listed, but resources.subscribe is not declared: ' +
+  'clients do not learn when one changes';
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';

@@ -10,7 +10,7 @@ import {
 import { responseText } from '../describe.js';
 import type { Examination } from '../examination.js';
 import { keepAlive } from '../keep-alive.js';
-import type { Capabilities } from '../listen/offer.js';
+import { type Capabilities, NOT_SUBSCRIBABLE } from '../listen/offer.js';
 import type { Opened } from '../wire/endpoint.js';
 import type { Message, MessageStream } from '../wire/message-stream.js';
 import { LEGACY, SessionClient } from './client.js';
@@ -44,6 +44,8 @@ async function examineSession(
   if (client.id !== undefined) await keepsSession(examination, client);
   if (opened !== undefined) {
     if (resources?.subscribe) await subscribe(examination, client);
+    else if (resources !== undefined && (await firstResource(client)) !== undefined)
+      examination.report.skip(LEGACY, 'subscribe', NOT_SUBSCRIBABLE);
     await change(examination, client, opened.stream);
     await keepAlive(examination, LEGACY, opened.stream);
     await resume(examination, client, opened.stream);
