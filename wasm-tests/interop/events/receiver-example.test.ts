@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { root } from '../../../scripts/process/project.mjs';
 import { curlCommands, ran } from '../../host/commands.ts';
 import { npmStart } from '../../host/servers/npm-start.ts';
 import { programs } from '../../host/snippets.ts';
@@ -23,6 +26,15 @@ test('the commands of the page deliver a change of the notebook to the receiver'
   await expect.poll(() => subscriber.output).toContain('"truncated":false');
   ran(writing);
   await expect.poll(() => received).toContain("note.changed { name: 'todo'");
+});
+
+test('the command of the page changes what the one that npm start prints has written', async () => {
+  const script = await readFile(join(root, 'scripts', 'start', 'start.mjs'), 'utf8');
+  const [, printed = ''] = /'edit_note'.*text: '([^']+)'/.exec(script) ?? [];
+  const [, writing = ''] = await curlCommands(PAGE);
+  const [, text] = /"name":"edit_note".*"text":"([^"]+)"/.exec(writing) ?? [];
+  expect([printed, text]).toEqual([expect.stringMatching(/\w/), expect.stringMatching(/\w/)]);
+  expect(text).not.toBe(printed);
 });
 
 /** The secret with which the page starts the receiver. */
