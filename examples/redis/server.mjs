@@ -8,8 +8,16 @@ import { redisBus } from 'mcp-listen/redis';
 import { createClient } from 'redis';
 
 const URI = 'counter://visits';
-const redis = createClient({ url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379' });
+const url = process.env.REDIS_URL ?? 'redis://127.0.0.1:6379';
+const redis = createClient({ url });
+let isServing = false;
+redis.on('error', ({ code, message }) => {
+  const { host } = new URL(url);
+  console.error(`Redis does not respond at REDIS_URL (${host}): ${code ?? message}`);
+  if (!isServing) process.exit(1);
+});
 await redis.connect();
+isServing = true;
 
 function counterServer() {
   const server = new McpServer(

@@ -285,6 +285,17 @@ test.each([
   expect(output).toContain('The MCP endpoint is http://localhost:8787/mcp.');
 });
 
+test('without a terminal the command shows the changes on separate lines, and writes nothing', async () => {
+  const folder = await projectOf(WORKER);
+  const { message } = await command(folder, 'init').then(
+    () => new Error('it wrote the changes'),
+    (error: Error) => error,
+  );
+  expect(message).toMatch(/^Index: wrangler\.toml$/m);
+  expect(message).toMatch(/^mcp-listen: nothing was written: run it with --yes/m);
+  expect(await contents(folder)).toEqual(WORKER);
+});
+
 describe('the command writes nothing, and refuses', () => {
   test.each(REFUSED)('%s', async (_, given, message) => {
     const folder = await projectOf(given);

@@ -2,8 +2,6 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{bus::ShardId, topic::Topic};
 
-use crate::error::malformed;
-
 use super::{at, handle::Bus};
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -57,8 +55,8 @@ impl Bus {
             root.bus_mut()
                 .restore_shard(shard, &row.continent(), seq, row.is_leaving());
             for text in row.topics() {
-                let topic =
-                    Topic::from_text(&text).ok_or_else(|| malformed("a topic of a shard"))?;
+                // A shard whose topic cannot be read gets every event, until it reports again.
+                let topic = Topic::from_text(&text).unwrap_or(Topic::Everything);
                 root.bus_mut().restore_topic(shard, topic);
             }
         }

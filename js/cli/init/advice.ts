@@ -2,8 +2,7 @@ import type { FoundServer, ServerKind, Sources } from './sources.js';
 
 /**
  * Returns what to change by hand in a Worker, for each place that serves MCP in its sources.
- * `binding` is the name of the binding of the bus, and `lacksType` whether types for it are
- * missing.
+ * `binding` is the name of the binding of the bus; `lacksType` says whether no file declares it.
  */
 export function workerAdvice(sources: Sources, binding: string, lacksType: boolean): string[] {
   const { found, isWired } = sources;
@@ -157,8 +156,9 @@ const PLAIN = `Next: npm install, and put createListenHandler in front of your M
   const server = createListenHandler(mcp, { bus: durableObjectBus(env.MCP_BUS) });
   export default { fetch: (request) => server.fetch(request) };`;
 
-const UPDATES = `Clients can subscribe to a resource only if the server declares it, and learn of a change
-only if the server sends an update. Declare the one, and send the other where a resource has changed:
+const UPDATES = `Clients can subscribe to resources only if the server declares it, and learn of a
+change only if the server sends an update. Declare the one, and send the other where a resource has
+changed:
 
   new McpServer(info, { capabilities: { resources: { subscribe: true } } })
 
@@ -166,8 +166,8 @@ only if the server sends an update. Declare the one, and send the other where a 
 
 See docs/publish-changes.md.`;
 
-const TYPES = `In TypeScript, npx wrangler types declares env.MCP_BUS in worker-configuration.d.ts. Add
-that file to include in tsconfig.json, unless it is there.`;
+const TYPES = `In TypeScript, npx wrangler types declares env.MCP_BUS in
+worker-configuration.d.ts. Add that file to include in tsconfig.json, unless it is there.`;
 
 const REDIS_IMPORT = `  ${imports('redisBus', 'mcp-listen/redis')}`;
 

@@ -34,9 +34,9 @@ async function isConfirmed(changes: Change[], yes: boolean): Promise<boolean> {
   const existing = changes.filter(({ before }) => before !== undefined);
   if (yes || existing.length === 0) return true;
   const diffs = existing.map(diffOf).join('\n');
-  if (!process.stdin.isTTY)
-    throw new UserError(`${diffs}\nnothing was written: run it with --yes to write these changes`);
   print(`${diffs}\n`);
+  if (!process.stdin.isTTY)
+    throw new UserError('nothing was written: run it with --yes to write these changes');
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const answer = await terminal.question('Write these changes? [y/N] ');
   terminal.close();

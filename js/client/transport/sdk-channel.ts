@@ -83,7 +83,9 @@ class SdkMember implements ChannelMember {
     const sending = sendingOn(this.#transport);
     const former = sending.get(uri);
     const sent = former === undefined ? send() : former.then(send);
-    const settled = withTimeout(ORDER_MS, sent, () => new Error()).catch(() => {});
+    const settled = Promise.resolve(former)
+      .then(() => withTimeout(ORDER_MS, sent, () => new Error()))
+      .catch(() => {});
     sending.set(uri, settled);
     try {
       await sent;

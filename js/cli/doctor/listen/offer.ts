@@ -54,7 +54,7 @@ async function firstResource(client: ModernClient): Promise<string | undefined> 
   return first?.uri;
 }
 
-/** The hint for a server whose resources never send an update. */
+/** Describes a server whose resources never send an update. */
 export const NOT_SUBSCRIBABLE =
   'resources are listed, but resources.subscribe is not declared: ' +
   'clients do not learn when one changes';
