@@ -3,6 +3,7 @@ import type { Fanout } from '../../wasm/server/bindings.js';
 /** The streams that events are published to. */
 interface EventStreams {
   readonly core: Fanout;
+  readonly streams: number;
   write(batch: Uint8Array | undefined): void;
 }
 
@@ -34,7 +35,8 @@ export class TurnEvents {
       this.#publish(events, published);
       return;
     }
-    if ((this.#lines?.length ?? 0) + events.length > MAX_CHARACTERS) this.flush();
+    const most = Math.min(MAX_CHARACTERS, MAX_SPREAD / this.#streams.streams);
+    if ((this.#lines?.length ?? 0) + events.length > most) this.flush();
     if (this.#lines === undefined) {
       this.#lines = events;
       this.#published = published;
@@ -64,3 +66,5 @@ export class TurnEvents {
 
 /** Characters of events that wait: bounds the chunk that each stream has to write for them. */
 const MAX_CHARACTERS = 4_096;
+/** These characters, times streams: bounds the memory that takes them if streams share no frame. */
+const MAX_SPREAD = 2_000_000;
