@@ -47,7 +47,7 @@ export class DelayQueue<Key = string> {
 
   *#taken(now: number): Iterable<Key> {
     for (const [key, due] of this.#due) {
-      this.#earliest = due;
+      this.#earliest = Math.min(due, now + this.#delayMs);
       if (due > now) return;
       this.#due.delete(key);
       yield key;

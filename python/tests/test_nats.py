@@ -310,7 +310,7 @@ class NatsBuses(unittest.IsolatedAsyncioTestCase):
     ) -> None:
         link, flush, sent = await self.link(PLAIN_NATS_URL), Client.flush, asyncio.Event()
 
-        async def patient(client: Client, _: int) -> None:
+        async def patient(client: Client, _: int = 10) -> None:
             first = not sent.is_set()
             sent.set()
             await flush(client, 1_000 if first else 10)

@@ -53,7 +53,7 @@ describe('mcp-listen-bus', () => {
       NATS_URL: `nats://127.0.0.1:${nats.port}`,
       PLAIN_NATS_URL: `nats://127.0.0.1:${plain.port}`,
     });
-    expect(stderr).toMatch(/^Ran 44 tests .*\n\nOK$/m);
+    expect(stderr).toMatch(/^Ran 46 tests .*\n\nOK$/m);
   });
 
   test('has types that mypy accepts, as a user of the package sees them', async () => {

@@ -94,7 +94,7 @@ const CLIENT = new RegExp(
     'wasm/client',
     'wasm/modules/client/\\w+',
     'wasm/instance-guard',
-    'timing/deferred',
+    'timing/(deferred|with-timeout)',
     'model/(error|events|json|subscription-error)',
     'web/header-lines',
   ].join('|')})\\b|^pkg/client/`,

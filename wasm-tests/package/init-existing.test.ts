@@ -119,6 +119,16 @@ describe('the command says how clients subscribe to resources', () => {
     }
   });
 
+  test.each(["advertise: 'all'", '"advertise": "all"', '"subscribe": true'])(
+    'a server with %s needs no other declaration',
+    async (option) => {
+      const source = "import { createMcpHandler } from 'mcp-listen/sdk';\n";
+      const declared = `const options = { ${option} };\n`;
+      const folder = await projectOf(worker(source + registered + declared + announced));
+      expect(await init(folder)).not.toContain('sendResourceUpdated');
+    },
+  );
+
   test('a server without resources has nothing to declare', async () => {
     const source = "import { createMcpHandler } from 'mcp-listen/sdk';\n";
     expect(await init(await projectOf(worker(source)))).not.toContain('sendResourceUpdated');

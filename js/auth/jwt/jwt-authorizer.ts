@@ -34,7 +34,7 @@ export interface JwtOptions {
   claim?: string;
   /**
    * Returns the caller's groups from the claims of a valid token. `principal` and `authorize` each
-   * call it.
+   * call it, also with a token without the claim: return `[]` where a token names no groups.
    *
    * @default `groups` within the claim
    */

@@ -52,8 +52,9 @@ export async function lacksType(folder: string, binding: string): Promise<boolea
   const paths = await filesIn(folder, TYPES);
   if (!paths.includes('tsconfig.json')) return false;
   const declaration = new RegExp(`\\b${binding}\\??:`);
-  const texts = await Promise.all(paths.map((path) => readFile(join(folder, path), 'utf8')));
-  return !texts.some((text) => declaration.test(text));
+  for (const path of paths)
+    if (declaration.test(await readFile(join(folder, path), 'utf8'))) return false;
+  return true;
 }
 
 function isSilent(texts: string[]): boolean {
@@ -106,7 +107,7 @@ function isPart(entry: Dirent, name: RegExp): boolean {
 const SCRIPT = /(?<!\.d|\.test|\.spec)\.[cm]?[jt]sx?$/;
 const TYPES = /^tsconfig\.json$|\.[cm]?tsx?$/;
 const RESOURCE = /\bregisterResource\(|\.resource\(|['"]resources\/list['"]/;
-const SUBSCRIBE = /\bsubscribe: *true\b/;
+const SUBSCRIBE = /\bsubscribe['"]?: *true\b|\badvertise['"]?: *['"]all['"]/;
 const UPDATE = /\b(sendResourceUpdated|resourceUpdated)\(|resource_updated|resources\/updated/;
 
 /** Matches imports of names, at the start of a line so that comments do not count. */

@@ -57,12 +57,17 @@ async function addressesOf(
 async function resolve(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
   const resolver = new Resolver(QUERY);
   const cancel = (): void => resolver.cancel();
+  let rest: NodeJS.Timeout | undefined;
+  const cancelSoon = (addresses: string[]): string[] => {
+    rest ??= setTimeout(cancel, REST_MS);
+    return addresses;
+  };
   signal.throwIfAborted();
   signal.addEventListener('abort', cancel);
   try {
     const [four, six] = await Promise.allSettled([
-      resolver.resolve4(host),
-      resolver.resolve6(host),
+      resolver.resolve4(host).then(cancelSoon),
+      resolver.resolve6(host).then(cancelSoon),
     ]);
     const found = [...recordsOf(four, 4), ...recordsOf(six, 6)];
     if (found.length > 0) return found;
@@ -70,6 +75,7 @@ async function resolve(host: string, signal: AbortSignal): Promise<LookupAddress
     const silence = errors.find((error) => NO_RESPONSE.includes(error?.code ?? ''));
     if (silence !== undefined) throw silence;
   } finally {
+    clearTimeout(rest);
     signal.removeEventListener('abort', cancel);
   }
   return systemLookup(host, signal);
@@ -127,6 +133,8 @@ async function* limited(response: IncomingMessage, maxBytes: number): AsyncGener
   }
 }
 
+/** Milliseconds to wait for addresses of one family once those of the other are known. */
+const REST_MS = 1_000;
 /** Each name server gets two queries. Milliseconds of the first; the second has twice as many. */
 const QUERY = { timeout: 1_500, tries: 2 };
 /** The codes of queries that ended without a response. */

@@ -95,11 +95,13 @@ export class SharedConnection {
    * shortest interval that any stream requests: every `probeMs` milliseconds, 0 for never.
    */
   open(opening: Opening, probeMs: number): FanoutStream {
-    if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#probeMs = probeMs;
+    const isSooner = probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs);
+    if (isSooner) this.#probeMs = probeMs;
     this.#setTimeouts();
     const stream = this.#streams.open(opening);
     const member = this.#addMember(stream);
-    if (!this.#takeSocket(member)) this.#flush(stream);
+    // A shorter interval has an earlier deadline, for which the owner sets its timer.
+    if (!this.#takeSocket(member)) this.#flush(isSooner ? undefined : stream);
     this.#checkOwner(member);
     return stream;
   }

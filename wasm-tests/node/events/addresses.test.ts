@@ -24,6 +24,7 @@ vi.mock('node:dns/promises', () => ({
       if (this.#record === 'SILENCE') return this.#cancelled.promise;
       if (typeof this.#record === 'string') throw failure(this.#record);
       const found = this.#record.filter((one) => one.family === family);
+      if (found.some(({ address }) => address === 'SILENCE')) return this.#cancelled.promise;
       if (found.length === 0) throw failure('ENODATA');
       return found.map(({ address }) => address);
     };
@@ -147,4 +148,10 @@ test('of the names that the system looks up, one takes a thread at a time', asyn
   await expect(aborted.response).rejects.toThrow();
   expect((await next.response).status).toBe(302);
   expect(ofSystem()).toEqual(['slow.example.com of the system', OF_SYSTEM]);
+});
+
+test('an address of one family is used after a second without a response for the other', async () => {
+  records.push([GOOD, { address: 'SILENCE', family: 6 }]);
+  const { response } = await sent();
+  expect((await response).status).toBe(302);
 });

@@ -29,7 +29,8 @@ export async function connected(count: number, { attachMs = 5_000, isEarly = fal
     onEmpty: () => {},
   });
   const inner = new InMemoryBus();
-  const openStream = async (opening: Opening) => connection.open(opening, 0);
+  const probes = { ms: 0 };
+  const openStream = async (opening: Opening) => connection.open(opening, probes.ms);
   const server = serve({
     bus: Object.assign(inner, { openStream }),
     keepAliveMs: 0,
@@ -55,6 +56,8 @@ export async function connected(count: number, { attachMs = 5_000, isEarly = fal
     received,
     connection,
     lost,
+    /** The interval at which streams that open from now on have the bus probed. */
+    probes,
     records,
     refused,
     server,

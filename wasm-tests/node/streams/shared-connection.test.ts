@@ -41,6 +41,19 @@ test('an opening whose topics the bus has confirmed runs nothing in the request 
   expect(received).toHaveLength(2);
 });
 
+test('a silent bus is probed at the interval of a stream that opens later', async () => {
+  const { attach, bus, probes } = await connected(1);
+  bus.fallSilent();
+  const sent = () => bus.sockets[0]?.sent ?? 0;
+  const before = sent();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sent()).toBe(before);
+  probes.ms = 200;
+  attach();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sent()).toBeGreaterThan(before);
+});
+
 test('a stream whose request dies without cancelling it is ended by the others', async () => {
   const { attach, bus, lost, received, server } = await connected(3);
   // The timers of a request that has died never fire.

@@ -30,6 +30,15 @@ test('a key is due in time after the clock was set back', () => {
   expect([...queue.take(100)]).toEqual(['after']);
 });
 
+test('a key behind one from before the clock was set back is due in time once that is gone', () => {
+  const queue = new DelayQueue(100);
+  queue.add('before', 1_000);
+  queue.add('after', 0);
+  expect([...queue.take(100)]).toEqual([]);
+  queue.delete('before');
+  expect([...queue.take(200)]).toEqual(['after']);
+});
+
 test('keys that are left from a taking that was stopped are taken later', () => {
   const queue = new DelayQueue(100);
   for (const key of ['a', 'b', 'c']) queue.add(key, 0);
