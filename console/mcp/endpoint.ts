@@ -235,7 +235,7 @@ interface Request {
 }
 
 /** The name and version that the console sends. */
-export const CLIENT = { name: 'mcp-listen-console', version: '0.1.0' };
+export const CLIENT = { name: 'mcp-listen-console', version: '0.2.0' };
 
 /**
  * Returns the URL of an endpoint.

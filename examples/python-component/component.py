@@ -27,7 +27,7 @@ class Core:
             resource.drop(self._store)
 
     def _function(self, interface, function):
-        name = f"mcp-listen:core/{interface}@0.1.0"
+        name = f"mcp-listen:core/{interface}@0.2.0"
         outer = self._instance.get_export_index(self._store, name)
         inner = self._instance.get_export_index(self._store, function, outer)
         return self._instance.get_func(self._store, inner)
